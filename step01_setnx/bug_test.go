@@ -1,0 +1,21 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 02 mends it.
+
+func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.crash("alice")
+
+		time.Sleep(365 * 24 * time.Hour)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "somebody freed the lock of a dead holder: the bug is gone")
+	})
+}
