@@ -1,0 +1,32 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 03 mends it.
+
+func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.crashAfter("alice", 1)
+		require.Error(t, alice.TryLock(ctx))
+
+		time.Sleep(365 * 24 * time.Hour)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "a key without expiry is gone: the bug is gone, too")
+	})
+}
+
+func TestBug_RedisRefusesTheEXPIRE_LockedForEver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.refuse("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
+		require.ErrorContains(t, alice.TryLock(ctx), "NOPERM")
+
+		time.Sleep(365 * 24 * time.Hour)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "a key without expiry is gone: the bug is gone, too")
+	})
+}
