@@ -1,0 +1,42 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 04 mends it.
+
+func TestBug_ALateHolder_DeletesTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(2 * ttl)                  // alice is slow, her lock expires
+		require.NoError(t, bob.TryLock(ctx)) // bob enters
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, carol.TryLock(ctx), "alice did not delete bob's lock: the bug is gone")
+	})
+}
+
+func TestBug_TheReplyToDELIsLost_TheResendDeletesTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		var bobErr error
+		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, bobErr)
+		require.NoError(t, carol.TryLock(ctx), "the DEL that go-redis sent again did not delete bob's lock: the bug is gone")
+	})
+}
+
+func TestBug_TheReplyToSETIsLost_TheHolderIsToldThatSomebodyElseHoldsIt(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.loseReply("alice", func() {})
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "alice recognised her own lock: the bug is gone")
+		require.NotEmpty(t, lab.keys(), "alice's lock is not in Redis: then she was told the truth")
+	})
+}

@@ -1,0 +1,111 @@
+// Package redislock is a distributed lock on Redis. Step 3 of 8: SET with NX and PX.
+//
+//	Before: SETNX, then EXPIRE. Dying between the two leaves a key without expiry: locked for ever.
+//	Fix:    SET key value NX PX ttl creates the key and its expiry in one command, or does nothing.
+//	Broken: DEL deletes the key, whoever holds it. A holder that is late, or whose DEL is sent again
+//	        because the reply was lost, removes the lock of the next owner.
+//
+// Needs Redis 2.6.12 (SET with NX and PX).
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrNotAcquired means that somebody else holds the lock.
+	ErrNotAcquired = errors.New("lock not acquired")
+
+	// ErrNotHeld means that the lock to release is not held.
+	ErrNotHeld = errors.New("lock not held")
+)
+
+// pollInterval is the time Lock waits between two attempts.
+const pollInterval = 30 * time.Millisecond
+
+// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Its methods may be called from several goroutines.
+type Lock struct {
+	rdb redis.UniversalClient
+	key string
+	ttl time.Duration
+}
+
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
+// nothing; TryLock and Lock refuse an empty key, a nil client or a ttl that is too short.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
+	return &Lock{rdb: rdb, key: key, ttl: ttl}
+}
+
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
+// somebody else does, and any other error when the outcome is not known.
+func (l *Lock) TryLock(ctx context.Context) error {
+	if err := l.check(); err != nil {
+		return l.fail("acquire", err)
+	}
+	acquired, err := l.rdb.SetNX(ctx, l.key, "locked", l.ttl).Result()
+	if err != nil {
+		return l.fail("acquire", err)
+	}
+	if !acquired {
+		return l.fail("acquire", ErrNotAcquired)
+	}
+	return nil
+}
+
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
+// ErrNotAcquired and ctx.Err().
+func (l *Lock) Lock(ctx context.Context) error {
+	for {
+		err := l.TryLock(ctx)
+		if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it was free, and any
+// other error when the outcome is not known.
+func (l *Lock) Unlock(ctx context.Context) error {
+	if err := l.check(); err != nil {
+		return l.fail("release", err)
+	}
+	deleted, err := l.rdb.Del(ctx, l.key).Result()
+	if err != nil {
+		return l.fail("release", err)
+	}
+	if deleted == 0 {
+		return l.fail("release", ErrNotHeld)
+	}
+	return nil
+}
+
+// check refuses what must not reach Redis.
+func (l *Lock) check() error {
+	if l.rdb == nil {
+		return errors.New("the Redis client is nil")
+	}
+	if l.key == "" {
+		return errors.New("the key is empty")
+	}
+	if l.ttl < time.Millisecond {
+		// Redis counts milliseconds, and go-redis takes 0 and -1 for "no expiry": locked for ever.
+		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
+	}
+	return nil
+}
+
+// fail says which lock err is about.
+func (l *Lock) fail(op string, err error) error {
+	return fmt.Errorf("redislock: %s %q: %w", op, l.key, err)
+}
