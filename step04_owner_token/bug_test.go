@@ -1,0 +1,24 @@
+package redislock
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 05 mends it.
+
+func TestBug_TheLeaseEndsBetweenGETAndDEL_DeletesTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		var bobErr error
+		lab.beforeWrite("alice", func() {
+			lab.endLease()
+			bobErr = bob.TryLock(ctx)
+		})
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, bobErr)
+		require.NoError(t, carol.TryLock(ctx), "alice's DEL did not delete bob's lock: the bug is gone")
+	})
+}
