@@ -1,0 +1,31 @@
+package redislock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 06 mends the first, step 07 the second.
+
+func TestBug_TheHolderLocksAgain_BlocksItself(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.Lock(ctx))
+		waiting, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		require.ErrorIs(t, alice.Lock(waiting), ErrNotAcquired, "alice could lock again inside: the bug is gone")
+	})
+}
+
+func TestBug_TheLeaseEndsDuringTheWork_TwoAreInside(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(2 * ttl) // alice is still working
+		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice worked on: the bug is gone")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice hears of it only now")
+	})
+}
