@@ -1,0 +1,28 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is still broken in this step. Step 07 mends it.
+
+func TestBug_TheLeaseEndsDuringTheWork_AnUpdateIsLost(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		shop := &struct{ stock int }{100}
+
+		require.NoError(t, alice.TryLock(ctx))
+		aliceRead := shop.stock
+		time.Sleep(2 * ttl) // alice is still working
+		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice worked on: the bug is gone")
+		shop.stock-- // bob sells one
+		require.NoError(t, bob.Unlock(ctx))
+		shop.stock = aliceRead - 1 // alice sells one
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice hears of it only now")
+
+		require.Equal(t, 99, shop.stock, "both sales were counted: the bug is gone")
+	})
+}
