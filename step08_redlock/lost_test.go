@@ -1,0 +1,294 @@
+package redislock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do and MaxHold.
+
+func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
+	for _, fault := range []struct {
+		name string
+		fail func(lab *lab, node int) (heal func())
+	}{{"down", (*lab).stop}, {"hung", (*lab).hang}} {
+		t.Run(fault.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice := lab.lock("alice")
+				require.NoError(t, alice.TryLock(ctx))
+				start := time.Now()
+				for node := range nodes {
+					fault.fail(lab, node)
+				}
+				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, and she was not told", fault.name)
+				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, and alice gave up while her lease lasted", fault.name)
+				for node := range nodes {
+					require.True(t, lab.server(node).Exists(key), "the key had expired before alice was told")
+				}
+			})
+		})
+	}
+}
+
+func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(time.Second)
+		lab.endLease() // somebody deletes her key
+		require.NoError(t, bob.TryLock(ctx))
+
+		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, and she was not told")
+		for node := range nodes {
+			require.Less(t, lab.server(node).TTL(key), ttl-2*time.Second, "alice's renewal prolonged bob's lock")
+		}
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, and Unlock says that all is well")
+		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
+	})
+}
+
+func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.refuse("alice", 1, "LOADING Redis is loading the dataset in memory")
+		time.Sleep(ttl * 9 / 10)
+		lab.stopTwists("alice")
+		time.Sleep(5 * ttl)
+		requireNotLost(t, alice, "renewals failed, and worked again before the lease was over")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx))
+	})
+}
+
+// silence lets the connections that exist now swallow everything. Redis is well, and new connections work.
+func (l *lab) silence(node int) {
+	s := l.server(node)
+	old := map[*wire]bool{}
+	for _, c := range l.clients {
+		c.hangUp(func(w *wire) bool {
+			old[w] = true
+			return false
+		})
+	}
+	swallow := func(w *wire, b []byte) {
+		if !old[w] {
+			w.Conn.Write(b)
+		}
+	}
+	s.hold.Store(&swallow)
+	l.timeline.note("the connections to node %d go silent, new ones work", node+1)
+}
+
+func TestConnectionsGoSilent_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := newLock(lab.client("alice").nodes, key, 2*time.Second) // less than go-redis waits for a reply
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			lab.silence(node)
+		}
+		time.Sleep(10 * time.Second)
+		requireNotLost(t, alice, "Redis was well all along, only old connections were not")
+		require.NoError(t, alice.Unlock(ctx), "Redis is well, and alice cannot release")
+	})
+}
+
+func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := newLock(lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			lab.silence(node)
+		}
+		time.Sleep(2*ttl + 100*time.Millisecond) // a renewal has been sent, and will not be answered
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		require.Less(t, time.Since(start), 4*time.Second, "a renewal is not answered, and Unlock waited for it")
+		if nodes == 1 {
+			require.NoError(t, err, "a renewal was not answered, and the release was not sent")
+		}
+		time.Sleep(ttl)
+		require.Empty(t, lab.keys(), "a renewal was not answered, and the release did not get through")
+		time.Sleep(12 * ttl)
+		requireNotLost(t, alice, "alice has unlocked")
+	})
+}
+
+func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2)
+		before := goroutines(t)
+		var goOn []func()
+		for node := range nodes {
+			goOn = append(goOn, lab.hang(node))
+		}
+		time.Sleep(ttl / 3) // a renewal has been sent
+		unlocked := make(chan error, 1)
+		go func() { unlocked <- alice.Unlock(ctx) }()
+		time.Sleep(10 * time.Millisecond)
+		for _, goOn := range goOn {
+			goOn()
+		}
+		require.NoError(t, <-unlocked, "a renewal was under way, and Unlock failed")
+
+		synctest.Wait()
+		sent := lab.timeline.sent()
+		time.Sleep(5 * ttl)
+		require.Equal(t, sent, lab.timeline.sent(), "alice has unlocked, and her watchdog goes on")
+		require.Equal(t, before, goroutines(t), "alice has unlocked, and left a goroutine behind")
+		requireNotLost(t, alice, "alice has unlocked")
+		require.Empty(t, lab.keys(), "alice has unlocked, and the renewal brought the key back")
+	})
+}
+
+func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		requireLost(t, alice, ttl/2, "alice's key is gone, and she was not told")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld)
+
+		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, and she was refused")
+		requireNotLost(t, alice, "alice's first hold was lost, not her second")
+		time.Sleep(5 * ttl)
+		requireNotLost(t, alice, "the second hold was renewed all along")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "nobody renewed alice's second hold: bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx))
+	})
+}
+
+func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.MaxHold = 3 * ttl
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(3 * ttl)
+		requireNotLost(t, alice, "MaxHold is over only now, and the last renewal lasts")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, and bob is inside with alice")
+		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, and alice was not told")
+		time.Sleep(ttl / 10)
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice's lock is renewed still")
+	})
+}
+
+func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines
+		require.NoError(t, alice.Unlock(ctx))
+		before := goroutines(t)
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, before, goroutines(t), "alice has just come in, and a goroutine waits for her renewal already")
+		time.Sleep(ttl / 4)
+		require.NoError(t, alice.Unlock(ctx))
+		require.Equal(t, before, goroutines(t), "alice has left, and a goroutine stayed behind")
+	})
+}
+
+func TestDo_ReturnsTheErrorOfTheWork(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		soldOut := errors.New("sold out")
+		require.ErrorIs(t, alice.Do(ctx, func(context.Context) error {
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's work runs, and bob is inside with her")
+			return soldOut
+		}), soldOut)
+		require.NoError(t, alice.Do(ctx, func(context.Context) error { return nil }))
+		require.Empty(t, lab.keys(), "alice's work is done, and the lock was not released")
+	})
+}
+
+func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		err := alice.Do(ctx, func(work context.Context) error {
+			lab.endLease()
+			select {
+			case <-work.Done():
+			case <-time.After(ttl):
+			}
+			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, and her work was not told")
+			return nil // it does not mind
+		})
+		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, and Do says that all is well")
+	})
+}
+
+func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.PanicsWithValue(t, "sold out", func() {
+			alice.Do(ctx, func(context.Context) error { panic("sold out") })
+		}, "the work panicked, and Do hid it")
+		require.Empty(t, lab.keys(), "the work panicked, and the lock was not released")
+	})
+}
+
+func TestDo_DoesNotWorkWithoutTheLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, bob.TryLock(ctx))
+		waiting, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		err := alice.Do(waiting, func(context.Context) error {
+			t.Error("bob holds the lock, and alice's work runs")
+			return nil
+		})
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func requireLost(t *testing.T, l *Lock, within time.Duration, format string, args ...any) {
+	t.Helper()
+	if within > 0 {
+		select {
+		case <-l.Lost():
+		case <-time.After(within):
+		}
+	}
+	select {
+	case <-l.Lost():
+	default:
+		require.Failf(t, "not told of a loss", format, args...)
+	}
+}
+
+func requireNotLost(t *testing.T, l *Lock, why string) {
+	t.Helper()
+	select {
+	case <-l.Lost():
+		require.Fail(t, "told of a loss that was none", why)
+	default:
+	}
+}
+
+// stopTwists lets the client's commands go their way again.
+func (l *lab) stopTwists(name string) {
+	c := l.client(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.twists = nil
+}
+
+// goroutines counts those of this story when all have done what they can do now. runtime.NumGoroutine would also count
+// a finalizer that the garbage collector runs just then.
+func goroutines(t *testing.T) int {
+	synctest.Wait()
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	n := bytes.Count(stacks, []byte("synctest bubble"))
+	require.Positive(t, n, "the stack dump does not name the bubble: count in another way")
+	return n
+}

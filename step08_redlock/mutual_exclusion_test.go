@@ -1,0 +1,234 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and Lock waits for it.
+
+func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		var bobErr error
+		lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
+		aliceErr := alice.TryLock(ctx)
+
+		require.False(t, aliceErr == nil && bobErr == nil,
+			"alice and bob are both inside: she had seen the lock free, he took it, and she took it, too")
+		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, and he was refused")
+		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, and alice was not told so")
+	})
+}
+
+// Green before too: with nobody in between, EXISTS and SET do the same.
+func TestUnlock_LetsTheNextOneIn(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")
+	})
+}
+
+// Green before too: a key that is not there cannot be deleted.
+func TestUnlockOfAFreeLock_IsErrNotHeld(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock did not say so")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, and was not told")
+	})
+}
+
+// Green before too: waiting is a matter of asking again.
+func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		start := time.Now()
+		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) })
+
+		require.NoError(t, bob.Lock(ctx), "alice left after half a ttl, and bob did not get in")
+		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
+		require.Less(t, time.Since(start), ttl/2+time.Second, "bob noticed late that alice had left")
+	})
+}
+
+// Green before too: waiting is a matter of asking again.
+func TestLock_ContextEndsTheWait(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+
+		for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+			waiting, cancel := context.WithTimeout(ctx, ttl/5)
+			if end == context.Canceled {
+				time.AfterFunc(ttl/10, cancel)
+			}
+			start := time.Now()
+			err := bob.Lock(waiting)
+			cancel()
+			require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, and the error does not say that he has no lock")
+			require.ErrorIs(t, err, end, "bob's context ended, and the error does not say so")
+			require.LessOrEqual(t, time.Since(start), ttl/5+100*time.Millisecond, "bob waited on after his context had ended")
+		}
+
+		require.NoError(t, alice.Unlock(ctx), "alice lost her lock because bob gave up waiting")
+		require.Empty(t, lab.keys(), "bob gave up, alice has left, and something stayed behind in Redis")
+		require.NoError(t, bob.TryLock(ctx), "bob's handle does not work any more after he gave up once")
+	})
+}
+
+// Green before too: it needs no more than passing on the errors of go-redis.
+func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
+	for _, fault := range []struct {
+		name string
+		fail func(s *server)
+	}{
+		{"unreachable", func(s *server) { s.Close(); s.down.Store(true) }},
+		{"loading", func(s *server) { s.SetError("LOADING Redis is loading the dataset in memory") }},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice, bob := lab.lock("alice"), lab.lock("bob")
+				require.NoError(t, alice.TryLock(ctx))
+				for node := range nodes {
+					fault.fail(lab.server(node))
+				}
+				lab.timeline.note("Redis is %s", fault.name)
+
+				requireTrouble := func(err error, what string) {
+					t.Helper()
+					require.Error(t, err, "Redis is %s, and %s says that all is well", fault.name, what)
+					require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, and %s reports a holder", fault.name, what)
+					require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, and %s reports that nothing is held", fault.name, what)
+					require.ErrorContains(t, err, "redislock: ", "%s does not say who speaks", what)
+					require.ErrorContains(t, err, fmt.Sprintf("%q", key), "%s does not say which lock it is about", what)
+				}
+				requireTrouble(bob.TryLock(ctx), "bob's TryLock")
+				requireTrouble(bob.Lock(ctx), "bob's Lock")
+				requireTrouble(alice.Unlock(ctx), "alice's Unlock")
+			})
+		})
+	}
+}
+
+// Green before too: it asks nothing of Redis.
+func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		for what, lock := range map[string]*Lock{
+			"the key is empty": newLock(lab.client("alice").nodes, "", ttl),
+			"client is nil":    newLock(make([]redis.UniversalClient, nodes), key, ttl),
+		} {
+			waiting, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			ended, end := context.WithCancel(ctx)
+			end()
+			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {
+				require.ErrorContains(t, err, what, "alice made a mistake, and the error does not name it")
+				require.ErrorContains(t, err, "redislock: ")
+				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, and is told that somebody holds the lock")
+			}
+			require.Error(t, lock.Unlock(ctx), "alice made a mistake, and Unlock says that all is well")
+		}
+		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+	})
+}
+
+// Green before too: these locks keep nothing in the handle.
+func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		lab.timeline.crowd = true
+		alice := lab.lock("alice")
+		var together errgroup.Group
+		for range 8 {
+			together.Go(func() error {
+				for range 5 {
+					if alice.TryLock(ctx) == nil {
+						time.Sleep(time.Millisecond)
+						alice.Unlock(ctx)
+					}
+				}
+				return nil
+			})
+		}
+		together.Wait()
+		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
+	})
+}
+
+// Three servers sell the same 100 coupons to 120 customers, four at a time each.
+func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		sold, left := sellCoupons(t, lab, func(name string) (enter, leave func(context.Context) error) {
+			lock := lab.lock(name)
+			return lock.Lock, lock.Unlock
+		})
+		require.Equal(t, 100, sold+left, "%d sold, %d left: the lock let two sellers in, and one overwrote the other", sold, left)
+		require.Equal(t, 0, left, "120 customers came, and %d of 100 coupons are left", left)
+	})
+}
+
+// Green before too: the control. Without a lock, the shop sells coupons that it does not have.
+func TestCouponShop_WithoutLockLosesUpdates(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		sold, left := sellCoupons(t, lab, func(string) (enter, leave func(context.Context) error) {
+			open := func(context.Context) error { return nil }
+			return open, open
+		})
+		require.Greater(t, sold+left, 100, "the shop needs no lock, so it cannot show that the lock works")
+	})
+}
+
+// sellCoupons sells coupons as the articles do: read the stock, think, write it back.
+func sellCoupons(t *testing.T, lab *lab, door func(name string) (enter, leave func(context.Context) error)) (sold, left int) {
+	lab.timeline.crowd = true
+	owner := lab.client("owner").nodes[0]
+	require.NoError(t, owner.Set(ctx, "stock", 100, 0).Err())
+
+	var customers, served atomic.Int32
+	var sellers errgroup.Group
+	for i := range 12 {
+		server := fmt.Sprintf("server-%d", 1+i%3)
+		enter, leave := door(server)
+		stock := lab.client(server).nodes[0]
+		sell := func() error {
+			if err := enter(ctx); err != nil {
+				return err
+			}
+			defer leave(ctx)
+			n, err := stock.Get(ctx, "stock").Int()
+			if err != nil || n == 0 {
+				return err
+			}
+			time.Sleep(5 * time.Millisecond) // think
+			served.Add(1)
+			return stock.Set(ctx, "stock", n-1, 0).Err()
+		}
+		sellers.Go(func() error {
+			for customers.Add(1) <= 120 {
+				if err := sell(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, sellers.Wait(), "a seller could not enter, or not reach the stock")
+	left, err := owner.Get(ctx, "stock").Int()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, left, 0, "more coupons were sold than there are")
+	return int(served.Load()), left
+}

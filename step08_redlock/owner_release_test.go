@@ -1,0 +1,64 @@
+package redislock
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Guarantee 4: only the owner releases the lock, and the owner knows that it is the owner.
+
+func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		limitHold(alice, time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(2 * ttl)                  // alice is slow, her lock expires
+		require.NoError(t, bob.TryLock(ctx)) // bob enters
+		err := alice.Unlock(ctx)
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
+		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, and she was not told")
+		require.NoError(t, bob.Unlock(ctx), "bob cannot release his own lock")
+	})
+}
+
+func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.TryLock(ctx),
+			"Redis gave alice the lock, the reply was lost, go-redis asked again: now she believes that somebody else has it")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, and bob was refused")
+	})
+}
+
+func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		seen := map[string]bool{}
+		for range 50 {
+			require.NoError(t, alice.TryLock(ctx))
+			token := lab.owner(0)
+			require.Len(t, tokenBytes(token), 20, "the token %q is not 20 bytes in text form: others can have the same", token)
+			require.False(t, seen[token], "two acquisitions have the same token: the first can release the second")
+			seen[token] = true
+			require.NoError(t, alice.Unlock(ctx))
+		}
+	})
+}
+
+func tokenBytes(token string) []byte {
+	for _, decode := range []func(string) ([]byte, error){
+		hex.DecodeString, base64.StdEncoding.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString,
+	} {
+		if b, err := decode(token); err == nil {
+			return b
+		}
+	}
+	return nil
+}

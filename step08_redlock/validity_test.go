@@ -1,0 +1,131 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Also from step 08 on: how long a hold is safe, and how long a node may take. These stories need ValidUntil and
+// NodeTimeout.
+
+func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
+
+		drift := ttl/100 + 2*time.Millisecond
+		start := time.Now()
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, start.Add(ttl-drift), alice.ValidUntil(), "validity counts from before the command was sent, and allows for drift")
+
+		time.Sleep(ttl / 2)
+		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), time.Millisecond, "the renewal at ttl/3 did not move the validity on")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
+	})
+}
+
+func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.NodeTimeout = 3 * ttl                                   // as if she had been paused while the replies were waiting for her
+		late := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which no node knows yet, and EVAL
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		bobIn := make(chan error, 1)
+		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago, bob is inside, and alice goes in, too")
+		require.NoError(t, <-bobIn)
+		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
+	})
+}
+
+func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, carol := lab.lock("alice"), lab.client("carol")
+		lab.hang(0)
+		lab.hang(1)
+
+		start := time.Now()
+		require.NoError(t, alice.TryLock(ctx), "three of five nodes are well, and alice cannot lock")
+		require.Less(t, time.Since(start), time.Millisecond, "three nodes had said yes, and alice waited for the two that hang")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, and alice cannot release")
+		require.Less(t, time.Since(start), time.Millisecond, "three nodes had said yes, and alice waited for the two that hang")
+
+		require.NoError(t, newLock(carol.nodes[4:], key, ttl).TryLock(ctx)) // now it takes all nodes to decide
+		for range 3 {
+			start = time.Now()
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
+			require.Less(t, time.Since(start), 51*time.Millisecond, "two nodes hang, and that cost more than one NodeTimeout")
+		}
+	})
+}
+
+func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.stop(0) // so a slow node is needed for a majority
+		always := func(redis.Cmder, int) bool { return true }
+		slow := func() { time.Sleep(10 * time.Millisecond) }
+		lab.announce("alice", &twist{match: always, again: true, after: slow, nodes: []int{1, 2}})
+		for range 10 {
+			require.NoError(t, alice.TryLock(ctx), "a slow node was busy with alice's own release, and that counted as a no")
+			require.NoError(t, alice.Unlock(ctx))
+		}
+	})
+}
+
+func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.stop(0)
+		lab.hang(1)
+		time.Sleep(10 * ttl)
+		requireNotLost(t, alice, "three of five nodes were renewed all along")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+
+		lab.stop(2)
+		requireLost(t, alice, ttl, "two of five nodes are left, alice's validity is over, and she was not told")
+		require.False(t, time.Now().Before(alice.ValidUntil()), "alice was told of the loss, and her hold is still valid")
+	})
+}
+
+func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
+	for _, story := range []struct{ ttl, set, want time.Duration }{
+		{ttl, 0, 50 * time.Millisecond},
+		{100 * time.Millisecond, 0, 10 * time.Millisecond},
+		{ttl, 300 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := newLock(lab.client("alice").nodes, key, story.ttl)
+			alice.NodeTimeout = story.set
+			for node := range 3 {
+				lab.hang(node)
+			}
+			start := time.Now()
+			err := alice.TryLock(ctx)
+			require.Error(t, err, "three of five nodes hang, and alice has a lock")
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, and alice is told that somebody holds the lock")
+			require.InDelta(t, story.want, time.Since(start), float64(time.Millisecond), "ttl %v, NodeTimeout %v", story.ttl, story.set)
+		})
+	}
+}
+
+func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		five := lab.client("alice").nodes
+		for what, lock := range map[string]*Lock{
+			"there are no nodes":                     New(nil, key, ttl),
+			"node 2: the Redis client is nil":        New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
+			"nodes 1 and 3 are the same Redis":       New([]redis.UniversalClient{five[0], five[1], five[0]}, key, ttl),
+			"the allowance for clock drift leaves":   New(five, key, 2*time.Millisecond),
+			"NodeTimeout is -1s, it must not be neg": {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
+		} {
+			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, and the error does not name it")
+		}
+		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+	})
+}
