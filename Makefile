@@ -1,0 +1,44 @@
+# Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
+
+.PHONY: help tour test race red green diff try matrix copies alone lint check
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+tour: ## play the course: every lock fails, and the next one holds
+	go run ./docs/tour
+
+test: ## all tests
+	go test ./...
+
+race: ## all tests, twenty times, shuffled, with the race detector
+	go test -race -shuffle=on -count=20 ./...
+
+red: ## step N's stories on the lock before it (make red N=4)
+	go run ./docs/tour red $(N)
+
+green: ## step N's stories on its own lock
+	go run ./docs/tour green $(N)
+
+diff: ## what step N changes in the lock
+	go run ./docs/tour diff $(N)
+
+try: ## step N's stories on your own lock, in mylock/
+	go run ./docs/tour try $(N)
+
+matrix: ## every guarantee on every lock, written to docs/matrix.md
+	go run ./docs/tour matrix
+
+copies: ## check that equal files are equal
+	go run ./docs/tour copies
+
+alone: ## check that each step works alone, in a module of its own
+	go run ./docs/tour alone
+
+lint: ## gofmt, go vet and staticcheck
+	test -z "$$(gofmt -l .)"
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+check: ## everything that CI checks
+	bash .ci/run

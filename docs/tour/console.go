@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A console is where this program writes.
+type console struct {
+	out   io.Writer
+	err   io.Writer // progress and errors: out stays clean for a pipe
+	color bool      // out may be coloured
+	live  bool      // a line on err may be rewritten
+}
+
+func newConsole() console {
+	return console{
+		out:   os.Stdout,
+		err:   os.Stderr,
+		color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && knowsColor(),
+		live:  isTerminal(os.Stderr),
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// knowsColor is false for the consoles of Windows that would print the escape codes as text.
+func knowsColor() bool {
+	if runtime.GOOS != "windows" {
+		return os.Getenv("TERM") != "dumb"
+	}
+	return os.Getenv("WT_SESSION") != "" || os.Getenv("TERM") != ""
+}
+
+// The colours: parameters of the escape code.
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	cyan  = "36"
+)
+
+func (c console) paint(color, text string) string {
+	if !c.color || color == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+func (c console) printf(format string, args ...any) {
+	fmt.Fprintf(c.out, format, args...)
+}
+
+// progress says what takes time, until the returned function is called.
+func (c console) progress(text string) func() {
+	if !c.live {
+		fmt.Fprintf(c.err, "%s ...\n", text)
+		return func() {}
+	}
+	quit, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		width := 0
+		for start := time.Now(); ; {
+			line := fmt.Sprintf("%s ... %ds", text, int(time.Since(start).Seconds()))
+			width = len(line)
+			fmt.Fprintf(c.err, "\r%s", line)
+			select {
+			case <-tick.C:
+			case <-quit:
+				fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", width))
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// indent puts prefix before every line that is not empty.
+func indent(prefix string, lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(prefix+line, " \t") + "\n")
+	}
+	return b.String()
+}
+
+// trimBlank drops empty lines at the end.
+func trimBlank(lines []string) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
