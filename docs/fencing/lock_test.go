@@ -1,0 +1,306 @@
+package fencing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// The stories of the lock: one hold at a time, as in step 05, and a number for each.
+
+// Green before too: the lock is the same.
+func TestEachHold_HasTheNextNumber(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		for want := int64(1); want < 20; want++ {
+			now, other := alice, bob
+			if want%2 == 0 {
+				now, other = bob, alice
+			}
+			token, err := now.TryLock(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, token, "the hold before had %d", want-1)
+
+			refused, err := other.TryLock(ctx)
+			require.ErrorIs(t, err, ErrNotAcquired, "the lock is taken, and the other one was not refused")
+			require.Zero(t, refused, "who was refused got a token")
+			if want%3 == 0 {
+				time.Sleep(2 * ttl) // also a hold that expires has used its number up
+			} else {
+				require.NoError(t, now.Unlock(ctx))
+			}
+		}
+		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "everybody has left, and more than the counter stayed behind")
+		require.Zero(t, lab.server(0).TTL(fenceKey(key)), "the counter has a ttl: when it ends, the numbers begin again")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.countTo(32)
+		lab.loseReply("alice", func() {})
+		token, err := alice.TryLock(ctx)
+		require.NoError(t, err, "Redis gave alice the lock, the reply was lost, go-redis asked again: now she believes that somebody else has it")
+		require.EqualValues(t, 33, token, "alice's command was sent twice, and counted twice")
+		require.NoError(t, alice.Unlock(ctx))
+
+		token, err = bob.TryLock(ctx)
+		require.NoError(t, err, "alice has unlocked once, and bob was refused")
+		require.EqualValues(t, 34, token)
+	})
+}
+
+// Green before too: the lock is the same.
+func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
+		lab.countTo(32)
+		lab.loseReply("alice", func() {})
+		token, err := alice.TryLock(ctx)
+		require.Error(t, err, "alice got no reply, and TryLock says that all is well")
+		require.NotErrorIs(t, err, ErrNotAcquired, "alice got no reply, and TryLock says who has the lock")
+		require.Zero(t, token, "alice has no lock, and got a token")
+
+		token, err = bob.TryLock(ctx)
+		require.NoError(t, err, "alice gave up, and the key that she left keeps bob out")
+		require.EqualValues(t, 34, token, "33 was alice's, whether she knows it or not: the numbers must grow, they may have gaps")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		request, cancel := context.WithCancel(ctx)
+		lab.loseReply("alice", cancel)
+		_, err := alice.TryLock(request)
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
+		token, err := bob.TryLock(ctx)
+		require.NoError(t, err, "alice's request was cancelled before the reply came, and the lock is there for nobody")
+		require.EqualValues(t, 2, token)
+	})
+}
+
+// Green before too: the lock is the same.
+func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		var bobs int64
+		var bobErr error
+		lab.beforeWrite("alice", func() { bobs, bobErr = bob.TryLock(ctx) })
+		token, err := alice.TryLock(ctx)
+		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, and he was refused")
+		require.EqualValues(t, 1, bobs)
+		require.ErrorIs(t, err, ErrNotAcquired, "bob is inside, and alice was not told so")
+		require.Zero(t, token)
+		require.NoError(t, bob.Unlock(ctx))
+		token, err = alice.TryLock(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, token, "alice was refused once, and it was counted")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		_, err := alice.TryLock(ctx)
+		require.NoError(t, err)
+		time.Sleep(2 * ttl)
+		_, err = bob.TryLock(ctx)
+		require.NoError(t, err)
+		aliceErr := alice.Unlock(ctx)
+		_, err = carol.TryLock(ctx)
+		require.ErrorIs(t, err, ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
+		require.ErrorIs(t, aliceErr, ErrNotHeld, "alice's lock had expired long ago, and she was not told")
+		require.NoError(t, bob.Unlock(ctx), "bob cannot release his own lock")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		first, err := alice.TryLock(ctx)
+		require.NoError(t, err)
+		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) })
+
+		waiting, cancel := context.WithTimeout(ctx, ttl)
+		defer cancel()
+		token, err := bob.Lock(waiting)
+		require.NoError(t, err, "alice left after half a ttl, and bob did not get in")
+		require.Equal(t, first+1, token, "bob asked many times and entered once, and his attempts have counted")
+
+		short, cancel := context.WithTimeout(ctx, ttl/5)
+		defer cancel()
+		token, err = alice.Lock(short)
+		require.ErrorIs(t, err, ErrNotAcquired, "alice gave up, and the error does not say that she has no lock")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context ended, and the error does not say so")
+		require.Zero(t, token)
+	})
+}
+
+// Green before too: the lock is the same.
+func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock did not say so")
+		request, cancel := context.WithCancel(ctx)
+		_, err := alice.TryLock(request)
+		require.NoError(t, err)
+		cancel()
+		require.NoError(t, alice.Unlock(request), "alice's request was cancelled, so her Unlock was never sent")
+
+		_, err = alice.TryLock(ctx)
+		require.NoError(t, err)
+		lab.hang(0)
+		start := time.Now()
+		err = alice.Unlock(ctx)
+		require.Less(t, time.Since(start), 4*time.Second, "Redis hangs, and alice's Unlock hung with it")
+		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		lab.timeline.crowd = true
+		var mu sync.Mutex
+		var tokens []int64
+		var together errgroup.Group
+		for _, name := range []string{"alice", "bob"} {
+			lock := lab.lock(name)
+			for range 8 {
+				together.Go(func() error {
+					waiting, cancel := context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+					for range 5 {
+						token, err := lock.Lock(waiting)
+						if err != nil {
+							return err
+						}
+						mu.Lock()
+						tokens = append(tokens, token)
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+						if err := lock.Unlock(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+		}
+		require.NoError(t, together.Wait())
+		require.Len(t, tokens, 80)
+		require.IsIncreasing(t, tokens, "a hold has a lower token than one before it")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
+	for key, want := range map[string]string{
+		"coupons":          "{coupons}:fence",
+		"a b":              "{a b}:fence",
+		"{shop}:coupons":   "{shop}:coupons:fence",
+		"shop:{7}:coupons": "shop:{7}:coupons:fence",
+		"{a}{b}":           "{a}{b}:fence",
+		"a{b":              "{a{b}:fence",
+		"a}b{c}":           "a}b{c}:fence",
+	} {
+		require.Equal(t, want, fenceKey(key))
+		require.Equal(t, hashed(key), hashed(fenceKey(key)), "%q and %q are in different slots: no cluster runs the script", key, fenceKey(key))
+	}
+}
+
+// hashed returns the part of a key that decides on its slot, as the Redis Cluster specification has it: if the key has
+// a { and a } to the right of it, and there is something between the first { and the first } after it, then that.
+func hashed(key string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {
+			return key[open+1 : open+1+n]
+		}
+	}
+	return key
+}
+
+// Green before too: the lock is the same.
+func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		rdb := lab.client("alice").nodes[0]
+		for _, bad := range []struct {
+			lock *Lock
+			says string
+		}{
+			{New(nil, key, ttl), "client is nil"},
+			{New(rdb, "", ttl), "key is empty"},
+			{New(rdb, "a}b", ttl), "hash tag"},
+			{New(rdb, "{}coupons", ttl), "hash tag"},
+			{New(rdb, key, 0), "the ttl is 0s"},
+			{New(rdb, key, -1), "the ttl is -1ns"},
+			{New(rdb, key, time.Millisecond-1), "the ttl is 999.999µs"},
+		} {
+			waiting, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			for _, err := range []error{second(bad.lock.TryLock(ctx)), second(bad.lock.Lock(waiting)), bad.lock.Unlock(ctx)} {
+				require.ErrorContains(t, err, bad.says, "alice made a mistake, and the error does not name it")
+				require.ErrorContains(t, err, "fencing: ")
+				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, and is told that somebody holds the lock")
+				require.NotErrorIs(t, err, ErrNotHeld, "alice made a mistake, and is told that she does not hold the lock")
+			}
+		}
+		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+	})
+}
+
+// Green before too: the lock is the same.
+func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.server(0).HSet(fenceKey(key), "not", "a number")
+		_, err := alice.acquire(ctx, newOwner()) // without the release that TryLock sends after an error
+		require.ErrorContains(t, err, "WRONGTYPE", "the counter is no number, and alice is not told")
+		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")
+
+		lab.stop(0)
+		token, err := alice.TryLock(ctx)
+		require.Error(t, err, "Redis is down, and TryLock says that all is well")
+		require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, and TryLock reports a holder")
+		require.ErrorContains(t, err, fmt.Sprintf("fencing: acquire %q", key))
+		require.Zero(t, token)
+	})
+}
+
+// Green before too: the lock is the same.
+func TestRedisForgetsItsScripts_TheLockAndTheResourceWork(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, operator := lab.lock("alice"), lab.client("ops").nodes[0]
+		r := NewRedis(lab.client("alice").nodes[0])
+		forget := func() { require.NoError(t, operator.ScriptFlush(ctx).Err()) }
+		for before := range int64(2) {
+			forget()
+			token, err := alice.TryLock(ctx)
+			require.NoError(t, err)
+			require.Equal(t, before+1, token)
+			forget()
+			require.NoError(t, r.Create(ctx, stock, "100"))
+			forget()
+			require.NoError(t, write(r, token, 99))
+			forget()
+			require.Equal(t, 99, read(t, r, token))
+			forget()
+			require.NoError(t, alice.Unlock(ctx))
+		}
+	})
+}

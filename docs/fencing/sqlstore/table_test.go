@@ -1,0 +1,233 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	_ "modernc.org/sqlite"
+
+	"example.com/redislock-steps/docs/fencing"
+)
+
+const (
+	key   = "coupons"
+	stock = "stock"
+	ttl   = 10 * time.Second
+)
+
+var ctx = context.Background()
+
+// openTable returns a table in a database file of its own, with 100 coupons.
+func openTable(t *testing.T) (*Table, *sql.DB) {
+	t.Helper()
+	// Connections that meet wait for each other inside SQLite. The file need not survive a power failure.
+	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"
+	db, err := sql.Open("sqlite", dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	table, err := Open(ctx, db)
+	require.NoError(t, err)
+	require.NoError(t, table.Create(ctx, stock, "100"))
+	return table, db
+}
+
+// redisAt32 returns a Redis whose lock was acquired 32 times, and a function that makes a client of it.
+func redisAt32(t *testing.T) (*miniredis.Miniredis, func() redis.UniversalClient) {
+	t.Helper()
+	server := miniredis.NewMiniRedis()
+	t.Cleanup(server.Close)
+	require.NoError(t, server.Set("{"+key+"}:fence", "32"))
+	return server, func() redis.UniversalClient {
+		rdb := redis.NewClient(&redis.Options{
+			Addr:   "127.0.0.1:1", // nobody dials it: the connections are pipes
+			Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		})
+		t.Cleanup(func() { rdb.Close() })
+		return rdb
+	}
+}
+
+func readStock(t *testing.T, table *Table, token int64) int {
+	t.Helper()
+	value, err := table.Read(ctx, token, stock)
+	require.NoError(t, err, "the present holder cannot read the stock")
+	n, err := strconv.Atoi(value)
+	require.NoError(t, err)
+	return n
+}
+
+func writeStock(table *Table, token int64, n int) error {
+	return table.Write(ctx, token, stock, strconv.Itoa(n))
+}
+
+func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
+	table, _ := openTable(t)
+	server, client := redisAt32(t)
+	alice, bob := fencing.New(client(), key, ttl), fencing.New(client(), key, ttl)
+
+	token, err := alice.TryLock(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 33, token)
+	left := readStock(t, table, token)
+	server.FastForward(2 * ttl) // alice is paused: a garbage collection, a page fault, SIGSTOP
+
+	bobs, err := bob.TryLock(ctx)
+	require.NoError(t, err, "alice's lease is over, and bob was refused")
+	require.EqualValues(t, 34, bobs)
+	require.NoError(t, writeStock(table, bobs, readStock(t, table, bobs)-1), "bob holds the lock and cannot write")
+
+	err = writeStock(table, token, left-10)
+	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost")
+	require.ErrorContains(t, err, "33 is lower than 34", "alice was refused, and the error does not name both numbers")
+	require.Equal(t, 99, readStock(t, table, bobs), "alice was refused, and the stock changed all the same")
+}
+
+func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T) {
+	table, _ := openTable(t)
+	left, bobSaw := readStock(t, table, 33), readStock(t, table, 34)
+	err := writeStock(table, 33, left-10)
+	require.NoError(t, writeStock(table, 34, bobSaw-1))
+	require.ErrorIs(t, err, fencing.ErrStaleToken,
+		"alice wrote between bob's read and his write and was told that it counts, and then he wrote over it: her sale is lost")
+}
+
+func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
+	table, _ := openTable(t)
+	require.NoError(t, writeStock(table, 34, 99))
+	_, err := table.Read(ctx, 33, stock)
+	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice comes with 33 after bob with 34, and is given the stock as if it were hers")
+}
+
+// The table keeps a history of itself by a trigger, so it is known in which order the writes took effect.
+func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T) {
+	const writers, writes, tokens = 16, 50, 400
+	table, db := openTable(t)
+	for _, statement := range []string{
+		`CREATE TABLE history (seq INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT, fence BIGINT)`,
+		`CREATE TRIGGER remember AFTER UPDATE ON resources BEGIN
+			INSERT INTO history (value, fence) VALUES (NEW.value, NEW.fence);
+		END`,
+	} {
+		_, err := db.ExecContext(ctx, statement)
+		require.NoError(t, err)
+	}
+
+	accepted := make([]int, writers)
+	var together errgroup.Group
+	for w := range writers {
+		together.Go(func() error {
+			for range writes {
+				token := 1 + rand.Int64N(tokens)
+				switch err := writeStock(table, token, int(token)); {
+				case err == nil:
+					accepted[w]++
+				case !errors.Is(err, fencing.ErrStaleToken):
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, together.Wait())
+
+	rows, err := db.QueryContext(ctx, `SELECT value, fence FROM history ORDER BY seq`)
+	require.NoError(t, err)
+	defer rows.Close()
+	total, last := 0, int64(0)
+	for rows.Next() {
+		var value string
+		var fence int64
+		require.NoError(t, rows.Scan(&value, &fence))
+		require.Equal(t, fmt.Sprint(fence), value, "the value of one writer stands beside the token of another")
+		require.GreaterOrEqual(t, fence, last, "write %d of the table came with %d after %d: it went backwards", total+1, fence, last)
+		total, last = total+1, fence
+	}
+	require.NoError(t, rows.Err())
+	told := 0
+	for _, n := range accepted {
+		told += n
+	}
+	require.Equal(t, told, total, "the writers were told of %d accepted writes, and the table has seen %d", told, total)
+	require.Less(t, total, writers*writes, "no token was stale: the test shows nothing")
+}
+
+// Green before too: nothing must be refused.
+func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
+	table, _ := openTable(t)
+	for _, n := range []int{99, 99, 98} { // also the same again, which changes nothing
+		require.NoError(t, writeStock(table, 33, n), "alice wrote with her token before, and is refused: an equal token is the same holder")
+		require.Equal(t, n, readStock(t, table, 33))
+	}
+}
+
+// Green before too: a claim is about order, and asks nothing of a write.
+func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
+	table, _ := openTable(t)
+	require.NoError(t, writeStock(table, 40, 99))
+	for want := int64(41); want < 45; want++ {
+		token, err := table.Claim(ctx, stock)
+		require.NoError(t, err)
+		require.Equal(t, want, token)
+	}
+	require.Equal(t, 99, readStock(t, table, 44), "a claim has changed the stock")
+}
+
+// Green before too: what is there stays there.
+func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
+	table, db := openTable(t)
+	require.NoError(t, writeStock(table, 33, 99))
+	again, err := Open(ctx, db)
+	require.NoError(t, err)
+	require.NoError(t, again.Create(ctx, stock, "100"))
+	require.Equal(t, 99, readStock(t, table, 33), "bob's service started, and created the stock anew over alice's sale")
+}
+
+// Green before too: it is about what is not asked of the table.
+func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
+	_, err := Open(ctx, nil)
+	require.ErrorContains(t, err, "the database is nil")
+
+	table, db := openTable(t)
+	require.NoError(t, db.Close()) // a statement would now be an error of its own
+	for _, token := range []int64{0, -1} {
+		_, readErr := table.Read(ctx, token, stock)
+		for _, err := range []error{writeStock(table, token, 1), readErr} {
+			require.ErrorContains(t, err, fmt.Sprintf(`"stock": the token is %d`, token), "alice has no token, and the error does not say so")
+			require.NotErrorIs(t, err, fencing.ErrStaleToken)
+		}
+	}
+	_, readErr := table.Read(ctx, 1, "")
+	_, claimErr := table.Claim(ctx, "")
+	for _, err := range []error{table.Create(ctx, "", "1"), table.Write(ctx, 1, "", "1"), readErr, claimErr} {
+		require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, and the error does not name it")
+	}
+
+	err = writeStock(table, 1, 1)
+	require.Error(t, err, "the database is closed, and alice is told that all is well")
+	require.NotErrorIs(t, err, fencing.ErrStaleToken, "the database is closed, and alice is told that somebody else works there")
+}
+
+// Green before too: it is about what is not there.
+func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
+	table, _ := openTable(t)
+	for range 2 { // the second time, too: the first one has not made it
+		_, readErr := table.Read(ctx, 1, "stok")
+		_, claimErr := table.Claim(ctx, "stok")
+		for _, err := range []error{table.Write(ctx, 1, "stok", "1"), readErr, claimErr} {
+			require.ErrorIs(t, err, fencing.ErrUnknownResource, "there is no such resource, and alice is not told")
+			require.ErrorContains(t, err, `"stok"`)
+		}
+	}
+}
