@@ -66,6 +66,7 @@ func newLab(t *testing.T) *lab {
 // close ends a story, also a failed one: it cuts the clients off and lets hours pass, in which whatever still
 // runs finds that out and ends. Else the bubble would report a deadlock in place of the failed assertion.
 func (l *lab) close() {
+	synctest.Wait() // for the replies that no client waited for
 	l.t.Logf("timeline (virtual time):\n%s", l.timeline)
 	for _, c := range l.clients {
 		c.cut()
