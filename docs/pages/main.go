@@ -1,0 +1,209 @@
+// Pages keeps what the Markdown pages show equal to what the code does.
+//
+//	go run ./docs/pages [-check] [page.md ...]
+//
+// It runs at the root of the repository and regenerates, in place, in the pages named or in all of them:
+//
+//   - a fenced block after <!-- run: command -->: the command and all that it prints
+//   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
+//   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
+//
+// With -check it writes nothing and exits with 1 if a page would change, or if a page breaks one of the rules of its form.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func main() {
+	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, flag.Args(), *check); err != nil {
+		fmt.Fprintf(os.Stderr, "pages: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, files []string, check bool) error {
+	if _, err := os.Stat("go.mod"); err != nil {
+		return errors.New("run it at the root of the repository: go run ./docs/pages")
+	}
+	all, err := pages(".")
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		files = all
+	}
+	sh, err := newShell(ctx)
+	if err != nil {
+		return err
+	}
+	defer sh.close()
+	if err := sh.runAll(files); err != nil {
+		return err
+	}
+	var complaints []string
+	for _, file := range files {
+		old, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		page, err := regenerate(file, string(old), sh.output)
+		if err != nil {
+			return err
+		}
+		complaints = append(complaints, form(file, page)...)
+		if page == string(old) {
+			continue
+		}
+		if check {
+			complaints = append(complaints, file+" is stale: "+firstDifference(string(old), page)+"\n  regenerate it: go run ./docs/pages "+file)
+			continue
+		}
+		fmt.Println("regenerated", file)
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(complaints) > 0 {
+		return errors.New(strings.Join(complaints, "\n"))
+	}
+	fmt.Printf("%d pages show what the code does\n", len(files))
+	return nil
+}
+
+// pages lists the Markdown files under root, without hidden folders and packages that npm installed.
+func pages(root string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// A shell runs each command once. The tour is built once for all.
+type shell struct {
+	ctx  context.Context
+	dir  string
+	tour string
+
+	mu      sync.Mutex
+	outputs map[string]string
+}
+
+const tourCommand = "go run ./docs/tour"
+
+func newShell(ctx context.Context) (*shell, error) {
+	dir, err := os.MkdirTemp("", "pages")
+	if err != nil {
+		return nil, err
+	}
+	s := &shell{ctx: ctx, dir: dir, tour: filepath.Join(dir, "tour.exe"), outputs: map[string]string{}}
+	if _, err := s.run("go", "build", "-o", s.tour, "./docs/tour"); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *shell) close() {
+	os.RemoveAll(s.dir)
+}
+
+// runAll runs the commands of the pages, a few at a time, so that output has them at hand.
+func (s *shell) runAll(files []string) error {
+	g := new(errgroup.Group)
+	g.SetLimit(runtime.NumCPU())
+	seen := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, m := range markers(string(text)) {
+			if m.verb != "run" || seen[m.args] {
+				continue
+			}
+			seen[m.args] = true
+			g.Go(func() error {
+				out, err := s.command(m.args)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.outputs[m.args] = out
+				if err != nil {
+					return fmt.Errorf("%s:%d: %w", file, m.line, err)
+				}
+				return nil
+			})
+		}
+	}
+	return g.Wait()
+}
+
+func (s *shell) output(command string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, ok := s.outputs[command]
+	if !ok {
+		return "", fmt.Errorf("%s: not run", command)
+	}
+	return out, nil
+}
+
+func (s *shell) command(command string) (string, error) {
+	if args, ok := strings.CutPrefix(command, tourCommand); ok {
+		return s.run(s.tour, strings.Fields(args)...)
+	}
+	fields := strings.Fields(command)
+	if len(fields) == 0 || fields[0] != "go" {
+		return "", fmt.Errorf("%q: a page runs only the go command", command)
+	}
+	return s.run(fields[0], fields[1:]...)
+}
+
+// run fails unless the command ends with 0: a page shows what readers are told to do, and that works.
+func (s *shell) run(name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(s.ctx, name, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out.String())
+	}
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
+}
+
+func firstDifference(old, now string) string {
+	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("it has %d lines, and should have %d", len(a), len(b))
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const source = `package lock
+
+import "errors"
+
+// Errors.
+var (
+	ErrLost = errors.New("lost")
+)
+
+// Lock is one.
+type Lock struct{}
+
+// Lock waits.
+func (l *Lock) Lock() {
+	println("waits")
+}
+
+func helper() {}
+`
+
+// inRepository changes to a folder with one source file, sub/lock.go.
+func inRepository(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("sub", 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join("sub", "lock.go"), []byte(source), 0o644))
+}
+
+func prints(outputs map[string]string) func(string) (string, error) {
+	return func(command string) (string, error) {
+		out, ok := outputs[command]
+		if !ok {
+			return "", errors.New("not run: " + command)
+		}
+		return out, nil
+	}
+}
+
+func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
+	page := "before\n<!-- run: go version -->\n```text\nold\n\nold\n```\nafter\n"
+	got, err := regenerate("a.md", page, prints(map[string]string{"go version": "one  \ntwo\n"}))
+	require.NoError(t, err)
+	require.Equal(t, "before\n<!-- run: go version -->\n```text\n$ go version\none\ntwo\n```\nafter\n", got)
+	again, err := regenerate("a.md", got, prints(map[string]string{"go version": "one  \ntwo\n"}))
+	require.NoError(t, err)
+	require.Equal(t, got, again, "a second run changes the page again")
+}
+
+func TestCode_ReplacesTheBlockByTheDeclarations(t *testing.T) {
+	inRepository(t)
+	page := "<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n```\n"
+	got, err := regenerate("a.md", page, nil)
+	require.NoError(t, err)
+	require.Equal(t, `<!-- code: sub/lock.go Lock.Lock ErrLost -->
+`+"```go"+`
+// Lock waits.
+func (l *Lock) Lock() {
+	println("waits")
+}
+
+// Errors.
+var (
+	ErrLost = errors.New("lost")
+)
+`+"```\n", got)
+}
+
+func TestALinkIntoTheSource_GetsItsLine(t *testing.T) {
+	inRepository(t)
+	for old, want := range map[string]string{
+		"see [`Lock.Lock`](../sub/lock.go#L1) and [`helper`](../sub/lock.go)": "see [`Lock.Lock`](../sub/lock.go#L14) and [`helper`](../sub/lock.go#L18)",
+		"[`ErrLost`](../sub/lock.go#L99)":                                     "[`ErrLost`](../sub/lock.go#L7)",
+		"[the lock](../sub/lock.go) and [`x`](https://example.com/a.html)":    "[the lock](../sub/lock.go) and [`x`](https://example.com/a.html)",
+		"```md\n[`helper`](../sub/lock.go)\n```":                              "```md\n[`helper`](../sub/lock.go)\n```",
+	} {
+		got, err := regenerate(filepath.Join("docs", "a.md"), old, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
+	inRepository(t)
+	for page, want := range map[string]string{
+		"\n<!-- run: go version -->\n\n```\n```":        "a.md:2: no fenced block directly after <!-- run: go version -->",
+		"<!-- run: go version -->":                      "a.md:1: no fenced block",
+		"<!-- run: go version -->\n```\nopen":           "has no closing ```",
+		"```\nopen":                                     "a.md:1: the block has no closing ```",
+		"<!-- run: go vet -->\n```\n```":                "a.md:1: not run: go vet",
+		"<!-- run: go fence -->\n```\n```":              "use a longer one",
+		"<!-- code: sub/lock.go -->\n```\n```":          "at least one name",
+		"<!-- code: sub/lock.go Unlock -->\n```\n```":   "a.md:1: sub/lock.go declares no Unlock",
+		"<!-- code: sub/none.go Unlock -->\n```\n```":   "none.go",
+		"text\n[`Lock.Unlock`](sub/lock.go#L3) missing": "a.md:2: ",
+	} {
+		_, err := regenerate("a.md", page, prints(map[string]string{"go version": "x\n", "go fence": "```\n"}))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestCheck_FailsOnAStalePageAndLeavesItAlone(t *testing.T) {
+	inRepository(t)
+	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join("docs", "tour"), 0o755))
+	tour := filepath.Join("docs", "tour", "main.go")
+	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nfunc main() { println(`bob is inside`) }\n"), 0o644))
+	page := "<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n"
+	require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
+
+	require.ErrorContains(t, run(t.Context(), nil, true), "README.md is stale: line 3\n  page: ```\n  code: $ go run ./docs/tour red 4")
+	unchanged, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.Equal(t, page, string(unchanged), "a check wrote")
+
+	require.NoError(t, run(t.Context(), nil, false))
+	require.NoError(t, run(t.Context(), nil, true), "the page has just been made")
+
+	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nfunc main() { println(`bob is outside`) }\n"), 0o644))
+	require.ErrorContains(t, run(t.Context(), nil, true), "page: bob is inside\n  code: bob is outside", "a message of the code changed, and the check passes")
+}
+
+func TestACommandThatFails_IsAnError(t *testing.T) {
+	inRepository(t)
+	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join("docs", "tour"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join("docs", "tour", "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o644))
+	for command, want := range map[string]string{
+		"go no-such-command": "README.md:1: go no-such-command: exit status 2",
+		"rm -rf /":           `"rm -rf /": a page runs only the go command`,
+	} {
+		require.NoError(t, os.WriteFile("README.md", []byte("<!-- run: "+command+" -->\n```text\n```\n"), 0o644))
+		require.ErrorContains(t, run(t.Context(), nil, false), want)
+	}
+}
+
+func TestForm(t *testing.T) {
+	require.Empty(t, form("docs/a.md", strings.Repeat("x\n", maxLines)))
+	require.Len(t, form("docs/a.md", strings.Repeat("x\n", maxLines+1)), 1)
+	require.Empty(t, form("docs/interview.md", strings.Repeat("x\n", maxLines+1)))
+	good := "# Step\n## " + strings.Join(lesson, "\n```\n## not a heading\n```\n## ") + "\n### Sources\n"
+	require.Empty(t, form("step01_setnx/README.md", good))
+	require.Len(t, form("step01_setnx/README.md", strings.Replace(good, "## Why\n", "", 1)), 1)
+	require.Empty(t, form("docs/a.md", "[`Lock`](lock.go#L3) [lock](lock.go)"))
+	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)
+}
