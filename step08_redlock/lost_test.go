@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -86,6 +87,45 @@ func (l *lab) silence(node int) {
 	}
 	s.hold.Store(&swallow)
 	l.timeline.note("the connections to node %d go silent, new ones work", node+1)
+}
+
+func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
+	for _, hold := range []time.Duration{0, ttl / 2} { // the acquire's reply, and the renewal's at ttl/3
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			always := func(redis.Cmder, int) bool { return true }
+			lab.announce("alice", &twist{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
+			require.NoError(t, alice.TryLock(ctx))
+			time.Sleep(hold)
+			for node := range nodes {
+				lab.stop(node)
+			}
+			left := ttl
+			for node := range nodes {
+				left = min(left, lab.server(node).TTL(key))
+			}
+			requireNotLost(t, alice, "alice's key lasts, and she was told of a loss")
+			requireLost(t, alice, left-ttl/100, "Redis had the key 20ms before alice heard of it: she counts from too late")
+		})
+	}
+}
+
+func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		var start []func()
+		for node := range nodes {
+			start = append(start, lab.stop(node))
+		}
+		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, and she was not told")
+		for _, start := range start {
+			start()
+		}
+		require.NotEmpty(t, lab.keys(), "the key was to last a little longer than the hold")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, and she may go deeper into a hold that is over")
+		require.NoError(t, alice.Unlock(ctx))
+	})
 }
 
 func TestConnectionsGoSilent_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
@@ -222,6 +262,20 @@ func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
 			return nil // it does not mind
 		})
 		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, and Do says that all is well")
+	})
+}
+
+func TestDo_ReturnsTheErrorOfTheWorkAndTheLoss(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		soldOut := errors.New("sold out")
+		err := alice.Do(ctx, func(work context.Context) error {
+			lab.endLease()
+			time.Sleep(ttl)
+			return soldOut
+		})
+		require.ErrorIs(t, err, soldOut, "the lock was lost, and the error of the work with it")
+		require.ErrorIs(t, err, ErrLost, "the work failed, and Do says nothing of the loss")
 	})
 }
 

@@ -77,6 +77,23 @@ func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
 	})
 }
 
+func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
+	for i, mayFail := range []int{0, 0, 1, 1, 2} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			n := i + 1
+			some := lab.client("alice").nodes[:n]
+			for node := range mayFail {
+				lab.stop(node)
+			}
+			alice := newLock(some, key, ttl)
+			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, and alice cannot lock", mayFail, n)
+			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, and alice cannot release", mayFail, n)
+			lab.stop(mayFail)
+			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down: the rest is no majority, and alice has a lock", mayFail+1, n)
+		})
+	}
+}
+
 func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
