@@ -141,10 +141,14 @@ func (t *tour) runDiff(s step) error {
 	if list == nil {
 		t.printf("%s and %s are equal\n", oldName, newName)
 	}
+	t.diffLines(list)
+	return nil
+}
+
+func (t *tour) diffLines(list []string) {
 	for _, line := range list {
 		t.printf("%s\n", t.paint(diffColor(line), line))
 	}
-	return nil
 }
 
 func diffColor(line string) string {

@@ -7,11 +7,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +27,9 @@ usage: go run ./docs/tour [command]
   red N           step N's stories on the lock before it; exit 0 only if they fail by their own assertions
   green N         step N as it is: all its tests, with the timelines of its own stories
   diff N          what step N changes in lock.go
+  red N Test...   only these stories of step N's own guarantee, on the lock before it
+  green N Test... only these tests of step N's folder
+  diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
   try N           step N's tests on a lock of your own, mylock/lock.go (made at first use from the lock before step N)
   matrix          every guarantee against every lock, written to docs/matrix.md
   matrix -check   the same, but compare: exit 1 if docs/matrix.md is stale
@@ -46,8 +51,9 @@ func (e usageError) Error() string {
 
 // A request is what the arguments ask for.
 type request struct {
-	name            string // "" is the whole course
-	step, guarantee int    // 0 is not given
+	name            string   // "" is the whole course
+	step, guarantee int      // 0 is not given
+	names           []string // of stories or declarations; none is all
 	check           bool
 }
 
@@ -82,6 +88,10 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
+	if wrong, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
+		fmt.Fprintf(c.err, "tour: %v\n", wrong)
+		return 2
+	}
 	fmt.Fprintf(c.err, "tour: %v\n", err)
 	return 1
 }
@@ -96,6 +106,9 @@ func perform(ctx context.Context, req request, c console) error {
 }
 
 func (t *tour) do(ctx context.Context, req request) error {
+	if req.names != nil {
+		return t.doNamed(ctx, req.name, steps[req.step-1], req.names)
+	}
 	switch req.name {
 	case "red":
 		return t.runRed(ctx, steps[req.step-1])
@@ -118,6 +131,17 @@ func (t *tour) do(ctx context.Context, req request) error {
 	return t.runCourse(ctx)
 }
 
+// doNamed does a command for some stories or declarations of a step.
+func (t *tour) doNamed(ctx context.Context, command string, s step, names []string) error {
+	switch command {
+	case "red":
+		return t.runNamedRed(ctx, s, names)
+	case "green":
+		return t.runNamedGreen(ctx, s, names)
+	}
+	return t.runNamedDiff(s, names)
+}
+
 // only returns step n, or all steps for 0.
 func only(n int) []step {
 	if n == 0 {
@@ -138,7 +162,9 @@ func parseArgs(args []string) (request, error) {
 	}
 	name, args := args[0], args[1:]
 	switch name {
-	case "red", "green", "diff", "try":
+	case "red", "green", "diff":
+		return parseNames(name, args)
+	case "try":
 		return parseStep(name, args)
 	case "alone":
 		if len(args) > 0 {
@@ -165,6 +191,24 @@ func parseStep(name string, args []string) (request, error) {
 	}
 	n, err := stepNumber(args[0])
 	return request{name: name, step: n}, err
+}
+
+// parseNames reads a step, and the names of stories or declarations behind it.
+func parseNames(name string, args []string) (request, error) {
+	req, err := parseStep(name, args[:min(1, len(args))])
+	if err != nil || len(args) < 2 {
+		return req, err
+	}
+	req.names = args[1:]
+	for i, arg := range req.names {
+		switch {
+		case name != "diff" && !strings.HasPrefix(arg, "Test"):
+			return request{}, usageError(fmt.Sprintf("%s takes one step, and names of tests: %s is none", name, arg))
+		case slices.Contains(req.names[:i], arg):
+			return request{}, usageError(fmt.Sprintf("%s twice: %s", arg, strings.Join(args, " ")))
+		}
+	}
+	return req, nil
 }
 
 func stepNumber(arg string) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,9 @@ func TestParseArgs(t *testing.T) {
 		"red 1":                         {name: "red", step: 1},
 		"green 8":                       {name: "green", step: 8},
 		"diff 03":                       {name: "diff", step: 3},
+		"red 4 TestA TestB":             {name: "red", step: 4, names: []string{"TestA", "TestB"}},
+		"green 4 TestA":                 {name: "green", step: 4, names: []string{"TestA"}},
+		"diff 4 New Lock.TryLock":       {name: "diff", step: 4, names: []string{"New", "Lock.TryLock"}},
 		"try 2":                         {name: "try", step: 2},
 		"copies":                        {name: "copies"},
 		"alone":                         {name: "alone"},
@@ -28,7 +32,7 @@ func TestParseArgs(t *testing.T) {
 		"red -h":                        {name: "help"},
 	} {
 		got, err := parseArgs(strings.Fields(args))
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %+v, %v, want %+v", args, got, err, want)
 		}
 	}
@@ -46,7 +50,12 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"red 9":                 "no such step: 9",
 		"red -1":                "no such step: -1",
 		"red one":               "no such step: one",
-		"red 1 2":               "red takes one step",
+		"red 1 2":               "2 is none",
+		"green 1 2":             "2 is none",
+		"red TestA":             "no such step: TestA",
+		"red 1 TestA TestA":     "TestA twice",
+		"diff 1 New New":        "New twice",
+		"try 1 2":               "try takes one step",
 		"alone 9":               "no such step: 9",
 		"alone 1 2":             "alone takes one step",
 		"copies 1":              "copies takes no argument",

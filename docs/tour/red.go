@@ -22,8 +22,15 @@ func (t *tour) red(ctx context.Context, s step, bin binary) ([]result, error) {
 // checkRed says what keeps a red run from being the lesson: every story must fail by its own assertion,
 // except the controls, which must pass.
 func checkRed(s step, results []result) error {
-	var wrong []string
-	reds := 0
+	reds, wrong := judgeRed(s, results)
+	if reds == 0 && len(wrong) == 0 {
+		wrong = append(wrong, "no story failed: all of "+nameList(redFiles(s))+" are controls")
+	}
+	return notRed(s, wrong)
+}
+
+// judgeRed counts the stories that failed as they should, and says what is wrong with the others.
+func judgeRed(s step, results []result) (reds int, wrong []string) {
 	for _, r := range results {
 		switch {
 		case r.control && r.verdict == passed:
@@ -39,13 +46,14 @@ func checkRed(s step, results []result) error {
 			wrong = append(wrong, fmt.Sprintf("%s did not end with an assertion: %s", r.name, r.why))
 		}
 	}
-	if reds == 0 && len(wrong) == 0 {
-		wrong = append(wrong, "no story failed: all of "+nameList(redFiles(s))+" are controls")
+	return reds, wrong
+}
+
+func notRed(s step, wrong []string) error {
+	if len(wrong) == 0 {
+		return nil
 	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("red %d is not red as it should be:\n  %s", s.n, strings.Join(wrong, "\n  "))
-	}
-	return nil
+	return fmt.Errorf("red %d is not red as it should be:\n  %s", s.n, strings.Join(wrong, "\n  "))
 }
 
 func (t *tour) runRed(ctx context.Context, s step) error {
@@ -60,11 +68,7 @@ func (t *tour) runRed(ctx context.Context, s step) error {
 	}
 	t.redHeading(s)
 	for _, r := range results {
-		if r.verdict == passed {
-			t.line(r)
-			continue
-		}
-		t.failure(r, all)
+		t.redResult(r)
 	}
 	if err := checkRed(s, results); err != nil {
 		return err
@@ -72,6 +76,15 @@ func (t *tour) runRed(ctx context.Context, s step) error {
 	t.printf("\n%s\n\nThe fix: go run ./docs/tour diff %d   The same stories with it: go run ./docs/tour green %d\n",
 		t.paint(bold, lesson), s.n, s.n)
 	return nil
+}
+
+// redResult shows a failure in full, and of a control the name.
+func (t *tour) redResult(r result) {
+	if r.verdict == passed {
+		t.line(r)
+		return
+	}
+	t.failure(r, all)
 }
 
 func (t *tour) redHeading(s step) {

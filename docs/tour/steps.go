@@ -208,6 +208,15 @@ const controlMark = "Green before too:"
 
 // storiesIn lists the stories of a guarantee file in the order of the file.
 func storiesIn(root, dir, file string) ([]story, error) {
+	list, err := testsOf(root, dir, file)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, file)
+	}
+	return list, err
+}
+
+// testsOf lists the tests of a file, which may be none.
+func testsOf(root, dir, file string) ([]story, error) {
 	name := filepath.Join(root, filepath.FromSlash(dir), file)
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -216,11 +225,7 @@ func storiesIn(root, dir, file string) ([]story, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the stories of %s/%s: %w", dir, file, err)
 	}
-	list := stories(f)
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, file)
-	}
-	return list, nil
+	return stories(f), nil
 }
 
 func stories(f *ast.File) []story {
