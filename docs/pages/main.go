@@ -4,7 +4,7 @@
 //
 // It runs at the root of the repository and regenerates, in place, in the pages named or in all of them:
 //
-//   - a fenced block after <!-- run: command -->: the command and all that it prints
+//   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
@@ -187,13 +187,14 @@ func (s *shell) command(command string) (string, error) {
 	return s.run(fields[0], fields[1:]...)
 }
 
-// run fails unless the command ends with 0: a page shows what readers are told to do, and that works.
+// run returns the standard output: progress and compiler noise go to the other stream. It fails unless the command
+// ends with 0: a page shows what readers are told to do, and that works.
 func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var out, noise bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &noise
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out.String())
+		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
 	}
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
 }

@@ -114,7 +114,7 @@ func TestCheck_FailsOnAStalePageAndLeavesItAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
 	require.NoError(t, os.MkdirAll(filepath.Join("docs", "tour"), 0o755))
 	tour := filepath.Join("docs", "tour", "main.go")
-	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nfunc main() { println(`bob is inside`) }\n"), 0o644))
+	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nimport \"os\"\n\nfunc main() { print(`noise`); os.Stdout.WriteString(`bob is inside`) }\n"), 0o644))
 	page := "<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n"
 	require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
 
@@ -126,7 +126,7 @@ func TestCheck_FailsOnAStalePageAndLeavesItAlone(t *testing.T) {
 	require.NoError(t, run(t.Context(), nil, false))
 	require.NoError(t, run(t.Context(), nil, true), "the page has just been made")
 
-	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nfunc main() { println(`bob is outside`) }\n"), 0o644))
+	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(`bob is outside`) }\n"), 0o644))
 	require.ErrorContains(t, run(t.Context(), nil, true), "page: bob is inside\n  code: bob is outside", "a message of the code changed, and the check passes")
 }
 
