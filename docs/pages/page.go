@@ -131,6 +131,9 @@ func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {
 		m := sourceLink.FindStringSubmatch(link)
+		if strings.Contains(m[2], "://") {
+			return link
+		}
 		d, err := find(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[2])), m[1])
 		if err != nil {
 			failed = err

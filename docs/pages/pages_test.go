@@ -81,7 +81,7 @@ func TestALinkIntoTheSource_GetsItsLine(t *testing.T) {
 	for old, want := range map[string]string{
 		"see [`Lock.Lock`](../sub/lock.go#L1) and [`helper`](../sub/lock.go)": "see [`Lock.Lock`](../sub/lock.go#L14) and [`helper`](../sub/lock.go#L18)",
 		"[`ErrLost`](../sub/lock.go#L99)":                                     "[`ErrLost`](../sub/lock.go#L7)",
-		"[the lock](../sub/lock.go) and [`x`](https://example.com/a.html)":    "[the lock](../sub/lock.go) and [`x`](https://example.com/a.html)",
+		"[the lock](../sub/lock.go) and [`x`](https://example.com/a.go)":      "[the lock](../sub/lock.go) and [`x`](https://example.com/a.go)",
 		"```md\n[`helper`](../sub/lock.go)\n```":                              "```md\n[`helper`](../sub/lock.go)\n```",
 	} {
 		got, err := regenerate(filepath.Join("docs", "a.md"), old, nil)
