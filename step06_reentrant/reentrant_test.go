@@ -36,18 +36,29 @@ func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	})
 }
 
-func TestRepliesToTheInnerLockAndUnlockAreLost_EachCountsOnce(t *testing.T) {
+func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		nothing := func() {}
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", nothing)
+		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, the reply is lost, and go-redis asks again")
-		lab.loseReply("alice", nothing)
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, and bob is locked out")
+	})
+}
+
+func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock and blocks herself")
+		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "one Unlock was sent twice and counted twice: bob is inside with alice")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, and bob is locked out")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
 	})
 }
 

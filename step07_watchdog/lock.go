@@ -41,15 +41,15 @@ const releaseTimeout = 3 * time.Second
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
 // OK, or else the milliseconds that the lock still lasts: -1 for ever, -2 when it is free.
 var acquireScript = redis.NewScript(`-- acquire
-local owns = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
-if owns or ARGV[3] == '1' and redis.call('EXISTS', KEYS[1]) == 0 then
+local lease = redis.call('PTTL', KEYS[1])
+if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-	if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+	if lease < tonumber(ARGV[2]) then
 		redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	end
 	return 'OK'
 end
-return redis.call('PTTL', KEYS[1])
+return lease
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
@@ -315,12 +315,14 @@ func (l *Lock) renew(d *watchdog) {
 // not so long that no time is left for the release.
 func (d *watchdog) end() {
 	d.stop()
-	select {
-	case d.busy <- struct{}{}:
-		defer func() { <-d.busy }()
-	case <-time.After(releaseTimeout / 3):
+	if !d.renewal.Stop() { // it has fired: the renewal is under way, or was the last one
+		select {
+		case d.busy <- struct{}{}:
+			defer func() { <-d.busy }()
+		case <-time.After(releaseTimeout / 3):
+		}
+		d.renewal.Stop()
 	}
-	d.renewal.Stop()
 	d.expiry.Stop()
 }
 
