@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A declaration is one name of a lock.go, with its comment: a function, a method or one entry of a var, const or type
+// A declaration is one name of a Go file, with its comment: a function, a method or one entry of a var, const or type
 // declaration.
 type declaration struct {
 	name string // of a method Type.Name
@@ -137,14 +137,14 @@ func whole(a, b declaration) []string {
 
 // runNamedDiff compares declaration by declaration.
 func (t *tour) runNamedDiff(s step, names []string) error {
-	oldName, newName := before(s).dir+"/"+lockFile, s.dir+"/"+lockFile
+	oldName, newName := before(s).source(), s.source()
 	oldList, err := declarationsOf(t.path("", oldName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", before(s).of(), err)
+		return fmt.Errorf("cannot read %s: %w", before(s).subject(), err)
 	}
 	newList, err := declarationsOf(t.path("", newName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.of(), err)
+		return fmt.Errorf("cannot read %s: %w", s.subject(), err)
 	}
 	var known []string
 	for _, d := range slices.Concat(newList, oldList) {
