@@ -82,13 +82,15 @@ func commentOf(spec ast.Spec) *ast.CommentGroup {
 	return nil
 }
 
-// namesOf returns none for an import.
+// namesOf returns none for an import, nor for what has no name.
 func namesOf(spec ast.Spec) []string {
 	switch spec := spec.(type) {
 	case *ast.ValueSpec:
 		var list []string
 		for _, name := range spec.Names {
-			list = append(list, name.Name)
+			if name.Name != "_" {
+				list = append(list, name.Name)
+			}
 		}
 		return list
 	case *ast.TypeSpec:
