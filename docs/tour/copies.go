@@ -43,7 +43,35 @@ func checkCopies(root fs.FS) (n int, problems []string, err error) {
 	for _, name := range allNames(folders) {
 		problems = append(problems, compare(folders, name)...)
 	}
-	return n, problems, nil
+	labs, more, err := compareLabs(root, folders[len(folders)-1])
+	return n + labs, append(problems, more...), err
+}
+
+// compareLabs compares the epilogue's laboratory with that of the last step. Only the package clause differs.
+func compareLabs(root fs.FS, last map[string][]byte) (n int, problems []string, err error) {
+	names, err := fs.Glob(root, epilogue.dir+"/lab*_test.go")
+	if err != nil {
+		return 0, nil, err
+	}
+	if names == nil {
+		return 0, []string{epilogue.dir + " has no laboratory: lab_test.go is missing"}, nil
+	}
+	dir := steps[len(steps)-1].dir
+	for _, name := range names {
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return 0, nil, err
+		}
+		want, ok := last[path.Base(name)]
+		want = bytes.Replace(want, []byte("package redislock\n"), []byte("package fencing\n"), 1)
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Sprintf("%s is no copy: %s has no such file", name, dir))
+		case !bytes.Equal(text, want):
+			problems = append(problems, fmt.Sprintf("%s differs from that in %s, at line %d", name, dir, differsAt(want, text)))
+		}
+	}
+	return len(names), problems, nil
 }
 
 // filesOf reads the files of a folder that have to be copies. Hidden files (of editors and systems) are none.

@@ -26,6 +26,8 @@ func courseFiles() fstest.MapFS {
 			add(s.dir, f.name, "line one\nline two\n")
 		}
 	}
+	add(epilogue.dir, "lab_test.go", "package fencing\n")
+	add(epilogue.dir, "new_test.go", "package fencing\n")
 	return files
 }
 
@@ -52,7 +54,7 @@ func TestCopies_Equal(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("problems %q, error %v", problems, err)
 	}
-	if want := 8 + 36 + 2 + 2 + 1; n != want { // labs, guarantees, waiting, lost, validity
+	if want := 8 + 36 + 2 + 2 + 1 + 1; n != want { // labs, guarantees, waiting, lost, validity, the epilogue's lab
 		t.Errorf("%d files compared, want %d", n, want)
 	}
 }
@@ -74,11 +76,28 @@ func TestCopies_Violations(t *testing.T) {
 			files["step08_redlock/lab_test.go"] = &fstest.MapFile{Data: []byte("package redislock\n\n")}
 		}, []string{
 			"lab_test.go in step07_watchdog differs from that in step06_reentrant, at line 2",
+			"docs/fencing/lab_test.go differs from that in step08_redlock, at line 2",
+		}},
+		{"the epilogue's lab was changed", func(files fstest.MapFS) {
+			files["docs/fencing/lab_test.go"] = &fstest.MapFile{Data: []byte("package fencing\n// more\n")}
+		}, []string{
+			"docs/fencing/lab_test.go differs from that in step08_redlock, at line 2",
+		}},
+		{"the epilogue has a lab file of its own", func(files fstest.MapFS) {
+			files["docs/fencing/lab_more_test.go"] = &fstest.MapFile{Data: []byte("package fencing\n")}
+		}, []string{
+			"docs/fencing/lab_more_test.go is no copy: step08_redlock has no such file",
+		}},
+		{"the epilogue is missing", func(files fstest.MapFS) {
+			delete(files, "docs/fencing/lab_test.go")
+		}, []string{
+			"docs/fencing has no laboratory: lab_test.go is missing",
 		}},
 		{"only the line ends differ", func(files fstest.MapFS) {
 			files["step08_redlock/lab_test.go"] = &fstest.MapFile{Data: []byte("package redislock\r\n")}
 		}, []string{
 			"lab_test.go in step08_redlock differs from that in step07_watchdog, at line 1",
+			"docs/fencing/lab_test.go differs from that in step08_redlock, at line 1",
 		}},
 		{"a later step lacks a file", func(files fstest.MapFS) {
 			delete(files, "step08_redlock/lost_test.go")

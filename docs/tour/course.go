@@ -7,10 +7,6 @@ import (
 )
 
 const closing = `
-What no step gives: a holder that is paused for long (a GC pause, a stopped process, a moved virtual machine) does not
-know that its lock has ended, and writes when it wakes up. No lock can prevent that. The resource has to: it takes a
-fencing token, a number that grows with every acquisition, and refuses a write that carries an older one.
-
 What to run next:
   go test ./...                 all tests of all steps
   go run ./docs/tour red 4      one failure with all its timelines (1 to 8)
@@ -19,18 +15,18 @@ What to run next:
   go run ./docs/tour help       all commands
 `
 
-// runCourse plays all steps: red, green, what is still broken.
+// runCourse plays all steps and the epilogue: red, green, what is still broken.
 func (t *tour) runCourse(ctx context.Context) error {
 	t.printf("Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.\n", step0.lock)
 	t.printf("Time in the timelines is virtual: nothing here waits, and no Redis server is needed.\n")
 	t.printf("The first build on a machine compiles the Redis client and takes up to a minute; the others take a second or two.\n\n")
 
 	var builds []build
-	for _, s := range steps {
+	for _, s := range entries() {
 		builds = append(builds, t.redBuild(s), greenBuild(s))
 	}
 	done := t.compileAhead(ctx, builds)
-	for i, s := range steps {
+	for i, s := range entries() {
 		t.printf("%s\n%s\n\n", t.paint(bold, banner(s)), s.fresh)
 		variant, err := t.courseRed(ctx, s, builds[2*i], done[2*i])
 		if err != nil {
@@ -106,7 +102,7 @@ func (t *tour) courseGreen(ctx context.Context, s step, b build, done <-chan com
 // banner is the line that begins a step.
 func banner(s step) string {
 	const width = 100
-	head := fmt.Sprintf("== step %02d: %s ", s.n, s.title)
+	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.label(), "the "), s.title)
 	return head + strings.Repeat("=", max(0, width-len(head)))
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A declaration is one name of a lock.go, with its comment: a function, a method or one entry of a var, const or type
+// A declaration is one name of a Go file, with its comment: a function, a method or one entry of a var, const or type
 // declaration.
 type declaration struct {
 	name string // of a method Type.Name
@@ -82,13 +82,15 @@ func commentOf(spec ast.Spec) *ast.CommentGroup {
 	return nil
 }
 
-// namesOf returns none for an import.
+// namesOf returns none for an import, nor for what has no name.
 func namesOf(spec ast.Spec) []string {
 	switch spec := spec.(type) {
 	case *ast.ValueSpec:
 		var list []string
 		for _, name := range spec.Names {
-			list = append(list, name.Name)
+			if name.Name != "_" {
+				list = append(list, name.Name)
+			}
 		}
 		return list
 	case *ast.TypeSpec:
@@ -137,14 +139,14 @@ func whole(a, b declaration) []string {
 
 // runNamedDiff compares declaration by declaration.
 func (t *tour) runNamedDiff(s step, names []string) error {
-	oldName, newName := before(s).dir+"/"+lockFile, s.dir+"/"+lockFile
+	oldName, newName := before(s).source(), s.source()
 	oldList, err := declarationsOf(t.path("", oldName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", before(s).of(), err)
+		return fmt.Errorf("cannot read %s: %w", before(s).subject(), err)
 	}
 	newList, err := declarationsOf(t.path("", newName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.of(), err)
+		return fmt.Errorf("cannot read %s: %w", s.subject(), err)
 	}
 	var known []string
 	for _, d := range slices.Concat(newList, oldList) {

@@ -48,6 +48,8 @@ var (
 
 const x, y = 1, 2
 
+var _ = x
+
 // Lock is a handle.
 type Lock struct{}
 
@@ -100,11 +102,11 @@ func TestNamedDiff(t *testing.T) {
 	put(t, root, steps[1].dir, lockFile, newLock)
 	const head = "--- step01_setnx/lock.go\n+++ step02_expire/lock.go\n"
 	for args, want := range map[string]string{
-		"Same":      "@@ -20,1 +26,1 @@\n func (l Lock) Same() {}\n",
+		"Same":      "@@ -20,1 +28,1 @@\n func (l Lock) Same() {}\n",
 		"Lock.Gone": "@@ -22,1 +0,0 @@\n-func (l Lock) Gone() {}\n",
 		"ErrC":      "@@ -0,0 +11,2 @@\n+\t// ErrC is new.\n+\tErrC = errors.New(\"c\")\n",
-		"TryLock Lock": "@@ -15,4 +20,5 @@\n-// TryLock tries.\n+// TryLock tries\n+// twice.\n func (l *Lock) TryLock() error {\n" +
-			"-\treturn ErrA\n+\treturn ErrC\n }\n@@ -12,2 +17,2 @@\n // Lock is a handle.\n type Lock struct{}\n",
+		"TryLock Lock": "@@ -15,4 +22,5 @@\n-// TryLock tries.\n+// TryLock tries\n+// twice.\n func (l *Lock) TryLock() error {\n" +
+			"-\treturn ErrA\n+\treturn ErrC\n }\n@@ -12,2 +19,2 @@\n // Lock is a handle.\n type Lock struct{}\n",
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append([]string{"diff", "2"}, strings.Fields(args)...), console{out: &out, err: &errs})

@@ -128,14 +128,14 @@ func span(from, end int) string {
 }
 
 func (t *tour) runDiff(s step) error {
-	oldName, newName := before(s).dir+"/"+lockFile, s.dir+"/"+lockFile
+	oldName, newName := before(s).source(), s.source()
 	oldText, err := os.ReadFile(t.path("", oldName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", before(s).of(), err)
+		return fmt.Errorf("cannot read %s: %w", before(s).subject(), err)
 	}
 	newText, err := os.ReadFile(t.path("", newName))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.of(), err)
+		return fmt.Errorf("cannot read %s: %w", s.subject(), err)
 	}
 	list := unified(oldName, newName, string(oldText), string(newText))
 	if list == nil {

@@ -39,7 +39,8 @@ usage: go run ./docs/tour [command]
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 
-N is a step, 1 to 8. Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
+N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the epilogue in docs/fencing, whose red side
+is the resources without the check. Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 `
 
 // A usageError is the user's, and exits with 2.
@@ -107,17 +108,17 @@ func perform(ctx context.Context, req request, c console) error {
 
 func (t *tour) do(ctx context.Context, req request) error {
 	if req.names != nil {
-		return t.doNamed(ctx, req.name, steps[req.step-1], req.names)
+		return t.doNamed(ctx, req.name, entry(req.step), req.names)
 	}
 	switch req.name {
 	case "red":
-		return t.runRed(ctx, steps[req.step-1])
+		return t.runRed(ctx, entry(req.step))
 	case "green":
-		return t.runGreen(ctx, steps[req.step-1])
+		return t.runGreen(ctx, entry(req.step))
 	case "diff":
-		return t.runDiff(steps[req.step-1])
+		return t.runDiff(entry(req.step))
 	case "try":
-		return t.runTry(ctx, steps[req.step-1])
+		return t.runTry(ctx, entry(req.step))
 	case "matrix":
 		if req.guarantee != 0 || req.step != 0 {
 			return t.runCells(ctx, only(req.guarantee), only(req.step))
@@ -142,12 +143,17 @@ func (t *tour) doNamed(ctx context.Context, command string, s step, names []stri
 	return t.runNamedDiff(s, names)
 }
 
-// only returns step n, or all steps for 0.
+// entry returns step n or the epilogue.
+func entry(n int) step {
+	return entries()[n-1]
+}
+
+// only returns step n, or all steps and the epilogue for 0.
 func only(n int) []step {
 	if n == 0 {
-		return steps[:]
+		return entries()
 	}
-	return steps[n-1 : n]
+	return []step{entry(n)}
 }
 
 // parseArgs reads the command line without looking at anything else.
@@ -189,8 +195,20 @@ func parseStep(name string, args []string) (request, error) {
 	if len(args) > 1 {
 		return request{}, usageError(fmt.Sprintf("%s takes one step: %s", name, strings.Join(args, " ")))
 	}
-	n, err := stepNumber(args[0])
+	read := entryNumber
+	if name == "try" {
+		read = stepNumber
+	}
+	n, err := read(args[0])
 	return request{name: name, step: n}, err
+}
+
+// entryNumber knows the epilogue as well.
+func entryNumber(arg string) (int, error) {
+	if arg == epilogueArg {
+		return epilogue.n, nil
+	}
+	return stepNumber(arg)
 }
 
 // parseNames reads a step, and the names of stories or declarations behind it.
@@ -225,11 +243,11 @@ func parseMatrix(args []string) (request, error) {
 	fs.SetOutput(io.Discard)
 	fs.BoolVar(&req.check, "check", false, "")
 	fs.Func("guarantee", "", func(arg string) (err error) {
-		req.guarantee, err = stepNumber(arg)
+		req.guarantee, err = entryNumber(arg)
 		return err
 	})
 	fs.Func("step", "", func(arg string) (err error) {
-		req.step, err = stepNumber(arg)
+		req.step, err = entryNumber(arg)
 		return err
 	})
 	if err := fs.Parse(args); err != nil {
@@ -240,6 +258,9 @@ func parseMatrix(args []string) (request, error) {
 	}
 	if req.check && (req.guarantee != 0 || req.step != 0) {
 		return request{}, usageError("matrix -check compares the whole matrix: leave -guarantee and -step out")
+	}
+	if req.step == epilogue.n && req.guarantee != 0 && req.guarantee != epilogue.n {
+		return request{}, usageError("matrix -step fencing has one cell: -guarantee fencing")
 	}
 	return req, nil
 }

@@ -19,6 +19,12 @@ func TestParseArgs(t *testing.T) {
 		"green 4 TestA":                 {name: "green", step: 4, names: []string{"TestA"}},
 		"diff 4 New Lock.TryLock":       {name: "diff", step: 4, names: []string{"New", "Lock.TryLock"}},
 		"try 2":                         {name: "try", step: 2},
+		"red fencing TestA":             {name: "red", step: 9, names: []string{"TestA"}},
+		"green fencing":                 {name: "green", step: 9},
+		"diff fencing Memory.access":    {name: "diff", step: 9, names: []string{"Memory.access"}},
+		"alone fencing":                 {name: "alone", step: 9},
+		"matrix -guarantee fencing":     {name: "matrix", guarantee: 9},
+		"matrix -step fencing":          {name: "matrix", step: 9},
 		"copies":                        {name: "copies"},
 		"alone":                         {name: "alone"},
 		"alone 5":                       {name: "alone", step: 5},
@@ -40,32 +46,36 @@ func TestParseArgs(t *testing.T) {
 
 func TestWrongUsage_Exit2(t *testing.T) {
 	for args, want := range map[string]string{
-		"blue":                  "no such command: blue",
-		"1":                     "no such command: 1",
-		"red":                   "red needs a step",
-		"green":                 "green needs a step",
-		"diff":                  "diff needs a step",
-		"try":                   "try needs a step",
-		"red 0":                 "no such step: 0",
-		"red 9":                 "no such step: 9",
-		"red -1":                "no such step: -1",
-		"red one":               "no such step: one",
-		"red 1 2":               "2 is none",
-		"green 1 2":             "2 is none",
-		"red TestA":             "no such step: TestA",
-		"red 1 TestA TestA":     "TestA twice",
-		"diff 1 New New":        "New twice",
-		"try 1 2":               "try takes one step",
-		"alone 9":               "no such step: 9",
-		"alone 1 2":             "alone takes one step",
-		"copies 1":              "copies takes no argument",
-		"help 1":                "help takes no argument",
-		"matrix 3":              "matrix takes flags only",
-		"matrix -step":          "needs an argument",
-		"matrix -step 0":        "no such step: 0",
-		"matrix -guarantee x":   "no such step: x",
-		"matrix -fast":          "-fast",
-		"matrix -check -step 1": "-check compares the whole matrix",
+		"blue":              "no such command: blue",
+		"1":                 "no such command: 1",
+		"red":               "red needs a step",
+		"green":             "green needs a step",
+		"diff":              "diff needs a step",
+		"try":               "try needs a step",
+		"red 0":             "no such step: 0",
+		"red 9":             "no such step: 9",
+		"red -1":            "no such step: -1",
+		"red one":           "no such step: one",
+		"red 1 2":           "2 is none",
+		"green 1 2":         "2 is none",
+		"red TestA":         "no such step: TestA",
+		"red 1 TestA TestA": "TestA twice",
+		"diff 1 New New":    "New twice",
+		"try 1 2":           "try takes one step",
+		"try fencing":       "no such step: fencing",
+		"red epilogue":      "no such step: epilogue",
+
+		"matrix -guarantee 3 -step fencing": "-guarantee fencing",
+		"alone 9":                           "no such step: 9",
+		"alone 1 2":                         "alone takes one step",
+		"copies 1":                          "copies takes no argument",
+		"help 1":                            "help takes no argument",
+		"matrix 3":                          "matrix takes flags only",
+		"matrix -step":                      "needs an argument",
+		"matrix -step 0":                    "no such step: 0",
+		"matrix -guarantee x":               "no such step: x",
+		"matrix -fast":                      "-fast",
+		"matrix -check -step 1":             "-check compares the whole matrix",
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), strings.Fields(args), console{out: &out, err: &errs})
@@ -111,7 +121,7 @@ func TestFailure_Exit1(t *testing.T) {
 	if code := run(t.Context(), []string{"copies"}, console{out: &out, err: &errs}); code != 0 {
 		t.Errorf("equal copies: exit %d, %s", code, errs.String())
 	}
-	if want := "49 files, all copies equal\n"; out.String() != want {
+	if want := "50 files, all copies equal\n"; out.String() != want {
 		t.Errorf("stdout %q, want %q", out.String(), want)
 	}
 	remove(t, root, steps[7].dir, "lost_test.go")

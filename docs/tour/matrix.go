@@ -10,6 +10,14 @@ import (
 
 const matrixFile = "docs/matrix.md"
 
+// The last row: what no lock holds, and the epilogue does. For the locks, its story is in a file that no step has; the
+// epilogue has the story of the same name, told with fencing tokens.
+const (
+	lateWrite     = "paused holder's late write"
+	lateWriteDir  = "docs/fencing/testdata"
+	lateWriteFile = "late_write_test.go"
+)
+
 // A cell is one guarantee against one lock.
 type cell struct {
 	guarantee, lock step
@@ -39,11 +47,14 @@ func (c cell) word() string {
 }
 
 func (c cell) label() string {
+	if c.guarantee.isEpilogue() {
+		return fmt.Sprintf("the %s on %s", lateWrite, c.lock.subject())
+	}
 	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.guarantee.n, c.guarantee.file, c.lock.of())
 }
 
 func (c cell) command() string {
-	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %d -step %d", c.guarantee.n, c.lock.n)
+	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.guarantee.arg(), c.lock.arg())
 }
 
 // check reports the stories that neither passed nor failed by an assertion: they make the cell say nothing.
@@ -60,7 +71,7 @@ func (c cell) check() error {
 	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.command())
 }
 
-// staircase returns the cells that break the rule: guarantee k holds exactly from step k on.
+// staircase returns the cells that break the rule: guarantee k holds exactly from step k on, the last in the epilogue.
 func staircase(cells []cell) error {
 	var errs []error
 	for _, c := range cells {
@@ -81,7 +92,12 @@ func (t *tour) cells(ctx context.Context, guarantees, locks []step) ([]cell, err
 	tests := steps[len(steps)-1] // its folder has every guarantee
 	var builds []build
 	for _, lock := range locks {
-		builds = append(builds, t.lockBuild(tests, lock))
+		b := greenBuild(lock)
+		if !lock.isEpilogue() {
+			b = t.lockBuild(tests, lock)
+			b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
+		}
+		builds = append(builds, b)
 	}
 	done := t.compileAhead(ctx, builds)
 	var list []cell
@@ -102,10 +118,13 @@ func (t *tour) cells(ctx context.Context, guarantees, locks []step) ([]cell, err
 
 // column runs the guarantees against one lock.
 func (t *tour) column(ctx context.Context, bin binary, guarantees []step, lock step) ([]cell, error) {
-	defer t.progress("running the guarantees on the lock " + lock.of())()
+	defer t.progress("running the guarantees on " + lock.subject())()
 	var list []cell
 	for _, g := range guarantees {
-		stories, err := storiesIn(t.root, steps[len(steps)-1].dir, g.file)
+		if lock.isEpilogue() && !g.isEpilogue() {
+			continue // its lock is that of step 05
+		}
+		stories, err := t.matrixStories(g)
 		if err != nil {
 			return nil, err
 		}
@@ -118,9 +137,17 @@ func (t *tour) column(ctx context.Context, bin binary, guarantees []step, lock s
 	return list, nil
 }
 
+// matrixStories lists the stories of a row.
+func (t *tour) matrixStories(g step) ([]story, error) {
+	if g.isEpilogue() {
+		return storiesIn(t.root, lateWriteDir, lateWriteFile)
+	}
+	return storiesIn(t.root, steps[len(steps)-1].dir, g.file)
+}
+
 // runMatrix writes docs/matrix.md, or with check compares it.
 func (t *tour) runMatrix(ctx context.Context, check bool) error {
-	cells, err := t.cells(ctx, steps[:], steps[:])
+	cells, err := t.cells(ctx, entries(), entries())
 	if err != nil {
 		return err
 	}
@@ -169,9 +196,13 @@ func (t *tour) matrixTable(cells []cell) {
 	for _, s := range steps {
 		t.printf("     %02d", s.n)
 	}
-	t.printf("\n")
-	for _, g := range steps {
-		t.printf("%d %-28s", g.n, g.file)
+	t.printf("  epilogue\n")
+	for _, g := range entries() {
+		name := fmt.Sprintf("%d %s", g.n, g.file)
+		if g.isEpilogue() {
+			name = "  " + lateWrite
+		}
+		t.printf("%-30s", name)
 		for _, c := range cells {
 			if c.guarantee.n != g.n {
 				continue
@@ -225,26 +256,36 @@ Each cell is a run: the tests of one guarantee, as they stand in %[1]s, against 
 
 A guarantee holds from its own step on, in every later step, and in none before.
 
+The last row is what no lock gives: [one story](%[2]s), told on each lock, and in the [epilogue](fencing) with fencing
+tokens and a resource that checks them. Step 01 fails there in its own way; what each lock's run says is at the end of the page.
+The epilogue has no other cells: its lock is that of step 05, with numbers.
+
 `
 
 // renderMatrix writes the page. The same runs give the same text: it has no times and no paths.
 func renderMatrix(cells []cell) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, matrixIntro, link(steps[len(steps)-1].dir))
+	fmt.Fprintf(&b, matrixIntro, link(steps[len(steps)-1].dir), "fencing/testdata/"+lateWriteFile)
 	b.WriteString("| guarantee / step |")
 	for _, s := range steps {
 		fmt.Fprintf(&b, " [%02d](../%s) |", s.n, s.dir)
 	}
-	b.WriteString(" reproduce the row |\n|---|")
-	b.WriteString(strings.Repeat("---|", len(steps)+1) + "\n")
-	for _, g := range steps {
-		fmt.Fprintf(&b, "| %d `%s`: %s |", g.n, g.file, g.guarantee)
+	fmt.Fprintf(&b, " [epilogue](fencing) | reproduce the row |\n|---|%s\n", strings.Repeat("---|", len(steps)+2))
+	for _, g := range entries() {
+		if g.isEpilogue() {
+			fmt.Fprintf(&b, "| [%s](fencing): the next owner works meanwhile, and the late write is refused |", lateWrite)
+		} else {
+			fmt.Fprintf(&b, "| %d `%s`: %s |", g.n, g.file, g.guarantee)
+		}
 		for _, c := range cells {
 			if c.guarantee.n == g.n {
 				fmt.Fprintf(&b, " %s |", c.markdown())
 			}
 		}
-		fmt.Fprintf(&b, " `go run ./docs/tour matrix -guarantee %d` |\n", g.n)
+		if !g.isEpilogue() {
+			b.WriteString(" |") // no cell
+		}
+		fmt.Fprintf(&b, " `go run ./docs/tour matrix -guarantee %s` |\n", g.arg())
 	}
 	b.WriteString("\nThe locks:\n\n| step | acquire; release |\n|---|---|\n")
 	for _, s := range steps {
@@ -269,6 +310,23 @@ func renderFailing(b *strings.Builder, cells []cell) {
 			}
 		}
 	}
+	renderLateWrite(b, cells)
+}
+
+// renderLateWrite says what the story of the last row says on each lock: not on all of them the same.
+func renderLateWrite(b *strings.Builder, cells []cell) {
+	fmt.Fprintf(b, "\n### The %s\n\n", lateWrite)
+	for _, c := range cells {
+		if !c.guarantee.isEpilogue() {
+			continue
+		}
+		for _, r := range c.results {
+			if r.verdict == failed {
+				fmt.Fprintf(b, "- %s: %s\n", c.lock.label(), strings.Join(r.log.failedLeaves(r.name)[0].messages(), "; "))
+			}
+		}
+	}
+	b.WriteString("\nWhat a resource does about it: [docs/fencing](fencing).\n")
 }
 
 func (c cell) markdown() string {

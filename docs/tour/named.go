@@ -57,10 +57,10 @@ func canBeRed(s step, n named) error {
 	if slices.ContainsFunc(own, func(f testFile) bool { return f.name == n.file }) {
 		return nil
 	}
-	reason := fmt.Sprintf("stands in %s, which is no guarantee", n.file)
+	reason := fmt.Sprintf("stands in %s, which is not run red", n.file)
 	for _, f := range testFiles() {
 		switch {
-		case f.name != n.file:
+		case f.name != n.file || s.isEpilogue():
 		case f.from < s.n:
 			reason = fmt.Sprintf("stands in %s, which begins in step %02d: ask red %d", n.file, f.from, f.from)
 		default:
@@ -68,7 +68,7 @@ func canBeRed(s step, n named) error {
 				n.file, before(s).of(), strings.Join(f.needs, ", "))
 		}
 	}
-	return usageError(fmt.Sprintf("red %d runs the stories of %s. %s %s", s.n, nameList(own), n.name, reason))
+	return usageError(fmt.Sprintf("red %s runs the stories of %s. %s %s", s.arg(), nameList(own), n.name, reason))
 }
 
 // runNamedRed is red for some stories: the judgement is the same, the rest of the lesson is left out.
@@ -86,7 +86,7 @@ func (t *tour) runNamedRed(ctx context.Context, s step, names []string) error {
 	if err != nil {
 		return err
 	}
-	t.heading("red: %s on the lock %s (%s)", filesOfNamed(list), before(s).of(), before(s).lock)
+	t.heading("red: %s on %s (%s)", filesOfNamed(list), before(s).subject(), before(s).lock)
 	t.printf("\n")
 	for _, r := range results {
 		t.redResult(r)
@@ -105,7 +105,7 @@ func (t *tour) runNamedGreen(ctx context.Context, s step, names []string) error 
 	if err != nil {
 		return err
 	}
-	t.heading("green: %s on the lock %s (%s)", filesOfNamed(list), s.of(), s.lock)
+	t.heading("green: %s on %s (%s)", filesOfNamed(list), s.subject(), s.lock)
 	t.printf("\n")
 	var wrong []string
 	for _, r := range results {
@@ -118,7 +118,7 @@ func (t *tour) runNamedGreen(ctx context.Context, s step, names []string) error 
 		wrong = append(wrong, r.name)
 	}
 	if wrong != nil {
-		return fmt.Errorf("green %d failed:\n  %s", s.n, strings.Join(wrong, "\n  "))
+		return fmt.Errorf("green %s failed:\n  %s", s.arg(), strings.Join(wrong, "\n  "))
 	}
 	return nil
 }

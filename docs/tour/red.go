@@ -37,11 +37,11 @@ func judgeRed(s step, results []result) (reds int, wrong []string) {
 		case !r.control && r.verdict == failed:
 			reds++
 		case r.control && r.verdict == failed:
-			wrong = append(wrong, fmt.Sprintf("%s is a control (%q) and failed on the lock %s",
-				r.name, controlMark, before(s).of()))
+			wrong = append(wrong, fmt.Sprintf("%s is a control (%q) and failed on %s",
+				r.name, controlMark, before(s).subject()))
 		case r.verdict == passed:
-			wrong = append(wrong, fmt.Sprintf("%s passes on the lock %s: make it fail there, or mark it %q",
-				r.name, before(s).of(), controlMark))
+			wrong = append(wrong, fmt.Sprintf("%s passes on %s: make it fail there, or mark it %q",
+				r.name, before(s).subject(), controlMark))
 		default:
 			wrong = append(wrong, fmt.Sprintf("%s did not end with an assertion: %s", r.name, r.why))
 		}
@@ -53,7 +53,7 @@ func notRed(s step, wrong []string) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fmt.Errorf("red %d is not red as it should be:\n  %s", s.n, strings.Join(wrong, "\n  "))
+	return fmt.Errorf("red %s is not red as it should be:\n  %s", s.arg(), strings.Join(wrong, "\n  "))
 }
 
 func (t *tour) runRed(ctx context.Context, s step) error {
@@ -73,8 +73,8 @@ func (t *tour) runRed(ctx context.Context, s step) error {
 	if err := checkRed(s, results); err != nil {
 		return err
 	}
-	t.printf("\n%s\n\nThe fix: go run ./docs/tour diff %d   The same stories with it: go run ./docs/tour green %d\n",
-		t.paint(bold, lesson), s.n, s.n)
+	t.printf("\n%s\n\nThe fix: go run ./docs/tour diff %s   The same stories with it: go run ./docs/tour green %s\n",
+		t.paint(bold, lesson), s.arg(), s.arg())
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (t *tour) redResult(r result) {
 }
 
 func (t *tour) redHeading(s step) {
-	t.heading("red: %s on the lock %s (%s)", nameList(redFiles(s)), before(s).of(), before(s).lock)
+	t.heading("red: %s on %s (%s)", nameList(redFiles(s)), before(s).subject(), before(s).lock)
 	t.printf("\n")
 }
 
@@ -163,7 +163,7 @@ func checkGreen(s step, g greenRun) error {
 		wrong = append(wrong, fmt.Sprintf("the test process ended with exit status %d", g.exit))
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("green %d failed:\n  %s", s.n, strings.Join(wrong, "\n  "))
+		return fmt.Errorf("green %s failed:\n  %s", s.arg(), strings.Join(wrong, "\n  "))
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (t *tour) runGreen(ctx context.Context, s step) error {
 }
 
 func (t *tour) greenHeading(s step) {
-	t.heading("green: %s on the lock %s (%s)", nameList(beginning(s)), s.of(), s.lock)
+	t.heading("green: %s on %s (%s)", nameList(beginning(s)), s.subject(), s.lock)
 	t.printf("\n")
 }
 

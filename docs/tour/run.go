@@ -80,6 +80,7 @@ type build struct {
 	dir     string
 	name    string            // for progress and errors
 	replace map[string]string // file of dir -> path from the root; "" leaves the file out
+	overlay string            // a file that says the same, with paths from dir; "" is none
 }
 
 // greenBuild is a step as it is.
@@ -88,7 +89,11 @@ func greenBuild(s step) build {
 }
 
 // redBuild is a step's tests with the lock before it. What needs the step's own API is left out.
+// The epilogue's red side is in its own overlay file.
 func (t *tour) redBuild(s step) build {
+	if s.isEpilogue() {
+		return build{dir: s.dir, name: "the stories of " + s.label() + " with " + unfenced.subject(), overlay: overlayFile}
+	}
 	return t.lockBuild(s, before(s))
 }
 
@@ -136,7 +141,10 @@ func (t *tour) exists(dir, file string) bool {
 // overlay returns the file that the go command wants for -overlay.
 // It leaves out only files that exist: the others need no leaving out.
 func (t *tour) overlay(b build) ([]byte, error) {
-	replace := map[string]string{}
+	replace, err := t.ownOverlay(b)
+	if err != nil {
+		return nil, err
+	}
 	for file, by := range b.replace {
 		switch {
 		case by != "":
@@ -149,6 +157,27 @@ func (t *tour) overlay(b build) ([]byte, error) {
 		}
 	}
 	return json.Marshal(map[string]any{"Replace": replace})
+}
+
+// ownOverlay reads the overlay file of a build. The go command takes relative paths as from where it runs; these are
+// from the folder, so that the file can be used there by hand.
+func (t *tour) ownOverlay(b build) (map[string]string, error) {
+	replace := map[string]string{}
+	if b.overlay == "" {
+		return replace, nil
+	}
+	text, err := os.ReadFile(t.path(b.dir, b.overlay))
+	if err != nil {
+		return nil, err
+	}
+	var file struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
+	}
+	for name, by := range file.Replace {
+		replace[t.path(b.dir, name)] = t.path(b.dir, by)
+	}
+	return replace, nil
 }
 
 // A binary is a compiled build.

@@ -199,3 +199,16 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestRedBuild_OfTheEpilogueHasAbsolutePaths(t *testing.T) {
+	tr := &tour{root: t.TempDir()}
+	put(t, tr.root, epilogue.dir, overlayFile, `{"Replace": {"resource.go": "unfenced/resource.go"}}`)
+	want := map[string]string{"docs/fencing/resource.go": "docs/fencing/unfenced/resource.go"}
+	if got := overlayOf(t, tr, tr.redBuild(epilogue)); !maps.Equal(got, want) {
+		t.Errorf("red fencing replaces %v, want %v", got, want)
+	}
+	put(t, tr.root, epilogue.dir, overlayFile, "{")
+	if _, err := tr.overlay(tr.redBuild(epilogue)); err == nil || !strings.Contains(err.Error(), "cannot read docs/fencing/unfenced/overlay.json") {
+		t.Errorf("a broken overlay file: %v", err)
+	}
+}

@@ -38,7 +38,7 @@ func (c console) heading(format string, args ...any) {
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = " (a control: holds on the lock before as well)"
+		note = " (a control: holds before the fix as well)"
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, c.paint(dim, note))
 }

@@ -121,6 +121,45 @@ var steps = [...]step{
 	},
 }
 
+// epilogue follows the eight locks. It is no ninth lock: its stories are about the resource, and red is the resource
+// without the check. Its number is its place behind the steps.
+var epilogue = step{
+	n:     len(steps) + 1,
+	dir:   "docs/fencing",
+	title: "fencing tokens",
+	lock:  "step 05, with a number for each hold",
+	fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped process, a moved virtual machine) does not\n" +
+		"know that its lock has ended, and writes when it wakes up. No lock can prevent that. The resource has to: it takes a\n" +
+		"fencing token, a number that grows with every acquisition, and refuses a write that carries an older one.",
+	file:      "fencing_test.go",
+	guarantee: "a paused holder's late write is refused",
+	broken:    "A counter on a Redis that fails over can give a number twice; a resource that cannot compare cannot be fenced.",
+}
+
+// unfenced is the red side of the epilogue: its resources without the check.
+var unfenced = step{
+	dir:  "docs/fencing/unfenced",
+	lock: "docs/fencing/unfenced/resource.go",
+}
+
+// epilogueArg is how the command line names the epilogue.
+const epilogueArg = "fencing"
+
+// epilogueFiles are what the epilogue guarantees. The first is its red side; the other is about the lock, which red keeps.
+var epilogueFiles = [...]testFile{
+	{epilogue.file, epilogue.guarantee, epilogue.n, epilogue.n, nil},
+	{"lock_test.go", "each hold has a higher number than those before it", epilogue.n, epilogue.n, nil},
+}
+
+func (s step) isEpilogue() bool {
+	return s.dir == epilogue.dir
+}
+
+// entries returns the steps and the epilogue.
+func entries() []step {
+	return append(steps[:len(steps):len(steps)], epilogue)
+}
+
 // A testFile is what a step guarantees: the guarantee itself, and what stands in a file of its own beside it.
 type testFile struct {
 	name      string
@@ -153,16 +192,25 @@ func testFiles() []testFile {
 
 // guarantees returns what step s guarantees: its own and those of the steps before.
 func guarantees(s step) []testFile {
+	if s.isEpilogue() {
+		return epilogueFiles[:]
+	}
 	return slices.DeleteFunc(testFiles(), func(f testFile) bool { return s.n < f.from || s.n > f.to })
 }
 
 // redFiles returns what begins in step s and can be run on the lock before it.
 func redFiles(s step) []testFile {
+	if s.isEpilogue() {
+		return epilogueFiles[:1]
+	}
 	return slices.DeleteFunc(testFiles(), func(f testFile) bool { return f.from != s.n || f.needs != nil })
 }
 
 // beginning returns what begins in step s.
 func beginning(s step) []testFile {
+	if s.isEpilogue() {
+		return epilogueFiles[:]
+	}
 	return slices.DeleteFunc(testFiles(), func(f testFile) bool { return f.from != s.n })
 }
 
@@ -176,13 +224,26 @@ func nameList(files []testFile) string {
 }
 
 const (
-	lockFile = "lock.go"
-	newFile  = "new_test.go" // how the lab calls New
-	bugFile  = "bug_test.go" // what is still broken: holds for its own step only
+	lockFile     = "lock.go"
+	resourceFile = "resource.go"           // of the epilogue
+	overlayFile  = "unfenced/overlay.json" // of the epilogue: what red replaces
+	newFile      = "new_test.go"           // how the lab calls New
+	bugFile      = "bug_test.go"           // what is still broken: holds for its own step only
 )
 
-// before returns the step before s.
+// source is the file in which s and the step before it differ.
+func (s step) source() string {
+	if s.isEpilogue() || s.dir == unfenced.dir {
+		return s.dir + "/" + resourceFile
+	}
+	return s.dir + "/" + lockFile
+}
+
+// before returns the step before s, of the epilogue its red side.
 func before(s step) step {
+	if s.isEpilogue() {
+		return unfenced
+	}
 	if s.n == 1 {
 		return step0
 	}
@@ -191,10 +252,34 @@ func before(s step) step {
 
 // label is how messages name a step.
 func (s step) label() string {
+	if s.isEpilogue() {
+		return "the epilogue"
+	}
 	if s.n == 0 {
 		return "before the course"
 	}
 	return fmt.Sprintf("step %02d", s.n)
+}
+
+// arg is how the command line names a step.
+func (s step) arg() string {
+	if s.isEpilogue() {
+		return epilogueArg
+	}
+	return fmt.Sprint(s.n)
+}
+
+// subject is what the stories of s are run on.
+func (s step) subject() string {
+	switch {
+	case s.isEpilogue():
+		return "the resources that check"
+	case s.dir == unfenced.dir:
+		return "the resources without the check"
+	case s.n == 0:
+		return "the lock from " + s.label()
+	}
+	return "the lock of " + s.label()
 }
 
 // A story is one test of a guarantee file.

@@ -1,0 +1,31 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The story of ../fencing_test.go, told by a lock that gives no numbers, at a resource that checks none. The tour puts this file
+// beside the tests of step 08 and runs it on each of the eight locks: the last row of docs/matrix.md.
+
+func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		stock := 100
+		require.NoError(t, alice.TryLock(ctx))
+		left := stock
+		lab.timeline.note("alice reads stock -> %d", left)
+		lab.refuse("alice", 1, "a paused process sends nothing") // a watchdog is paused with the rest
+		time.Sleep(2 * ttl)                                      // a garbage collection, a page fault, SIGSTOP
+
+		require.NoError(t, bob.TryLock(ctx), "alice has slept for two ttls and bob is kept out: a lock without a ttl has no late writer, and no next owner either")
+		stock--
+		lab.timeline.note("bob reads stock -> 100, writes stock = %d", stock)
+		stock = left - 10 // she has sold ten, of what she saw 20 seconds ago
+		lab.timeline.note("alice writes stock = %d", stock)
+
+		require.Equal(t, 99, stock, "alice wrote late, over what bob had written: his sale is lost")
+	})
+}
