@@ -70,6 +70,9 @@ func (l *lab) close() {
 	l.t.Logf("timeline (virtual time):\n%s", l.timeline)
 	for _, c := range l.clients {
 		c.cut()
+	}
+	time.Sleep(time.Second) // Close waits on a mutex for a command that sleeps before it is sent again, and then time stands still
+	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
 			rdb.Close()
 		}
