@@ -1,6 +1,6 @@
 # Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test race red green diff try matrix copies alone lint check
+.PHONY: help tour test race red green diff try matrix copies alone docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ copies: ## check that equal files are equal
 
 alone: ## check that each step works alone, in a module of its own
 	go run ./docs/tour alone
+
+docs: ## regenerate the outputs, diffs and excerpts in the pages
+	go run ./docs/pages
+
+links: ## check the pages' links, anchors and diagrams (needs npm)
+	cd docs/check && npm ci --no-fund --no-audit --loglevel=error && npm test
 
 lint: ## gofmt, go vet and staticcheck
 	test -z "$$(gofmt -l .)"

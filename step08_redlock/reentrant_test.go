@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -107,5 +108,58 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 		for node := range nodes {
 			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "the lock was to last an hour, and locking again cut that short")
 		}
+	})
+}
+
+// countInClient is the other way to nest: the count stays in the client, and only the outermost TryLock and Unlock
+// go to Redis.
+type countInClient struct {
+	*Lock
+	depth int
+}
+
+func (c *countInClient) TryLock(ctx context.Context) error {
+	if c.depth == 0 {
+		if err := c.Lock.TryLock(ctx); err != nil {
+			return err
+		}
+	}
+	c.depth++
+	return nil
+}
+
+func (c *countInClient) Unlock(ctx context.Context) error {
+	c.depth--
+	if c.depth > 0 {
+		return nil
+	}
+	return c.Lock.Unlock(ctx)
+}
+
+// Green before too: the count stands beside the lock, whichever it is.
+func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := &countInClient{Lock: lab.lock("alice")}, lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		sent := lab.timeline.sent()
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.Equal(t, sent, lab.timeline.sent(), "alice nests, and that went to Redis")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+	})
+}
+
+// Green before too: what nobody asks Redis, nobody learns.
+func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := &countInClient{Lock: lab.lock("alice")}, lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx), "a count in the client has noticed that bob is inside: this lesson needs a new example")
 	})
 }
