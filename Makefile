@@ -1,15 +1,18 @@
 # Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test race red green diff try matrix copies alone lint check
+.PHONY: help tour test test-real race red green diff try matrix copies alone lint check
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 tour: ## play the course: every lock fails, and the next one holds
 	go run ./docs/tour
 
 test: ## all tests
 	go test ./...
+
+test-real: ## the stories of all steps on five real redis-servers, in real time (4 minutes)
+	go run ./docs/realfaults/servers go test -count=1 -timeout 20m ./step0...
 
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 ./...
