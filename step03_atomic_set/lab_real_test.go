@@ -27,7 +27,7 @@ var realAddrs []string
 func init() {
 	if addrs := os.Getenv("REDIS_ADDRS"); addrs != "" {
 		realAddrs = strings.Split(addrs, ",")
-		clock, ttl, afterwards, forever = "real", time.Second, 20*time.Millisecond, 3*time.Second
+		clock, ttl, afterwards, forever = "real", 1500*time.Millisecond, 20*time.Millisecond, 5*time.Second
 	}
 }
 
@@ -63,7 +63,7 @@ func needsVirtualTime(t *testing.T, why string) {
 // slack adds to a duration what a busy machine may need, nothing in virtual time.
 func slack(d time.Duration) time.Duration {
 	if realAddrs != nil {
-		d += ttl / 4
+		d += ttl / 3
 	}
 	return d
 }
