@@ -1,8 +1,14 @@
-//go:build !linux
+//go:build !unix
 
 package redisproc
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
-// DieWithParent is for Linux. Elsewhere children outlive a parent that is killed with SIGKILL.
+// DieWithParent changes nothing here.
 func DieWithParent() *syscall.SysProcAttr { return nil }
+
+// SignalGroup ends a child.
+func SignalGroup(child *os.Process, _ os.Signal) error { return child.Kill() }

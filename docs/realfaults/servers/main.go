@@ -57,12 +57,13 @@ func run(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "REDIS_ADDRS="+strings.Join(addrs, ","))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = redisproc.DieWithParent()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() {
 		for sig := range signals {
-			cmd.Process.Signal(sig)
+			redisproc.SignalGroup(cmd.Process, sig)
 		}
 	}()
 	return cmd.Wait()
