@@ -100,17 +100,18 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 
 // Redlock on five servers, of which some fail while alice holds the lock.
 func TestFiveServers(t *testing.T) {
-	for name, fault := range map[string]struct {
+	for _, fault := range []struct {
+		name       string
 		fail, heal func(server *redisproc.Process) error
 	}{
-		"killed (SIGKILL)":  {kill, (*redisproc.Process).Start},
-		"stopped (SIGSTOP)": {stop, cont},
-		"restarted empty":   {restart, nil},
+		{"killed (SIGKILL)", kill, (*redisproc.Process).Start},
+		{"stopped (SIGSTOP)", stop, cont},
+		{"restarted empty", restart, nil},
 	} {
 		for n := 1; n <= 3; n++ {
-			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
 				optIn(t)
-				failDuringAHold(t, fmt.Sprintf("%d of 5 servers are %s", n, name), n, fault.fail, fault.heal)
+				failDuringAHold(t, fmt.Sprintf("%d of 5 servers %s", n, fault.name), n, fault.fail, fault.heal)
 			})
 		}
 	}
