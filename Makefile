@@ -1,15 +1,21 @@
 # Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test race red green diff try matrix copies alone docs links lint check
+.PHONY: help tour test test-real real-faults race red green diff try matrix copies alone docs links lint check
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 tour: ## play the course: every lock fails, and the next one holds
 	go run ./docs/tour
 
 test: ## all tests
 	go test ./...
+
+test-real: ## the stories of all steps on five real redis-servers, in real time (6 minutes)
+	go run ./docs/realfaults/servers go test -count=1 -timeout 20m ./step0...
+
+real-faults: ## real servers and holders, killed, stopped, failed over (3 minutes)
+	REALFAULTS=1 go test -v -count=1 ./docs/realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 ./...

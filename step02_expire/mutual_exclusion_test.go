@@ -62,7 +62,7 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 
 		require.NoError(t, bob.Lock(ctx), "alice left after half a ttl, and bob did not get in")
 		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
-		require.Less(t, time.Since(start), ttl/2+time.Second, "bob noticed late that alice had left")
+		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed late that alice had left")
 	})
 }
 
@@ -82,7 +82,7 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			cancel()
 			require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, and the error does not say that he has no lock")
 			require.ErrorIs(t, err, end, "bob's context ended, and the error does not say so")
-			require.LessOrEqual(t, time.Since(start), ttl/5+100*time.Millisecond, "bob waited on after his context had ended")
+			require.LessOrEqual(t, time.Since(start), slack(ttl/5+100*time.Millisecond), "bob waited on after his context had ended")
 		}
 
 		require.NoError(t, alice.Unlock(ctx), "alice lost her lock because bob gave up waiting")
@@ -196,7 +196,7 @@ func TestCouponShop_WithoutLockLosesUpdates(t *testing.T) {
 func sellCoupons(t *testing.T, lab *lab, door func(name string) (enter, leave func(context.Context) error)) (sold, left int) {
 	lab.timeline.crowd = true
 	owner := lab.client("owner").nodes[0]
-	require.NoError(t, owner.Set(ctx, "stock", 100, 0).Err())
+	require.NoError(t, owner.Set(ctx, key+"-stock", 100, 0).Err())
 
 	var customers, served atomic.Int32
 	var sellers errgroup.Group
@@ -209,13 +209,13 @@ func sellCoupons(t *testing.T, lab *lab, door func(name string) (enter, leave fu
 				return err
 			}
 			defer leave(ctx)
-			n, err := stock.Get(ctx, "stock").Int()
+			n, err := stock.Get(ctx, key+"-stock").Int()
 			if err != nil || n == 0 {
 				return err
 			}
 			time.Sleep(5 * time.Millisecond) // think
 			served.Add(1)
-			return stock.Set(ctx, "stock", n-1, 0).Err()
+			return stock.Set(ctx, key+"-stock", n-1, 0).Err()
 		}
 		sellers.Go(func() error {
 			for customers.Add(1) <= 120 {
@@ -227,7 +227,7 @@ func sellCoupons(t *testing.T, lab *lab, door func(name string) (enter, leave fu
 		})
 	}
 	require.NoError(t, sellers.Wait(), "a seller could not enter, or not reach the stock")
-	left, err := owner.Get(ctx, "stock").Int()
+	left, err := owner.Get(ctx, key+"-stock").Int()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, left, 0, "more coupons were sold than there are")
 	return int(served.Load()), left

@@ -3,7 +3,7 @@ package redislock
 // The laboratory in which the stories play: real go-redis clients and in-memory Redis servers (miniredis)
 // inside a testing/synctest bubble. Time is virtual: time.Sleep(time.Hour) takes no time, and keys expire by it.
 // A story runs in one goroutine; what happens in between is put there by a twist. Faults that only later steps need
-// stand in files of their own from that step on (lab_*_test.go).
+// stand in files of their own from that step on (lab_*_test.go). lab_real_test.go plays the stories on real servers.
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -23,10 +22,15 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-const (
-	key     = "coupons"
-	ttl     = 10 * time.Second
-	latency = 100 * time.Microsecond // from a client to Redis; the way back takes no time
+const latency = 100 * time.Microsecond // from a client to Redis; the way back takes no time
+
+// Real servers have other ones.
+var (
+	clock      = "virtual"
+	key        = "coupons"
+	ttl        = 10 * time.Second
+	forever    = 365 * 24 * time.Hour
+	afterwards = 24 * time.Hour
 )
 
 var ctx = context.Background()
@@ -45,7 +49,7 @@ type lab struct {
 // inLab plays a story and prints its timeline: with -v, and when the story failed.
 func inLab(t *testing.T, story func(t *testing.T, lab *lab)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	play(t, func(t *testing.T) {
 		lab := newLab(t)
 		defer lab.close()
 		story(t, lab)
@@ -66,18 +70,18 @@ func newLab(t *testing.T) *lab {
 // close ends a story, also a failed one: it cuts the clients off and lets hours pass, in which whatever still
 // runs finds that out and ends. Else the bubble would report a deadlock in place of the failed assertion.
 func (l *lab) close() {
-	synctest.Wait() // for the replies that no client waited for
-	l.t.Logf("timeline (virtual time):\n%s", l.timeline)
+	l.wait() // for the replies that no client waited for
+	l.t.Logf("timeline (%s time):\n%s", clock, l.timeline)
 	for _, c := range l.clients {
 		c.cut()
 	}
-	time.Sleep(time.Second) // Close waits on a mutex for a command that sleeps before it is sent again, and then time stands still
+	time.Sleep(min(time.Second, afterwards)) // Close waits on a mutex for a command that sleeps before it is sent again, and then time stands still
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
 			rdb.Close()
 		}
 	}
-	time.Sleep(24 * time.Hour)
+	time.Sleep(afterwards)
 	for _, s := range l.servers {
 		s.Close()
 	}
@@ -85,7 +89,7 @@ func (l *lab) close() {
 
 // server is one Redis.
 type server struct {
-	*miniredis.Miniredis
+	backend
 	node int
 	down atomic.Bool                         // refuses connections
 	hold atomic.Pointer[func(*wire, []byte)] // takes what is sent to a server that hangs
@@ -95,8 +99,12 @@ func addr(node int) string { return "10.0.0." + string(rune('1'+node)) + ":6379"
 
 // serve starts an empty Redis for a node at addr.
 func (l *lab) serve(node int, addr string) *server {
-	s := &server{Miniredis: miniredis.NewMiniRedis(), node: node}
-	s.ClockTTL(true)
+	memory := miniredis.NewMiniRedis()
+	memory.ClockTTL(true)
+	s := &server{backend: memory, node: node}
+	if realAddrs != nil {
+		s.backend = newRealRedis(node)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.servers[addr] = s
@@ -105,7 +113,7 @@ func (l *lab) serve(node int, addr string) *server {
 
 // server returns the Redis of a node, when everything that is on its way there has arrived.
 func (l *lab) server(node int) *server {
-	synctest.Wait()
+	l.wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.servers[l.masters[node]]
@@ -245,7 +253,7 @@ func (c *client) hangUp(on func(*wire) bool) {
 
 // crash kills the client called name.
 func (l *lab) crash(name string) {
-	synctest.Wait()
+	l.wait()
 	l.timeline.note("%s dies", name)
 	l.client(name).cut()
 }
@@ -263,7 +271,7 @@ type twist struct {
 }
 
 func (l *lab) announce(name string, tw *twist) *twist {
-	synctest.Wait() // what is on its way is not meant
+	l.wait() // what is on its way is not meant
 	tw.seen = map[int]int{}
 	c := l.client(name)
 	c.mu.Lock()

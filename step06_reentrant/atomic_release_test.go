@@ -71,7 +71,7 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 		}
 		start := time.Now()
 		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), 4*time.Second, "Redis hangs, and alice's Unlock hung with it")
+		require.Less(t, time.Since(start), slack(4*time.Second), "Redis hangs, and alice's Unlock hung with it")
 		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
 		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
 	})
@@ -84,7 +84,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testin
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
 
-		soon, cancel := context.WithTimeout(ctx, ttl/3)
+		soon, cancel := context.WithTimeout(ctx, slack(ttl/3))
 		defer cancel()
 		require.NoError(t, bob.Lock(soon), "alice gave up, and the key that she left keeps bob out for a whole ttl")
 	})
@@ -97,7 +97,7 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 		lab.loseReply("alice", cancel)
 		err := alice.TryLock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
-		time.Sleep(time.Second)
+		time.Sleep(slack(ttl / 10))
 		require.Empty(t, lab.keys(), "alice's request was cancelled before the reply came, and the lock is there for nobody")
 	})
 }

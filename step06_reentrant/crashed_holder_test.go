@@ -32,9 +32,9 @@ func requireFreeAfterTTL(t *testing.T, bob *Lock, story string) {
 	t.Helper()
 	time.Sleep(ttl / 2)
 	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s half a ttl ago, and bob was not refused", story)
-	time.Sleep(ttl/2 - 10*time.Millisecond)
+	time.Sleep(ttl/2 - slack(10*time.Millisecond))
 	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, the ttl is not over yet, and bob was not refused", story)
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(2 * slack(10*time.Millisecond))
 	require.NoError(t, bob.TryLock(ctx), "%s, the ttl is over, and bob is locked out: for ever", story)
 }
 

@@ -21,7 +21,7 @@ func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 				if died = death.came; !died {
 					return // her TryLock has no command number nth: that was all
 				}
-				time.Sleep(ttl + time.Second)
+				time.Sleep(ttl + ttl/10)
 				require.NoError(t, bob.TryLock(ctx),
 					"alice died right after command %d of her TryLock, the ttl is over, and bob is locked out: for ever", nth)
 			})
@@ -34,7 +34,7 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.refuse("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		alice.TryLock(ctx)
-		time.Sleep(ttl + time.Second)
+		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
 			"Redis took the first command of alice's TryLock and refused the rest, the ttl is over, and bob is locked out: for ever")
 	})
@@ -63,7 +63,7 @@ func TestOlderForm_SETNXAndEXPIREInOneScript(t *testing.T) {
 		acquired, err := acquire(bob)
 		require.NoError(t, err)
 		require.False(t, acquired, "alice's script has run, and bob was not refused")
-		time.Sleep(ttl)
+		time.Sleep(slack(ttl))
 		acquired, err = acquire(bob)
 		require.NoError(t, err)
 		require.True(t, acquired, "alice died right after the script, the ttl is over, and bob is locked out")

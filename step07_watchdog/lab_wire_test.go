@@ -4,14 +4,13 @@ package redislock
 
 import (
 	"slices"
-	"testing/synctest"
 )
 
 // loseReply loses the next reply to a write of the client, on every node: Redis has run the command, and the
 // connection breaks before the client hears of it. Then it runs fn, and go-redis sends the command again.
 // A refusal (NOSCRIPT) is not lost: nothing has happened yet.
 func (l *lab) loseReply(name string, fn func()) {
-	synctest.Wait() // what is on its way is not meant
+	l.wait() // what is on its way is not meant
 	c := l.client(name)
 	lost := map[*server]bool{}
 	var done chan struct{}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,14 +24,13 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				alice := lab.lock("alice")
 				require.NoError(t, alice.TryLock(ctx))
 				start := time.Now()
+				expires := start.Add(lab.server(0).TTL(key))
 				for node := range nodes {
 					fault.fail(lab, node)
 				}
 				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, and she was not told", fault.name)
 				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, and alice gave up while her lease lasted", fault.name)
-				for node := range nodes {
-					require.True(t, lab.server(node).Exists(key), "the key had expired before alice was told")
-				}
+				require.True(t, time.Now().Before(expires.Add(slack(0))), "the key had expired before alice was told")
 			})
 		})
 	}
@@ -42,13 +40,16 @@ func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(time.Second)
-		lab.endLease() // somebody deletes her key
+		time.Sleep(ttl / 10)
+		lab.endLease()                   // somebody deletes her key
+		limitHold(bob, time.Millisecond) // he does not renew
 		require.NoError(t, bob.TryLock(ctx))
+		entered := time.Now()
 
 		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, and she was not told")
 		for node := range nodes {
-			require.Less(t, lab.server(node).TTL(key), ttl-2*time.Second, "alice's renewal prolonged bob's lock")
+			left := ttl - time.Since(entered)
+			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond, "alice's renewal prolonged bob's lock")
 		}
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, and Unlock says that all is well")
@@ -61,7 +62,7 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.refuse("alice", 1, "LOADING Redis is loading the dataset in memory")
-		time.Sleep(ttl * 9 / 10)
+		time.Sleep(ttl - slack(ttl/10))
 		lab.stopTwists("alice")
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "renewals failed, and worked again before the lease was over")
@@ -148,10 +149,10 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		for node := range nodes {
 			lab.silence(node)
 		}
-		time.Sleep(2*ttl + 100*time.Millisecond) // a renewal has been sent, and will not be answered
+		time.Sleep(slack(2*ttl + 100*time.Millisecond)) // a renewal has been sent, and will not be answered
 		start := time.Now()
 		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), 4*time.Second, "a renewal is not answered, and Unlock waited for it")
+		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
 		if nodes == 1 {
 			require.NoError(t, err, "a renewal was not answered, and the release was not sent")
 		}
@@ -167,7 +168,7 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 2)
-		before := goroutines(t)
+		before := goroutines(lab)
 		var goOn []func()
 		for node := range nodes {
 			goOn = append(goOn, lab.hang(node))
@@ -181,11 +182,11 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 		}
 		require.NoError(t, <-unlocked, "a renewal was under way, and Unlock failed")
 
-		synctest.Wait()
+		lab.wait()
 		sent := lab.timeline.sent()
 		time.Sleep(5 * ttl)
 		require.Equal(t, sent, lab.timeline.sent(), "alice has unlocked, and her watchdog goes on")
-		require.Equal(t, before, goroutines(t), "alice has unlocked, and left a goroutine behind")
+		require.Equal(t, before, goroutines(lab), "alice has unlocked, and left a goroutine behind")
 		requireNotLost(t, alice, "alice has unlocked")
 		require.Empty(t, lab.keys(), "alice has unlocked, and the renewal brought the key back")
 	})
@@ -217,7 +218,7 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 		requireNotLost(t, alice, "MaxHold is over only now, and the last renewal lasts")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, and bob is inside with alice")
 		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, and alice was not told")
-		time.Sleep(ttl / 10)
+		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice's lock is renewed still")
 	})
 }
@@ -227,12 +228,12 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines
 		require.NoError(t, alice.Unlock(ctx))
-		before := goroutines(t)
+		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(t), "alice has just come in, and a goroutine waits for her renewal already")
+		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
 		time.Sleep(ttl / 4)
 		require.NoError(t, alice.Unlock(ctx))
-		require.Equal(t, before, goroutines(t), "alice has left, and a goroutine stayed behind")
+		require.Equal(t, before, goroutines(lab), "alice has left, and a goroutine stayed behind")
 	})
 }
 
@@ -309,7 +310,7 @@ func requireLost(t *testing.T, l *Lock, within time.Duration, format string, arg
 	if within > 0 {
 		select {
 		case <-l.Lost():
-		case <-time.After(within):
+		case <-time.After(slack(within)):
 		}
 	}
 	select {
@@ -338,11 +339,14 @@ func (l *lab) stopTwists(name string) {
 
 // goroutines counts those of this story when all have done what they can do now. runtime.NumGoroutine would also count
 // a finalizer that the garbage collector runs just then.
-func goroutines(t *testing.T) int {
-	synctest.Wait()
+func goroutines(lab *lab) int {
+	lab.wait()
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
+	if realAddrs != nil {
+		return bytes.Count(stacks, []byte("/lock.go:")) // there is no bubble, so only what runs in the lock
+	}
 	n := bytes.Count(stacks, []byte("synctest bubble"))
-	require.Positive(t, n, "the stack dump does not name the bubble: count in another way")
+	require.Positive(lab.t, n, "the stack dump does not name the bubble: count in another way")
 	return n
 }

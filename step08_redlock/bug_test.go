@@ -31,6 +31,7 @@ func TestBug_ExactlyThreeOfFiveAreHeldAndOneRestartsEmpty_TwoAreInside(t *testin
 }
 
 func TestBug_ExactlyThreeOfFiveAreHeldAndOneClockJumps_TwoAreInside(t *testing.T) {
+	needsVirtualTime(t, "it needs a clock that jumps")
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.server(2).FastForward(ttl) // Redis expires keys by the wall clock

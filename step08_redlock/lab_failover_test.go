@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"testing/synctest"
 
+	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 )
@@ -20,6 +20,7 @@ func replicaAddr(node int) string { return "10.0.1." + string(rune('1'+node)) + 
 // are go-redis's FailoverClients.
 func inSentinelLab(t *testing.T, story func(t *testing.T, lab *lab)) {
 	t.Helper()
+	needsVirtualTime(t, "it needs a failover of Redis itself, see docs/realfaults")
 	inLab(t, func(t *testing.T, l *lab) {
 		for node := range nodes {
 			l.serve(node, replicaAddr(node)) // empty: replication is asynchronous, and the lock has not come yet
@@ -30,7 +31,7 @@ func inSentinelLab(t *testing.T, story func(t *testing.T, lab *lab)) {
 			t.Fatal(err)
 		}
 		conn.Close()
-		sentinel.Server().Register("SENTINEL", l.answerAsSentinel)
+		sentinel.inMemory().Server().Register("SENTINEL", l.answerAsSentinel)
 		l.newRedis = func(c *client, node int) *redis.Client {
 			opt := c.options("")
 			return redis.NewFailoverClient(&redis.FailoverOptions{
@@ -42,6 +43,9 @@ func inSentinelLab(t *testing.T, story func(t *testing.T, lab *lab)) {
 		story(t, l)
 	})
 }
+
+// inMemory is the server that a story has in virtual time, with all that only a miniredis can do.
+func (s *server) inMemory() *miniredis.Miniredis { return s.backend.(*miniredis.Miniredis) }
 
 func masterName(node int) string { return fmt.Sprintf("node-%d", node+1) }
 
@@ -73,8 +77,8 @@ func (l *lab) failover(node int) {
 	l.mu.Unlock()
 	oldHost, oldPort, _ := net.SplitHostPort(old)
 	host, port, _ := net.SplitHostPort(replicaAddr(node))
-	sentinel.Publish("+switch-master", fmt.Sprint(masterName(node), " ", oldHost, " ", oldPort, " ", host, " ", port))
-	synctest.Wait()
+	sentinel.inMemory().Publish("+switch-master", fmt.Sprint(masterName(node), " ", oldHost, " ", oldPort, " ", host, " ", port))
+	l.wait()
 }
 
 // stop makes a node unreachable. It keeps its data, and may be started again.
@@ -84,7 +88,7 @@ func (l *lab) stop(node int) (start func()) {
 	l.timeline.note("node %d is down", node+1)
 	l.disconnect(s)
 	return func() {
-		synctest.Wait()
+		l.wait()
 		s.down.Store(false)
 		l.timeline.note("node %d is up again", node+1)
 	}

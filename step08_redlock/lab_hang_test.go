@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"sync"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -37,12 +36,12 @@ func (l *lab) hang(node int) (goOn func()) {
 	s.hold.Store(&hold)
 	l.timeline.note("node %d hangs", node+1)
 	return func() {
-		synctest.Wait()
+		l.wait()
 		s.hold.Store(nil)
 		l.timeline.note("node %d goes on", node+1)
 		for _, run := range held {
 			run()
 		}
-		synctest.Wait()
+		l.wait()
 	}
 }

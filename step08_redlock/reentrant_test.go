@@ -99,6 +99,7 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
+		limitHold(alice, time.Millisecond) // no renewal comes in between
 		require.NoError(t, alice.TryLock(ctx))
 		for node := range nodes {
 			lab.server(node).SetTTL(key, time.Hour)

@@ -388,7 +388,7 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		require.NoError(t, write(at("alice"), token, 99))
-		lab.server(0).FlushAll()
+		lab.server(0).inMemory().FlushAll()
 		lab.timeline.note("Redis restarts without its data")
 
 		bobs, err := bob.TryLock(ctx)

@@ -268,7 +268,7 @@ func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
-		lab.server(0).HSet(fenceKey(key), "not", "a number")
+		lab.server(0).inMemory().HSet(fenceKey(key), "not", "a number")
 		_, err := alice.acquire(ctx, newOwner()) // without the release that TryLock sends after an error
 		require.ErrorContains(t, err, "WRONGTYPE", "the counter is no number, and alice is not told")
 		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")

@@ -1,0 +1,180 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"example.com/redislock-steps/docs/realfaults/redisproc"
+	step08 "example.com/redislock-steps/step08_redlock"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Servers that fail.
+
+// long is a ttl of which no third ends during a failover: alice's renewals do not come into it.
+const long = 60 * time.Second
+
+func TestFailover_Step07IsHeldTwice(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alice, bob := newLock(7, c.clients(t), long), newLock(7, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the replica knew of alice's lock: the bug is gone")
+	require.False(t, isLost(alice), "alice was told: the bug is gone")
+	c.tl.note("alice has not been told: two are inside")
+	require.True(t, notHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
+	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+}
+
+func TestFailover_Step08IsHeldOnce(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 5, nil)
+	alice, bob := newLock(8, c.clients(t), long), newLock(8, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	promoted := c.failover(t, 0)
+	require.Zero(t, connect([]string{promoted})[0].Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
+	require.True(t, refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
+	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)), "one master of five is lost, and alice cannot release")
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob was refused")
+	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+}
+
+// waitForReplica asks Redis how many replicas have received what was written on this connection, for up to half a second.
+func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient) int {
+	n, err := rdb.Do(ctx, "WAIT", 1, 500).Int()
+	require.NoError(t, err)
+	c.tl.note("alice WAIT 1 500 -> %d", n)
+	return n
+}
+
+func TestWait_TheReplicaHasTheLock(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Equal(t, 1, waitForReplica(t, c, alices[0]))
+	c.failover(t, 0)
+	require.True(t, refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
+	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)))
+}
+
+func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Zero(t, waitForReplica(t, c, alices[0]), "nothing gets through to the replica, and it has alice's lock")
+	require.NoError(t, c.tl.try("alice Unlock, and does not begin", alice.Unlock(ctx)))
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)))
+}
+
+// WAIT 1 says that one replica has it. It does not say which one will be promoted.
+func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"}) // Sentinel prefers the second one
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	c.links[0][1].cut()
+	c.tl.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Equal(t, 1, waitForReplica(t, c, alices[0]), "the first replica is well, and has not received alice's lock")
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
+	require.False(t, isLost(alice), "alice was told: the bug is gone")
+	c.tl.note("alice has not been told: two are inside")
+}
+
+// Redlock on five servers, of which some fail while alice holds the lock.
+func TestFiveServers(t *testing.T) {
+	for _, fault := range []struct {
+		name       string
+		fail, heal func(server *redisproc.Process) error
+	}{
+		{"killed (SIGKILL)", kill, (*redisproc.Process).Start},
+		{"stopped (SIGSTOP)", stop, cont},
+		{"restarted empty", restart, nil},
+	} {
+		for n := 1; n <= 3; n++ {
+			t.Run(fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
+				optIn(t)
+				failDuringAHold(t, fmt.Sprintf("%d of 5 servers %s", n, fault.name), n, fault.fail, fault.heal)
+			})
+		}
+	}
+}
+
+func kill(s *redisproc.Process) error { s.Kill(); return nil }
+func stop(s *redisproc.Process) error { pause(s); return nil }
+func cont(s *redisproc.Process) error { goOn(s); return nil }
+
+func restart(s *redisproc.Process) error {
+	s.Kill()
+	return s.Start()
+}
+
+func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redisproc.Process) error) {
+	ttl := 3 * time.Second
+	if n > 2 && heal == nil {
+		ttl = 15 * time.Second // no third of it ends before they are back
+	}
+	servers := serve(t, 5)
+	alice := lockOn(t, 8, addrs(servers), ttl).(*step08.Lock)
+	bob := lockOn(t, 8, addrs(servers), ttl)
+	tl := newTimeline(t)
+	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+	for _, server := range servers[:n] {
+		require.NoError(t, fail(server))
+	}
+	tl.note("%s", what)
+	err := tl.try("bob TryLock", bob.TryLock(ctx))
+
+	switch {
+	case n <= 2:
+		require.True(t, refused(err), "alice is inside, and bob gets %v", err)
+		time.Sleep(2 * ttl)
+		require.False(t, isLost(alice), "three of five servers are well, and alice has lost her lock")
+		tl.note("two ttl later, alice has been renewed all along")
+		require.True(t, refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
+		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob is not let in")
+
+	case heal == nil: // three have forgotten alice, and that is a majority
+		require.NoError(t, err, "three servers are empty, and bob was refused: the bug is gone")
+		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
+		tl.note("alice has not been told: two are inside")
+		<-alice.Lost()
+		tl.note("alice is told that the lock is lost, at her next renewal")
+
+	default:
+		require.Error(t, err, "two of five servers are left, and bob is inside")
+		require.False(t, refused(err), "two of five servers are left, and bob is told that somebody holds the lock")
+		select {
+		case <-alice.Lost():
+			tl.note("alice is told that the lock is lost")
+		case <-time.After(ttl + slack):
+			require.Fail(t, "two of five servers are left, and alice was not told")
+		}
+		require.Error(t, tl.try("bob TryLock", bob.TryLock(ctx)), "two of five servers are left, and bob is inside")
+		for _, server := range servers[:n] {
+			require.NoError(t, heal(server))
+		}
+		tl.note("the servers are back")
+		time.Sleep(ttl)
+		carol := lockOn(t, 8, addrs(servers), ttl)
+		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl is over, and nobody gets in")
+	}
+}

@@ -1,0 +1,134 @@
+// Package redisproc starts real Redis processes on free loopback ports, and stops them.
+package redisproc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// ErrMissing says what to install.
+var ErrMissing = errors.New("redis-server is not on the PATH. Install it (Debian, Ubuntu: apt-get install redis-server; " +
+	"macOS: brew install redis), or point REDIS_ADDRS at servers of your own")
+
+// A Process is one redis-server or redis-sentinel.
+type Process struct {
+	Addr string
+
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+}
+
+// Server starts a redis-server without persistence. Its files are in dir.
+func Server(dir string, options ...string) (*Process, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	return start(func(port string) []string {
+		args := []string{program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+			"--dir", dir, "--logfile", filepath.Join(dir, port+".log")}
+		return append(args, options...)
+	})
+}
+
+// Sentinel starts a redis-sentinel with this configuration, which it keeps in dir and changes as it goes.
+func Sentinel(dir, config string) (*Process, error) {
+	program, err := exec.LookPath("redis-sentinel")
+	if err != nil {
+		return nil, fmt.Errorf("redis-sentinel is not on the PATH (Debian, Ubuntu: apt-get install redis-sentinel; "+
+			"macOS: brew install redis): %w", err)
+	}
+	return start(func(port string) []string {
+		name := filepath.Join(dir, port+".conf")
+		own := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nlogfile %s\n", port, dir, filepath.Join(dir, port+".log"))
+		if err := os.WriteFile(name, []byte(own+config), 0o600); err != nil {
+			return nil
+		}
+		return []string{program, name}
+	})
+}
+
+// start tries another port when somebody else was faster to take one that was free.
+func start(args func(port string) []string) (*Process, error) {
+	var errs error
+	for range 3 {
+		addr, err := freeAddr()
+		if err != nil {
+			return nil, err
+		}
+		_, port, _ := net.SplitHostPort(addr)
+		p := &Process{Addr: addr, args: args(port)}
+		if err = p.Start(); err == nil {
+			return p, nil
+		}
+		errs = errors.Join(errs, err)
+	}
+	return nil, errs
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// Start starts a process that was killed again: with nothing in memory, at the same address.
+func (p *Process) Start() error {
+	if len(p.args) == 0 {
+		return errors.New("cannot write the configuration")
+	}
+	p.cmd = exec.Command(p.args[0], p.args[1:]...)
+	p.cmd.SysProcAttr = DieWithParent()
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.done = make(chan struct{})
+	go func() {
+		p.cmd.Wait()
+		close(p.done)
+	}()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%v ended at once", p.args)
+		default:
+		}
+		if p.ping() {
+			return nil
+		}
+	}
+	p.Kill()
+	return fmt.Errorf("%v does not answer", p.args)
+}
+
+func (p *Process) ping() bool {
+	conn, err := net.DialTimeout("tcp", p.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	fmt.Fprint(conn, "PING\r\n")
+	reply := make([]byte, 5)
+	conn.Read(reply)
+	return bytes.Equal(reply, []byte("+PONG"))
+}
+
+// Signal sends a signal, for example SIGSTOP.
+func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// Kill ends the process with SIGKILL, also one that is stopped, and waits until it is gone.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill()
+	<-p.done
+}
