@@ -135,6 +135,8 @@ func replyText(cmd redis.Cmder) string {
 		return fmt.Sprint(cmd.Val())
 	case interface{ Val() string }:
 		return cmd.Val()
+	case *redis.SliceCmd: // EXEC
+		return "(the replies above)"
 	}
 	return "?"
 }

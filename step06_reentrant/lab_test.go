@@ -304,8 +304,50 @@ type hook struct {
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
+// ProcessPipelineHook sees the commands of a pipeline, or of a transaction, arrive together: what a story lets come before
+// one of them comes before all, and an error in place of one keeps all from running.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
+		if isSetup(cmds[0]) {
+			return next(ctx, cmds)
+		}
+		time.Sleep(latency)
+		tw := &twist{}
+		for _, cmd := range cmds {
+			if now := h.client.arrive(h.node, cmd); now != nil {
+				tw = now
+			}
+		}
+		if h.client.dead.Load() {
+			return setErrors(cmds, net.ErrClosed)
+		}
+		var events []*event
+		for _, cmd := range cmds {
+			events = append(events, h.client.lab.timeline.command(h.client.name, h.node, cmd))
+		}
+		if tw.reply != nil {
+			err = setErrors(cmds, tw.reply)
+		} else {
+			err = next(ctx, cmds)
+		}
+		for i, cmd := range cmds {
+			h.client.lab.timeline.reply(events[i], cmd)
+		}
+		if tw.after != nil {
+			tw.after()
+		}
+		if h.client.dead.Load() {
+			return setErrors(cmds, net.ErrClosed)
+		}
+		return err
+	}
+}
+
+func setErrors(cmds []redis.Cmder, err error) error {
+	for _, cmd := range cmds {
+		cmd.SetErr(err)
+	}
+	return err
 }
 
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
