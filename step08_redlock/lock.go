@@ -114,6 +114,9 @@ type Lock struct {
 // New returns a handle on the lock that is stored at key on all nodes and lasts for ttl, at least a millisecond. The
 // nodes are independent Redis masters, an odd number, best five. It sends nothing; TryLock and Lock refuse an empty key,
 // no nodes, a nil client, the same client twice, or a ttl that is too short.
+//
+// Leave ReadTimeout and ContextTimeoutEnabled of the clients as they are: NodeTimeout bounds the wait, and a reply that
+// go-redis gives up early lets the release reach a slow node before the acquisition, which then stays for its ttl.
 func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	l := &Lock{key: key, ttl: ttl, turn: make(chan struct{}, 1)}
 	for _, rdb := range nodes {

@@ -34,16 +34,26 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := run(ctx, flag.Args(), *check); err != nil {
+	if err := runHere(ctx, flag.Args(), *check); err != nil {
 		fmt.Fprintf(os.Stderr, "pages: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, files []string, check bool) error {
+func runHere(ctx context.Context, files []string, check bool) error {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return errors.New("run it at the root of the repository: go run ./docs/pages")
 	}
+	sh, err := newShell(ctx)
+	if err != nil {
+		return err
+	}
+	defer sh.close()
+	return run(files, check, sh.command)
+}
+
+// run regenerates or checks pages. command runs a command and returns what it prints.
+func run(files []string, check bool, command func(string) (string, error)) error {
 	all, err := pages(".")
 	if err != nil {
 		return err
@@ -51,12 +61,8 @@ func run(ctx context.Context, files []string, check bool) error {
 	if len(files) == 0 {
 		files = all
 	}
-	sh, err := newShell(ctx)
+	outputs, err := runAll(files, command)
 	if err != nil {
-		return err
-	}
-	defer sh.close()
-	if err := sh.runAll(files); err != nil {
 		return err
 	}
 	var complaints []string
@@ -65,7 +71,7 @@ func run(ctx context.Context, files []string, check bool) error {
 		if err != nil {
 			return err
 		}
-		page, err := regenerate(file, string(old), sh.output)
+		page, err := regenerate(file, string(old), outputs)
 		if err != nil {
 			return err
 		}
@@ -107,14 +113,43 @@ func pages(root string) ([]string, error) {
 	return files, err
 }
 
-// A shell runs each command once. The tour is built once for all.
+// runAll runs each command of the pages once, a few at a time, and returns what they print.
+func runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
+	g := new(errgroup.Group)
+	g.SetLimit(runtime.NumCPU())
+	var mu sync.Mutex
+	outputs := map[string]string{}
+	seen := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range markers(string(text)) {
+			if m.verb != "run" || seen[m.args] {
+				continue
+			}
+			seen[m.args] = true
+			g.Go(func() error {
+				out, err := command(m.args)
+				if err != nil {
+					return fmt.Errorf("%s:%d: %w", file, m.line, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				outputs[m.args] = out
+				return nil
+			})
+		}
+	}
+	return outputs, g.Wait()
+}
+
+// A shell runs commands. The tour is built once for all.
 type shell struct {
 	ctx  context.Context
 	dir  string
 	tour string
-
-	mu      sync.Mutex
-	outputs map[string]string
 }
 
 const tourCommand = "go run ./docs/tour"
@@ -124,7 +159,7 @@ func newShell(ctx context.Context) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shell{ctx: ctx, dir: dir, tour: filepath.Join(dir, "tour.exe"), outputs: map[string]string{}}
+	s := &shell{ctx: ctx, dir: dir, tour: filepath.Join(dir, "tour.exe")}
 	if _, err := s.run("go", "build", "-o", s.tour, "./docs/tour"); err != nil {
 		s.close()
 		return nil, err
@@ -134,46 +169,6 @@ func newShell(ctx context.Context) (*shell, error) {
 
 func (s *shell) close() {
 	os.RemoveAll(s.dir)
-}
-
-// runAll runs the commands of the pages, a few at a time, so that output has them at hand.
-func (s *shell) runAll(files []string) error {
-	g := new(errgroup.Group)
-	g.SetLimit(runtime.NumCPU())
-	seen := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		for _, m := range markers(string(text)) {
-			if m.verb != "run" || seen[m.args] {
-				continue
-			}
-			seen[m.args] = true
-			g.Go(func() error {
-				out, err := s.command(m.args)
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.outputs[m.args] = out
-				if err != nil {
-					return fmt.Errorf("%s:%d: %w", file, m.line, err)
-				}
-				return nil
-			})
-		}
-	}
-	return g.Wait()
-}
-
-func (s *shell) output(command string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out, ok := s.outputs[command]
-	if !ok {
-		return "", fmt.Errorf("%s: not run", command)
-	}
-	return out, nil
 }
 
 func (s *shell) command(command string) (string, error) {

@@ -33,8 +33,8 @@ func markers(page string) []marker {
 	return found
 }
 
-// regenerate returns the page with its blocks and source links made anew. output gives what a command prints.
-func regenerate(file, page string, output func(command string) (string, error)) (string, error) {
+// regenerate returns the page with its blocks and source links made anew. outputs is what each command prints.
+func regenerate(file, page string, outputs map[string]string) (string, error) {
 	lines := strings.Split(page, "\n")
 	var out []string
 	for i := 0; i < len(lines); i++ {
@@ -56,7 +56,7 @@ func regenerate(file, page string, output func(command string) (string, error)) 
 		if m == nil {
 			continue
 		}
-		body, end, err := block(lines, i+1, m[1], m[2], output)
+		body, end, err := block(lines, i+1, m[1], m[2], outputs)
 		if err != nil {
 			return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
@@ -69,7 +69,7 @@ func regenerate(file, page string, output func(command string) (string, error)) 
 }
 
 // block returns the new body of the fenced block that opens at lines[open], and the index of its closing fence.
-func block(lines []string, open int, verb, args string, output func(string) (string, error)) (body []string, end int, err error) {
+func block(lines []string, open int, verb, args string, outputs map[string]string) (body []string, end int, err error) {
 	if open >= len(lines) || !fenceLine.MatchString(lines[open]) {
 		return nil, 0, fmt.Errorf("no fenced block directly after <!-- %s: %s -->", verb, args)
 	}
@@ -78,8 +78,7 @@ func block(lines []string, open int, verb, args string, output func(string) (str
 	}
 	var text string
 	if verb == "run" {
-		text, err = output(args)
-		text = "$ " + args + "\n" + text
+		text = "$ " + args + "\n" + outputs[args]
 	} else {
 		text, err = excerpt(strings.Fields(args))
 	}

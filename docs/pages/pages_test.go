@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,22 +36,12 @@ func inRepository(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join("sub", "lock.go"), []byte(source), 0o644))
 }
 
-func prints(outputs map[string]string) func(string) (string, error) {
-	return func(command string) (string, error) {
-		out, ok := outputs[command]
-		if !ok {
-			return "", errors.New("not run: " + command)
-		}
-		return out, nil
-	}
-}
-
 func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
 	page := "before\n<!-- run: go version -->\n```text\nold\n\nold\n```\nafter\n"
-	got, err := regenerate("a.md", page, prints(map[string]string{"go version": "one  \ntwo\n"}))
+	got, err := regenerate("a.md", page, map[string]string{"go version": "one  \ntwo\n"})
 	require.NoError(t, err)
 	require.Equal(t, "before\n<!-- run: go version -->\n```text\n$ go version\none\ntwo\n```\nafter\n", got)
-	again, err := regenerate("a.md", got, prints(map[string]string{"go version": "one  \ntwo\n"}))
+	again, err := regenerate("a.md", got, map[string]string{"go version": "one  \ntwo\n"})
 	require.NoError(t, err)
 	require.Equal(t, got, again, "a second run changes the page again")
 }
@@ -97,50 +86,56 @@ func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
 		"<!-- run: go version -->":                      "a.md:1: no fenced block",
 		"<!-- run: go version -->\n```\nopen":           "has no closing ```",
 		"```\nopen":                                     "a.md:1: the block has no closing ```",
-		"<!-- run: go vet -->\n```\n```":                "a.md:1: not run: go vet",
 		"<!-- run: go fence -->\n```\n```":              "use a longer one",
 		"<!-- code: sub/lock.go -->\n```\n```":          "at least one name",
 		"<!-- code: sub/lock.go Unlock -->\n```\n```":   "a.md:1: sub/lock.go declares no Unlock",
 		"<!-- code: sub/none.go Unlock -->\n```\n```":   "none.go",
 		"text\n[`Lock.Unlock`](sub/lock.go#L3) missing": "a.md:2: ",
 	} {
-		_, err := regenerate("a.md", page, prints(map[string]string{"go version": "x\n", "go fence": "```\n"}))
+		_, err := regenerate("a.md", page, map[string]string{"go version": "x\n", "go fence": "```\n"})
 		require.ErrorContains(t, err, want)
 	}
 }
 
 func TestCheck_FailsOnAStalePageAndLeavesItAlone(t *testing.T) {
 	inRepository(t)
-	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
-	require.NoError(t, os.MkdirAll(filepath.Join("docs", "tour"), 0o755))
-	tour := filepath.Join("docs", "tour", "main.go")
-	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nimport \"os\"\n\nfunc main() { print(`noise`); os.Stdout.WriteString(`bob is inside`) }\n"), 0o644))
 	page := "<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n"
 	require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
+	message := "bob is inside\n"
+	command := func(string) (string, error) { return message, nil }
 
-	require.ErrorContains(t, run(t.Context(), nil, true), "README.md is stale: line 3\n  page: ```\n  code: $ go run ./docs/tour red 4")
+	require.ErrorContains(t, run(nil, true, command), "README.md is stale: line 3\n  page: ```\n  code: $ go run ./docs/tour red 4")
 	unchanged, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	require.Equal(t, page, string(unchanged), "a check wrote")
 
-	require.NoError(t, run(t.Context(), nil, false))
-	require.NoError(t, run(t.Context(), nil, true), "the page has just been made")
+	require.NoError(t, run(nil, false, command))
+	require.NoError(t, run(nil, true, command), "the page has just been made")
 
-	require.NoError(t, os.WriteFile(tour, []byte("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(`bob is outside`) }\n"), 0o644))
-	require.ErrorContains(t, run(t.Context(), nil, true), "page: bob is inside\n  code: bob is outside", "a message of the code changed, and the check passes")
+	message = "bob is outside\n"
+	require.ErrorContains(t, run(nil, true, command), "page: bob is inside\n  code: bob is outside", "a message of the code changed, and the check passes")
 }
 
-func TestACommandThatFails_IsAnError(t *testing.T) {
+func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 	inRepository(t)
 	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
 	require.NoError(t, os.MkdirAll(filepath.Join("docs", "tour"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join("docs", "tour", "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o644))
+	tour := "package main\n\nimport \"os\"\n\nfunc main() { print(`noise`); os.Stdout.WriteString(os.Args[1]); if len(os.Args) > 2 { os.Exit(1) } }\n"
+	require.NoError(t, os.WriteFile(filepath.Join("docs", "tour", "main.go"), []byte(tour), 0o644))
+	page := "<!-- run: go run ./docs/tour red -->\n```text\n```\n"
+	require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
+	require.NoError(t, runHere(t.Context(), nil, false))
+	got, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.Equal(t, "<!-- run: go run ./docs/tour red -->\n```text\n$ go run ./docs/tour red\nred\n```\n", string(got))
+
 	for command, want := range map[string]string{
-		"go no-such-command": "README.md:1: go no-such-command: exit status 2",
-		"rm -rf /":           `"rm -rf /": a page runs only the go command`,
+		"go run ./docs/tour red 4": "README.md:1: ",
+		"rm -rf /":                 `"rm -rf /": a page runs only the go command`,
 	} {
-		require.NoError(t, os.WriteFile("README.md", []byte("<!-- run: "+command+" -->\n```text\n```\n"), 0o644))
-		require.ErrorContains(t, run(t.Context(), nil, false), want)
+		page := "<!-- run: " + command + " -->\n```text\n```\n"
+		require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
+		require.ErrorContains(t, runHere(t.Context(), nil, false), want)
 	}
 }
 
