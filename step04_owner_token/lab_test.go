@@ -74,7 +74,8 @@ func (l *lab) close() {
 	for _, c := range l.clients {
 		c.cut()
 	}
-	time.Sleep(afterwards) // go-redis's Close waits under a mutex for a connection that is being made, and time with it
+	// go-redis's Close waits under a mutex for a connection that is being made, and virtual time with it.
+	time.Sleep(min(time.Second, afterwards))
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
 			rdb.Close()
