@@ -75,7 +75,9 @@ func (l *lab) close() {
 	for _, c := range l.clients {
 		c.cut()
 	}
-	time.Sleep(min(time.Second, afterwards)) // Close waits on a mutex for a command that sleeps before it is sent again, and then time stands still
+	// Close waits on a mutex for connections that are being made and for commands that sleep before they are sent again.
+	// Virtual time would stand still meanwhile.
+	time.Sleep(min(time.Second, afterwards))
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
 			rdb.Close()
