@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const waiters = 10
+
+// waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
+type waiting struct {
+	commands float64   // per second and waiter, while the holder stays
+	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
+	errs     int       // unlocks that failed
+}
+
+// An entry is a client that has got in.
+type entry struct {
+	client int
+	at     time.Time
+	unlock func() error
+	err    error
+}
+
+// crowd is waiters+1 clients. Each is its own process, so to speak: it has its own connections.
+type crowd struct {
+	ctx     context.Context
+	key     string
+	lockers []locker
+	in      chan entry
+}
+
+func newCrowd(ctx context.Context, c contestant, servers []*server, n int, key string) (*crowd, func(), error) {
+	lockers, done, err := openAll(c, servers, n)
+	return &crowd{ctx, key, lockers, make(chan entry, n)}, done, err
+}
+
+// openAll opens n lockers, or the same one n times for a contestant that shares it.
+func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
+	done = func() {
+		for i, l := range lockers {
+			if i == 0 || !c.proc {
+				l.close()
+			}
+		}
+	}
+	for range n {
+		if c.proc && len(lockers) > 0 {
+			lockers = append(lockers, lockers[0])
+			continue
+		}
+		l, err := c.open(networkOf(servers[:c.nodes]))
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		lockers = append(lockers, l)
+	}
+	return lockers, done, nil
+}
+
+func (c *crowd) join(client int) {
+	go func() {
+		unlock, err := c.lockers[client].lock(c.ctx, c.key)
+		c.in <- entry{client, time.Now(), unlock, err}
+	}()
+}
+
+func (c *crowd) next() (entry, error) {
+	select {
+	case e := <-c.in:
+		return e, e.err
+	case <-time.After(20 * time.Second):
+		return entry{}, fmt.Errorf("nobody has got in for 20s")
+	}
+}
+
+// measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
+// other, until the time moving is over.
+func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
+	if err := flush(servers[:c.nodes]); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	crowd, done, err := newCrowd(ctx, c, servers, waiters+1, "waiting")
+	if err != nil {
+		return err
+	}
+	defer done()
+	crowd.join(0)
+	holder, err := crowd.next()
+	if err != nil {
+		return err
+	}
+	for i := 1; i <= waiters; i++ {
+		crowd.join(i)
+	}
+	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
+
+	before, err := commandsRun(servers[:c.nodes])
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	time.Sleep(quiet)
+	after, err := commandsRun(servers[:c.nodes])
+	if err != nil {
+		return err
+	}
+	w.commands = float64(after-before) / time.Since(start).Seconds() / waiters
+
+	for end := time.Now().Add(moving); time.Now().Before(end); {
+		// Not always at the same point of somebody's polling interval.
+		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
+		start := time.Now()
+		if holder.unlock() != nil {
+			w.errs++
+		}
+		next, err := crowd.next()
+		if err != nil {
+			return err
+		}
+		w.handoffs = append(w.handoffs, next.at.Sub(start).Seconds())
+		crowd.join(holder.client)
+		holder = next
+	}
+
+	holder.unlock()
+	cancel()
+	for range waiters {
+		if e, err := crowd.next(); err == nil {
+			e.unlock()
+		}
+	}
+	return nil
+}
