@@ -15,6 +15,7 @@ type pairs struct {
 	allocs []float64 // per pair
 	bytes  []float64 // allocated per pair
 	n      []int     // pairs measured for busy
+	errs   []error   // of pairs that failed: they count as time lost
 }
 
 // An entrant is something to measure in turns with others.
@@ -56,10 +57,11 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start, n := time.Now(), 0
-	for ; time.Since(start) < slice; n++ {
-		if err := e.locker.pair(ctx, key); err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+	for time.Since(start) < slice || n == 0 {
+		if err := p.try(ctx, e, key); err != nil {
+			return err
 		}
+		n++
 	}
 	elapsed := time.Since(start)
 	runtime.ReadMemStats(&after)
@@ -72,11 +74,25 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	for range pacedPairs {
 		time.Sleep(rest)
 		start := time.Now()
-		if err := e.locker.pair(ctx, key); err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+		if err := p.try(ctx, e, key); err != nil {
+			return err
 		}
 		paced = append(paced, time.Since(start).Seconds())
 	}
 	p.paced = append(p.paced, quantile(paced, 0.5))
 	return nil
+}
+
+// try runs one pair. A few may fail: on a machine with much else to do, five nodes may take longer than step 08 waits.
+func (p *pairs) try(ctx context.Context, e entrant, key string) error {
+	for {
+		err := e.locker.pair(ctx, key)
+		if err == nil {
+			return nil
+		}
+		p.errs = append(p.errs, err)
+		if len(p.errs) > 100 {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
 }

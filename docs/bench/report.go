@@ -23,6 +23,7 @@ func (r *results) page(w io.Writer) error {
 	p.contention(r)
 	p.watchdogs(r)
 	p.absolute(r)
+	p.errors(r)
 	p.text(`
 ## Again
 
@@ -118,7 +119,7 @@ func (p *page) goals(goals []goal) {
 	for _, g := range goals {
 		if !g.met && g.why != "" && !told[g.why] {
 			told[g.why] = true
-			p.textf("- **Missed: %s.** %s\n", g.what, strings.TrimSpace(g.why))
+			p.textf("- **Missed: %s.** %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
 		}
 	}
 	if len(told) > 0 {
@@ -300,6 +301,26 @@ func (p *page) absolute(r *results) {
 	}
 	p.table([]string{"uncontended lock+unlock", "busy, µs", "paced, µs", "allocs", "bytes", "differs (p)"}, rows)
 	p.text("p: Mann-Whitney U, busy, against the raw pair, or redsync on 5. Allocations are those of the whole process.\n\n")
+}
+
+// errors tells of locks and unlocks that failed while nothing was wrong with the servers.
+func (p *page) errors(r *results) {
+	say := func(where string, errs []error) {
+		if len(errs) > 0 {
+			p.textf("%d calls failed and were made again (%s); the first one: %v\n\n", len(errs), where, errs[0])
+		}
+	}
+	for _, c := range contestants {
+		if m := r.pairs[c.name]; m != nil {
+			say(c.name+", uncontended", m.errs)
+		}
+		if w := r.waits[c.name]; w != nil {
+			say(c.name+", waiting", w.errs)
+		}
+	}
+	for _, name := range []string{allWell, twoHung} {
+		say(name, r.hung[name].errs)
+	}
 }
 
 func micros(e estimate) string {

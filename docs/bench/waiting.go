@@ -13,7 +13,7 @@ const waiters = 10
 type waiting struct {
 	commands float64   // per second and waiter, while the holder stays
 	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
-	errs     int       // unlocks that failed
+	errs     []error   // of locks, which were then tried again, and unlocks
 }
 
 // An entry is a client that has got in.
@@ -68,12 +68,20 @@ func (c *crowd) join(client int) {
 	}()
 }
 
-func (c *crowd) next() (entry, error) {
-	select {
-	case e := <-c.in:
-		return e, e.err
-	case <-time.After(20 * time.Second):
-		return entry{}, fmt.Errorf("nobody has got in for 20s")
+// next returns the next client that has got in. One that has failed tries again, as a service would.
+func (c *crowd) next(errs *[]error) (entry, error) {
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case e := <-c.in:
+			if e.err == nil || c.ctx.Err() != nil {
+				return e, e.err
+			}
+			*errs = append(*errs, e.err)
+			c.join(e.client)
+		case <-timeout:
+			return entry{}, fmt.Errorf("nobody has got in for 20s")
+		}
 	}
 }
 
@@ -91,7 +99,7 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 	defer done()
 	crowd.join(0)
-	holder, err := crowd.next()
+	holder, err := crowd.next(&w.errs)
 	if err != nil {
 		return err
 	}
@@ -116,10 +124,10 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		// Not always at the same point of somebody's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
-		if holder.unlock() != nil {
-			w.errs++
+		if err := holder.unlock(); err != nil {
+			w.errs = append(w.errs, err)
 		}
-		next, err := crowd.next()
+		next, err := crowd.next(&w.errs)
 		if err != nil {
 			return err
 		}
@@ -131,7 +139,7 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	holder.unlock()
 	cancel()
 	for range waiters {
-		if e, err := crowd.next(); err == nil {
+		if e, err := crowd.next(&w.errs); err == nil {
 			e.unlock()
 		}
 	}

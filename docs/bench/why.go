@@ -2,11 +2,28 @@ package main
 
 // Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
 const (
-	whyStep05  = ``
-	whyStep07  = ``
-	whyStep08  = ``
-	whyHung    = ``
-	whyTrips   = ``
-	whyWaiting = ``
-	whyHandoff = ``
+	whyStep05 = `Beyond the raw pair, step 05 makes a token, looks at each answer, detaches the release from the caller's context and
+gives it a time limit. A goroutine for the release would cost more than all that: each start and each answer wakes a thread, which takes the
+processor from redis-server when both are on two CPUs.`
+
+	whyStep07 = `The two do not do the same. Step 07 keeps a hash with a depth and publishes at the release (8 server commands, see below;
+bsm/redislock 6), and it starts a watchdog: two contexts and two timers, about 3 µs. Beside bsm/redislock with the watchdog of its README,
+compare the rows below.`
+
+	whyStep08 = `On this machine, ten commands on five servers and their client share two CPUs: what counts is the work, not the waiting that
+step 08 saves by going on at the majority. Five raw pairs at once, waiting for three of five answers each time, already cost about 0.7 of
+redsync here; the scripts with their depth (on each node 8 server commands, redsync 4) and the watchdog are the rest.`
+
+	whyHung = `The commands to the nodes that hang wait in go-redis for their time-out, each with a goroutine and a connection; one pair right
+after the other piles them up.`
+
+	whyTrips = `Step 04 reads the token, compares it in the client and then deletes: three round trips, and the window between the last
+two is what step 05 closes with a script. It is that step's bug, not its price.`
+
+	whyWaiting = `A waiter asks when its subscription stands, when the holder releases, and when the holder's lease ends; in between it
+sleeps.`
+
+	whyHandoff = `Both wake all ten waiters, and all ten ask: the first command to arrive wins, and on two CPUs the winner's answer waits
+among the others' questions. rueidislock keeps one connection for everything; in steps 06 and 07 the message comes in on one connection and
+the question goes out on another.`
 )
