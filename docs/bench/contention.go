@@ -37,7 +37,11 @@ func measureContention(c contestant, servers []*server, n int, oneKey bool, leng
 	// Everybody has connections before the start.
 	var wg sync.WaitGroup
 	for i, l := range lockers {
-		wg.Go(func() { l.pair(context.Background(), fmt.Sprintf("warm:%d", i)) })
+		wg.Go(func() {
+			ctx, cancel := bounded(time.Second)
+			defer cancel()
+			l.pair(ctx, fmt.Sprintf("warm:%d", i))
+		})
 	}
 	wg.Wait()
 

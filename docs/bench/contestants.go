@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"log"
 	"net"
@@ -49,6 +51,7 @@ type locker interface {
 
 const (
 	raw         = "raw pair"
+	unbounded   = "step 05, Unlock without a bound"
 	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
 	redsync5    = "redsync on 5"
@@ -64,6 +67,7 @@ var contestants = []contestant{
 	{name: "step 03", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step03.New(n[0], key, ttl) })},
 	{name: "step 04", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step04.New(n[0], key, ttl) })},
 	{name: "step 05", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step05.New(n[0], key, ttl) })},
+	{name: unbounded, nodes: 1, open: openUnbounded},
 	{name: "step 06", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step06.New(n[0], key, ttl) })},
 	{name: "step 07", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step07.New(n[0], key, ttl) })},
 	{name: bsmName, nodes: 1, waits: true, open: openBSM},
@@ -127,6 +131,32 @@ func (r rawLocker) pair(ctx context.Context, key string) error {
 
 func (r rawLocker) lock(context.Context, string) (func() error, error) {
 	return nil, errors.New("the raw pair does not wait")
+}
+
+// unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it costs that Unlock ends by
+// itself when Redis hangs; this one lasts as long as go-redis waits.
+type unboundedLocker struct{ rawLocker }
+
+func openUnbounded(n network) (locker, error) { return unboundedLocker{rawLocker{n.clients()}}, nil }
+
+func (u unboundedLocker) pair(ctx context.Context, key string) error {
+	b := make([]byte, 20)
+	rand.Read(b) // never fails
+	token := hex.EncodeToString(b)
+	acquired, err := u.goRedis[0].SetNX(ctx, key, token, ttl).Result()
+	if err != nil {
+		return err
+	}
+	if !acquired {
+		return step05.ErrNotAcquired
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	released, err := rawRelease.Run(ctx, u.goRedis[0], []string{key}, token).Bool()
+	if err == nil && !released {
+		return step05.ErrNotHeld
+	}
+	return err
 }
 
 // handle is what the eight steps have in common.

@@ -28,7 +28,10 @@ func measureCost(c contestant, servers []*server, n int) (cost, error) {
 	defer l.close()
 	pairs := func(n int) error {
 		for range n {
-			if err := l.pair(context.Background(), "cost"); err != nil {
+			ctx, cancel := bounded(2 * time.Second)
+			err := l.pair(ctx, "cost")
+			cancel()
+			if err != nil {
 				return err
 			}
 			time.Sleep(2 * time.Millisecond)

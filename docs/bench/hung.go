@@ -32,7 +32,7 @@ func measureHung(well, ill []*server, rounds int, slice, patience time.Duration)
 		if err := l.pair(context.Background(), "warm"); err != nil {
 			return nil, nil, err
 		}
-		entrants = append(entrants, entrant{e.name, l})
+		entrants = append(entrants, entrant{name: e.name, locker: l})
 	}
 	for _, s := range ill[:2] {
 		if err := s.signal("STOP"); err != nil {

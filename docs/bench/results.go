@@ -65,7 +65,7 @@ func (r *results) measurePairs(servers []*server) (err error) {
 			return err
 		}
 		defer l.close()
-		entrants = append(entrants, entrant{c.name, l})
+		entrants = append(entrants, entrant{name: c.name, locker: l})
 	}
 	r.pairs, err = measurePairs(entrants, r.plan.rounds, r.plan.slice)
 	return err

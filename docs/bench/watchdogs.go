@@ -135,10 +135,13 @@ func child(order childOrder) error {
 		return err
 	}
 	defer l.close()
-	ctx := context.Background()
 	var warm errgroup.Group
 	for i := range acquirers {
-		warm.Go(func() error { return l.pair(ctx, fmt.Sprintf("warm:%d", i)) })
+		warm.Go(func() error {
+			ctx, cancel := bounded(5 * time.Second)
+			defer cancel()
+			return l.pair(ctx, fmt.Sprintf("warm:%d", i))
+		})
 	}
 	if err := warm.Wait(); err != nil {
 		return err
@@ -150,8 +153,11 @@ func child(order childOrder) error {
 	unlocks := make([]func() error, order.Locks)
 	start := time.Now()
 	if err := inParallel(order.Locks, func(i int) (err error) {
-		for range 3 { // so many at once may take longer than step 08 waits for a node
-			if unlocks[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i)); err == nil {
+		for range 3 { // so many at once may take longer than step 08 and rueidislock wait for an answer
+			ctx, cancel := bounded(5 * time.Second)
+			unlocks[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
+			cancel()
+			if err == nil {
 				break
 			}
 		}

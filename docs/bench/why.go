@@ -2,13 +2,15 @@ package main
 
 // Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
 const (
-	whyStep05 = `Beyond the raw pair, step 05 makes a token, looks at each answer, detaches the release from the caller's context and
-gives it a time limit. A goroutine for the release would cost more than all that: each start and each answer wakes a thread, which takes the
-processor from redis-server when both are on two CPUs.`
+	whyStep05 = `It is the goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis
+hangs, which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and these
+take the processor from redis-server when both are on two CPUs. The row "` + unbounded + `" is the same lock with the release in the
+caller's goroutine: the rest of step 05 (a token, a look at each answer, a context with a time limit) costs what it has more than the raw
+pair. The bound is kept: a request that hangs in its Unlock is worse than some microseconds.`
 
-	whyStep07 = `The two do not do the same. Step 07 keeps a hash with a depth and publishes at the release (8 server commands, see below;
-bsm/redislock 6), and it starts a watchdog: two contexts and two timers, about 3 µs. Beside bsm/redislock with the watchdog of its README,
-compare the rows below.`
+	whyStep07 = `The goroutine of step 05, again, is most of it. Beside that, step 07 does more: a hash with a depth, a message at the
+release, a watchdog with two contexts and two timers, where bsm/redislock stores a string and leaves the rest to its user. Beside
+bsm/redislock with the watchdog of its README, compare the rows below.`
 
 	whyStep08 = `On this machine, ten commands on five servers and their client share two CPUs: what counts is the work, not the waiting that
 step 08 saves by going on at the majority. Five raw pairs at once, waiting for three of five answers each time, already cost about 0.7 of
