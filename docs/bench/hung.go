@@ -29,10 +29,11 @@ func measureHung(well, ill []*server, rounds int, slice, patience time.Duration)
 	}{{allWell, well}, {twoHung, ill}} {
 		l := stepLocker{networkOf(e.servers).clients(), func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) }}
 		defer l.close()
-		if err := l.pair(context.Background(), "warm"); err != nil {
+		e := entrant{name: e.name, locker: l, key: "warm"}
+		if err := new(pairs).round(e, slice); err != nil {
 			return nil, nil, err
 		}
-		entrants = append(entrants, entrant{name: e.name, locker: l})
+		entrants = append(entrants, e)
 	}
 	for _, s := range ill[:2] {
 		if err := s.signal("STOP"); err != nil {

@@ -21,7 +21,7 @@ var errNoRedis = errors.New(`redis-server is not installed. It is needed to run 
 
 // The supervisor starts a server and kills it when its standard input ends: when we close it, and also when we die of
 // whatever cause, a SIGKILL included. SIGKILL ends a stopped server, too.
-const supervisor = `redis-server "$@" >/dev/null 2>&1 & server=$!; trap '' INT TERM HUP; cat >/dev/null; kill -KILL $server`
+const supervisor = `redis-server "$@" >/dev/null 2>&1 & server=$!; trap '' INT TERM HUP; cat >/dev/null; kill -KILL $server; wait`
 
 // A server is a redis-server of our own: on a free loopback port, without persistence.
 type server struct {
