@@ -29,7 +29,7 @@ func onTheLimit() *results {
 	r.hung = map[string]*pairs{allWell: times(100e-6), twoHung: times(150e-6)}
 	r.attempts = []attempt{{options: "ContextTimeoutEnabled", lock: time.Second, unlock: time.Second}}
 	for _, c := range waitingOnes() {
-		r.waits[c.name] = &waiting{commands: 1, handoffs: []float64{400e-6, 600e-6}}
+		r.waits[c.name] = &waiting{commands: []float64{1, 1, 1}, handoffs: []float64{400e-6, 600e-6}}
 	}
 	for _, c := range contestants {
 		for _, n := range contenders {
@@ -73,8 +73,8 @@ func TestGoals_AreMissedBeyondTheLimit(t *testing.T) {
 		"lock+unlock, step 08 on 5 / redsync on 5":     func(r *results) { slower(r.pairs["step 08 on 5"]) },
 		"lock+unlock, step 08 with 2 of 5 hung / none": func(r *results) { slower(r.hung[twoHung]) },
 		"round trips per lock+unlock, steps 03 to 07":  func(r *results) { r.costs["step 06"] = cost{trips: 2.05} },
-		"commands per second and waiter, step 06":      func(r *results) { r.waits["step 06"].commands = 1.01 },
-		"commands per second and waiter, step 07":      func(r *results) { r.waits["step 07"].commands = 1.01 },
+		"commands per second and waiter, step 06":      func(r *results) { r.waits["step 06"].commands = []float64{1.01} },
+		"commands per second and waiter, step 07":      func(r *results) { r.waits["step 07"].commands = []float64{1.01} },
 		"hand-off, median, step 06":                    func(r *results) { r.waits["step 06"].handoffs[0] = 401e-6 },
 		"hand-off, p99, step 06":                       func(r *results) { r.waits["step 06"].handoffs[1] = 601e-6 },
 		"hand-off, median, step 07":                    func(r *results) { r.waits["step 07"].handoffs[0] = 401e-6 },

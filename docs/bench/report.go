@@ -212,7 +212,7 @@ them.
 	var rows [][]string
 	for _, c := range waitingOnes() {
 		w := r.waits[c.name]
-		rows = append(rows, []string{c.name, fmt.Sprintf("%.2f", w.commands), seconds(quantile(w.handoffs, 0.5)), seconds(quantile(w.handoffs, 0.99)),
+		rows = append(rows, []string{c.name, fmt.Sprintf("%.2f", quantile(w.commands, 0.5)), seconds(quantile(w.handoffs, 0.5)), seconds(quantile(w.handoffs, 0.99)),
 			fmt.Sprint(len(w.handoffs))})
 	}
 	p.table([]string{"lock", "commands/s per waiter", "hand-off, median", "p99", "hand-offs"}, rows)

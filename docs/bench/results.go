@@ -88,7 +88,6 @@ func (r *results) measureCosts(servers []*server) error {
 
 func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 	list := waitingOnes()
-	commands := map[string][]float64{}
 	for range r.plan.waits {
 		for _, i := range rand.Perm(len(list)) {
 			if ctx.Err() != nil {
@@ -98,15 +97,10 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 			if r.waits[c.name] == nil {
 				r.waits[c.name] = &waiting{}
 			}
-			w := r.waits[c.name]
-			if err := w.measure(c, servers, r.plan.quiet, r.plan.moving); err != nil {
+			if err := r.waits[c.name].measure(c, servers, r.plan.quiet, r.plan.moving); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
-			commands[c.name] = append(commands[c.name], w.commands)
 		}
-	}
-	for name, values := range commands {
-		r.waits[name].commands = median(values).mid
 	}
 	return nil
 }

@@ -75,4 +75,9 @@ func duration(d time.Duration) string {
 	}
 }
 
-func seconds(s float64) string { return duration(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string {
+	if math.IsNaN(s) {
+		return "-" // nothing was measured
+	}
+	return duration(time.Duration(s * float64(time.Second)))
+}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
-const waiters = 10
+const (
+	waiters  = 10
+	patience = 5 * time.Second // with ten waiters of whom none gets in
+)
 
 // waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
 type waiting struct {
-	commands float64   // per second and waiter, while the holder stays
+	commands []float64 // per second and waiter, while the holder stays: one of each round
 	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
 	errs     []error   // of locks, which were then tried again, and unlocks
 }
@@ -29,12 +33,13 @@ type crowd struct {
 	ctx     context.Context
 	key     string
 	lockers []locker
-	in      chan entry
+	in      chan entry // has room for all
+	wg      sync.WaitGroup
 }
 
 func newCrowd(ctx context.Context, c contestant, servers []*server, n int, key string) (*crowd, func(), error) {
 	lockers, done, err := openAll(c, servers, n)
-	return &crowd{ctx, key, lockers, make(chan entry, n)}, done, err
+	return &crowd{ctx: ctx, key: key, lockers: lockers, in: make(chan entry, n)}, done, err
 }
 
 // openAll opens n lockers, or the same one n times for a contestant that shares it.
@@ -62,15 +67,15 @@ func openAll(c contestant, servers []*server, n int) (lockers []locker, done fun
 }
 
 func (c *crowd) join(client int) {
-	go func() {
+	c.wg.Go(func() {
 		unlock, err := c.lockers[client].lock(c.ctx, c.key)
 		c.in <- entry{client, time.Now(), unlock, err}
-	}()
+	})
 }
 
 // next returns the next client that has got in. One that has failed tries again, as a service would.
 func (c *crowd) next(errs *[]error) (entry, error) {
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for {
 		select {
 		case e := <-c.in:
@@ -80,7 +85,18 @@ func (c *crowd) next(errs *[]error) (entry, error) {
 			*errs = append(*errs, e.err)
 			c.join(e.client)
 		case <-timeout:
-			return entry{}, fmt.Errorf("nobody has got in for 20s")
+			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
+		}
+	}
+}
+
+// leave ends all waiting, and unlocks what somebody still gets.
+func (c *crowd) leave(cancel context.CancelFunc) {
+	cancel()
+	c.wg.Wait()
+	for len(c.in) > 0 {
+		if e := <-c.in; e.err == nil {
+			e.unlock()
 		}
 	}
 }
@@ -98,10 +114,12 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		return err
 	}
 	defer done()
+	defer crowd.leave(cancel)
 	crowd.join(0)
 	holder, err := crowd.next(&w.errs)
 	if err != nil {
-		return err
+		w.errs = append(w.errs, err)
+		return nil
 	}
 	for i := 1; i <= waiters; i++ {
 		crowd.join(i)
@@ -118,7 +136,7 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	if err != nil {
 		return err
 	}
-	w.commands = float64(after-before) / time.Since(start).Seconds() / waiters
+	w.commands = append(w.commands, float64(after-before)/time.Since(start).Seconds()/waiters)
 
 	for end := time.Now().Add(moving); time.Now().Before(end); {
 		// Not always at the same point of somebody's polling interval.
@@ -129,7 +147,8 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		}
 		next, err := crowd.next(&w.errs)
 		if err != nil {
-			return err
+			w.errs = append(w.errs, err)
+			return nil // the others may wait for ever; cancel ends that
 		}
 		w.handoffs = append(w.handoffs, next.at.Sub(start).Seconds())
 		crowd.join(holder.client)
@@ -137,11 +156,5 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 
 	holder.unlock()
-	cancel()
-	for range waiters {
-		if e, err := crowd.next(&w.errs); err == nil {
-			e.unlock()
-		}
-	}
 	return nil
 }
