@@ -119,11 +119,11 @@ func (p *page) goals(goals []goal) {
 	for _, g := range goals {
 		if !g.met && g.why != "" && !told[g.why] {
 			told[g.why] = true
-			p.textf("- **Missed: %s.** %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
+			p.textf("- **Missed: %s.**\n  %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
 		}
 	}
 	if len(told) > 0 {
-		p.text("\n")
+		p.WriteString("\n")
 	}
 }
 
