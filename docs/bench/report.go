@@ -98,8 +98,10 @@ func (p *page) head(r *results) {
 # Benchmarks: the eight locks beside the libraries people use
 
 Written by [docs/bench](bench); change that, not this page. All contestants ran in one process and in turns, in a new random order each
-round, so that whatever disturbs the machine disturbs all of them. Each is used as its README shows, those on go-redis with its default
-options, on real redis-server processes. Ratios are medians of the ratios of each round, with the 95% interval of
+round, so that whatever disturbs the machine disturbs all of them. Each is used as its README shows
+([bsm/redislock](https://github.com/bsm/redislock#readme), [redsync](https://github.com/go-redsync/redsync#readme),
+[rueidislock](https://github.com/redis/rueidis/tree/main/rueidislock#readme) with KeyMajority 1 and NoLoopTracking), those on go-redis with
+its [default options](https://pkg.go.dev/github.com/redis/go-redis/v9#Options), on real redis-server processes. Ratios are medians of the ratios of each round, with the 95% interval of
 [benchmath](https://pkg.go.dev/golang.org/x/perf/benchmath), the arithmetic of benchstat.
 
 `)
@@ -148,7 +150,7 @@ each, so that what the pair before has left to do is done; that is nearer to a s
 	}
 	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "busy / bsm/redislock"}, one)
 	p.table([]string{"lock", "busy / redsync on 5", "paced / redsync on 5"}, five)
-	p.textf("%q is bsm/redislock with the watchdog that its README tells users to write: what step 07 has inside.\n\n", bsmWatchdog)
+	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog), which a user writes:\nwhat step 07 has inside.\n\n", bsmWatchdog)
 }
 
 func (p *page) hung(r *results) {
@@ -156,7 +158,7 @@ func (p *page) hung(r *results) {
 ## Two of five nodes hang
 
 Two of the five servers are stopped with SIGSTOP: they take connections and commands, and never answer. go-redis has its default
-options, so it waits 5 s for an answer and then asks again.
+options, so it [waits 5 s](https://github.com/redis/go-redis/blob/v9.23.0/options.go) for an answer and then asks again.
 
 `)
 	var rows [][]string
@@ -204,9 +206,10 @@ func (p *page) waiting(r *results) {
 
 Eleven clients with connections of their own. First the holder stays: commands that the waiters send. Then it leaves, stays out until
 another one is in, and so on: the hand-off is the time from the call of the holder's Unlock to the return of the next holder's Lock.
-Holds are 10 to 30 ms. Steps 01 to 05 ask every 30 ms, bsm/redislock every 100 ms (its example), redsync after 50 to 250 ms (its
-default), step 08 after 50 to 100 ms. "One Locker" is rueidislock with all eleven in one process: its Locker then asks once for all of
-them.
+Holds are 10 to 30 ms. Steps 01 to 05 ask every 30 ms, bsm/redislock every 100 ms (its
+[example](https://pkg.go.dev/github.com/bsm/redislock#example-Client.Obtain-Retry)), redsync after 50 to 250 ms
+([its default](https://pkg.go.dev/github.com/go-redsync/redsync/v4#WithRetryDelay)), step 08 after 50 to 100 ms. "One Locker" is
+rueidislock with all eleven in one process: its Locker then asks once for all of them.
 
 `)
 	var rows [][]string
