@@ -135,17 +135,11 @@ func child(order childOrder) error {
 		return err
 	}
 	defer l.close()
-	var warm errgroup.Group
-	for i := range acquirers {
-		warm.Go(func() error {
-			ctx, cancel := bounded(5 * time.Second)
-			defer cancel()
-			return l.pair(ctx, fmt.Sprintf("warm:%d", i))
-		})
-	}
-	if err := warm.Wait(); err != nil {
-		return err
-	}
+	inParallel(acquirers, func(i int) error { // makes connections; if one fails here, it is made later
+		ctx, cancel := bounded(5 * time.Second)
+		defer cancel()
+		return l.pair(ctx, fmt.Sprintf("warm:%d", i))
+	})
 	w := watchdogs{Locks: order.Locks}
 	goroutines := runtime.NumGoroutine()
 	before := liveMemory()
@@ -153,7 +147,7 @@ func child(order childOrder) error {
 	unlocks := make([]func() error, order.Locks)
 	start := time.Now()
 	if err := inParallel(order.Locks, func(i int) (err error) {
-		for range 3 { // so many at once may take longer than step 08 and rueidislock wait for an answer
+		for range 10 { // so many at once may take longer than step 08 and rueidislock wait for an answer
 			ctx, cancel := bounded(5 * time.Second)
 			unlocks[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
 			cancel()
