@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// contention is what n clients got done that all lock and unlock as fast as they can.
+type contention struct {
+	rate     float64 // pairs per second of all together
+	fairness float64 // 1: all got the same; 1/n: one got all
+	starved  int     // clients that never got in
+	doubles  int     // how often two were inside at once
+}
+
+// measureContention lets n clients work for the given time, on one key or on a key for each.
+func measureContention(c contestant, servers []*server, n int, oneKey bool, length time.Duration) (contention, error) {
+	servers = servers[:c.nodes]
+	if err := flush(servers); err != nil {
+		return contention{}, err
+	}
+	lockers, done, err := openAll(c, servers, n)
+	if err != nil {
+		return contention{}, err
+	}
+	defer done()
+	key := func(client int) string {
+		if oneKey {
+			return "contention"
+		}
+		return fmt.Sprintf("contention:%d", client)
+	}
+
+	// Everybody has connections before the start.
+	var wg sync.WaitGroup
+	for i, l := range lockers {
+		wg.Go(func() {
+			ctx, cancel := bounded(time.Second)
+			defer cancel()
+			l.pair(ctx, fmt.Sprintf("warm:%d", i))
+		})
+	}
+	wg.Wait()
+
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	counts := make([]int, n)
+	var inside, doubles atomic.Int64
+	start := time.Now()
+	for i, l := range lockers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if !c.waits { // the raw pair: only without competition
+					if l.pair(ctx, key(i)) == nil {
+						counts[i]++
+					}
+					continue
+				}
+				unlock, err := l.lock(ctx, key(i))
+				if err != nil {
+					continue
+				}
+				if inside.Add(1) > 1 && oneKey {
+					doubles.Add(1)
+				}
+				counts[i]++
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	<-ctx.Done()
+	elapsed := time.Since(start)
+	wg.Wait()
+	result := contention{fairness: fairness(counts), doubles: int(doubles.Load())}
+	for _, n := range counts {
+		result.rate += float64(n) / elapsed.Seconds()
+		if n == 0 {
+			result.starved++
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"log"
+	"net"
+	"time"
+
+	bsm "github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	step01 "example.com/redislock-steps/step01_setnx"
+	step02 "example.com/redislock-steps/step02_expire"
+	step03 "example.com/redislock-steps/step03_atomic_set"
+	step04 "example.com/redislock-steps/step04_owner_token"
+	step05 "example.com/redislock-steps/step05_lua_release"
+	step06 "example.com/redislock-steps/step06_reentrant"
+	step07 "example.com/redislock-steps/step07_watchdog"
+	step08 "example.com/redislock-steps/step08_redlock"
+)
+
+// ttl of every lock in every benchmark, unless a table says otherwise.
+const ttl = 30 * time.Second
+
+// A contestant is a way to take and to release a lock, each used as its README shows.
+type contestant struct {
+	name  string
+	nodes int  // how many Redis servers it needs
+	waits bool // whether it has a way to wait for a lock; the raw pair of commands has none
+	proc  bool // whether its waiters in one process share one client: rueidislock's Locker lets one of them ask at a time
+	open  func(net network) (locker, error)
+}
+
+// A locker is one client process's share of a contestant, with connections of its own.
+type locker interface {
+	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
+	pair(ctx context.Context, key string) error
+	// lock waits for the lock, and returns its release.
+	lock(ctx context.Context, key string) (unlock func() error, err error)
+	close()
+}
+
+const (
+	raw         = "raw pair"
+	unbounded   = "step 05, Unlock without a bound"
+	bsmName     = "bsm/redislock"
+	redsync1    = "redsync"
+	redsync5    = "redsync on 5"
+	bsmWatchdog = "bsm/redislock + watchdog"
+	rueidisName = "rueidislock"
+	rueidisProc = "rueidislock, one Locker"
+)
+
+var contestants = []contestant{
+	{name: raw, nodes: 1, open: openRaw},
+	{name: "step 01", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step01.New(n[0], key) })},
+	{name: "step 02", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step02.New(n[0], key, ttl) })},
+	{name: "step 03", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step03.New(n[0], key, ttl) })},
+	{name: "step 04", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step04.New(n[0], key, ttl) })},
+	{name: "step 05", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step05.New(n[0], key, ttl) })},
+	{name: unbounded, nodes: 1, open: openUnbounded},
+	{name: "step 06", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step06.New(n[0], key, ttl) })},
+	{name: "step 07", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step07.New(n[0], key, ttl) })},
+	{name: bsmName, nodes: 1, waits: true, open: openBSM},
+	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSMWithWatchdog},
+	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
+	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
+	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
+	{name: "step 08 on 5", nodes: 5, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) })},
+	{name: redsync5, nodes: 5, waits: true, open: openRedsync},
+}
+
+// A network is the servers to connect to, and how.
+type network struct {
+	addrs []string
+	dial  func(ctx context.Context, addr string) (net.Conn, error) // nil: as the client does by itself
+}
+
+func networkOf(servers []*server) network {
+	var n network
+	for _, s := range servers {
+		n.addrs = append(n.addrs, s.addr)
+	}
+	return n
+}
+
+// clients are go-redis clients with default options, one per server.
+func (n network) clients() []redis.UniversalClient {
+	var clients []redis.UniversalClient
+	for _, addr := range n.addrs {
+		options := &redis.Options{Addr: addr}
+		if n.dial != nil {
+			options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return n.dial(ctx, addr) }
+		}
+		clients = append(clients, redis.NewClient(options))
+	}
+	return clients
+}
+
+type goRedis []redis.UniversalClient
+
+func (g goRedis) close() {
+	for _, rdb := range g {
+		rdb.Close()
+	}
+}
+
+// rawLocker sends the two commands that no lock can do without, and nothing else: the token is always the same, and
+// answers are not looked at.
+type rawLocker struct{ goRedis }
+
+var rawRelease = redis.NewScript(`if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])`)
+
+func openRaw(n network) (locker, error) { return rawLocker{n.clients()}, nil }
+
+func (r rawLocker) pair(ctx context.Context, key string) error {
+	if err := r.goRedis[0].SetNX(ctx, key, "token", ttl).Err(); err != nil {
+		return err
+	}
+	return rawRelease.Run(ctx, r.goRedis[0], []string{key}, "token").Err()
+}
+
+func (r rawLocker) lock(context.Context, string) (func() error, error) {
+	return nil, errors.New("the raw pair does not wait")
+}
+
+// unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it costs that Unlock ends by
+// itself when Redis hangs; this one lasts as long as go-redis waits.
+type unboundedLocker struct{ rawLocker }
+
+func openUnbounded(n network) (locker, error) { return unboundedLocker{rawLocker{n.clients()}}, nil }
+
+func (u unboundedLocker) pair(ctx context.Context, key string) error {
+	b := make([]byte, 20)
+	rand.Read(b) // never fails
+	token := hex.EncodeToString(b)
+	acquired, err := u.goRedis[0].SetNX(ctx, key, token, ttl).Result()
+	if err != nil {
+		return err
+	}
+	if !acquired {
+		return step05.ErrNotAcquired
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	released, err := rawRelease.Run(ctx, u.goRedis[0], []string{key}, token).Bool()
+	if err == nil && !released {
+		return step05.ErrNotHeld
+	}
+	return err
+}
+
+// handle is what the eight steps have in common.
+type handle interface {
+	TryLock(context.Context) error
+	Lock(context.Context) error
+	Unlock(context.Context) error
+}
+
+type stepLocker struct {
+	goRedis
+	newHandle func(nodes []redis.UniversalClient, key string) handle
+}
+
+func steps(newHandle func([]redis.UniversalClient, string) handle) func(network) (locker, error) {
+	return func(n network) (locker, error) { return stepLocker{n.clients(), newHandle}, nil }
+}
+
+func (s stepLocker) pair(ctx context.Context, key string) error {
+	l := s.newHandle(s.goRedis, key)
+	if err := l.TryLock(ctx); err != nil {
+		return err
+	}
+	return l.Unlock(ctx)
+}
+
+func (s stepLocker) lock(ctx context.Context, key string) (func() error, error) {
+	l := s.newHandle(s.goRedis, key)
+	if err := l.Lock(ctx); err != nil {
+		return nil, err
+	}
+	return func() error { return l.Unlock(context.Background()) }, nil
+}
+
+type bsmLocker struct {
+	goRedis
+	client *bsm.Client
+}
+
+func openBSM(n network) (locker, error) {
+	clients := n.clients()
+	return bsmLocker{clients, bsm.New(clients[0])}, nil
+}
+
+func (b bsmLocker) pair(ctx context.Context, key string) error {
+	l, err := b.client.Obtain(ctx, key, ttl, nil)
+	if err != nil {
+		return err
+	}
+	return l.Release(ctx)
+}
+
+// lock waits as the package's example does: it tries every 100 ms.
+func (b bsmLocker) lock(ctx context.Context, key string) (func() error, error) {
+	l, err := b.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return l.Release(context.Background()) }, nil
+}
+
+// watchedLocker is bsm/redislock with the watchdog that its README tells users to write ("External watchdog").
+type watchedLocker struct{ bsmLocker }
+
+func openBSMWithWatchdog(n network) (locker, error) {
+	clients := n.clients()
+	return watchedLocker{bsmLocker{clients, bsm.New(clients[0])}}, nil
+}
+
+func (w watchedLocker) pair(ctx context.Context, key string) error {
+	l, err := w.client.Obtain(ctx, key, ttl, nil)
+	if err != nil {
+		return err
+	}
+	cancel := refresh(ctx, l)
+	defer cancel()
+	return l.Release(ctx)
+}
+
+func (w watchedLocker) lock(ctx context.Context, key string) (func() error, error) {
+	l, err := w.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
+	if err != nil {
+		return nil, err
+	}
+	cancel := refresh(context.WithoutCancel(ctx), l)
+	return func() error { defer cancel(); return l.Release(context.Background()) }, nil
+}
+
+// refresh renews l every ttl/3 until it is cancelled or fails.
+func refresh(ctx context.Context, l *bsm.Lock) context.CancelFunc {
+	work, cancel := context.WithCancel(ctx)
+	go func() {
+		t := time.NewTicker(ttl / 3)
+		defer t.Stop()
+		for {
+			select {
+			case <-work.Done():
+				return
+			case <-t.C:
+				if err := l.Refresh(work, ttl, nil); err != nil {
+					log.Printf("refresh: %v", err)
+					cancel()
+					return
+				}
+			}
+		}
+	}()
+	return cancel
+}
+
+type redsyncLocker struct {
+	goRedis
+	redsync *redsync.Redsync
+}
+
+func openRedsync(n network) (locker, error) {
+	clients := n.clients()
+	var pools []redsyncredis.Pool
+	for _, rdb := range clients {
+		pools = append(pools, goredis.NewPool(rdb))
+	}
+	return redsyncLocker{clients, redsync.New(pools...)}, nil
+}
+
+func (r redsyncLocker) pair(ctx context.Context, key string) error {
+	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
+	if err := m.LockContext(ctx); err != nil {
+		return err
+	}
+	_, err := m.UnlockContext(ctx)
+	return err
+}
+
+// lock tries 32 times, redsync's default, and then again until ctx ends.
+func (r redsyncLocker) lock(ctx context.Context, key string) (func() error, error) {
+	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
+	for {
+		err := m.LockContext(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
+}
+
+type rueidisLocker struct{ locker rueidislock.Locker }
+
+// openRueidis sets what the README says for one Redis of version 7.0.5 or newer.
+func openRueidis(n network) (locker, error) {
+	option := rueidislock.LockerOption{
+		ClientOption:   rueidis.ClientOption{InitAddress: n.addrs},
+		KeyValidity:    ttl,
+		KeyMajority:    1,
+		NoLoopTracking: true,
+	}
+	if n.dial != nil {
+		option.ClientOption.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return n.dial(ctx, addr)
+		}
+	}
+	l, err := rueidislock.NewLocker(option)
+	return rueidisLocker{l}, err
+}
+
+func (r rueidisLocker) pair(ctx context.Context, key string) error {
+	_, unlock, err := r.locker.WithContext(ctx, key)
+	if err != nil {
+		return err
+	}
+	unlock()
+	return nil
+}
+
+func (r rueidisLocker) lock(ctx context.Context, key string) (func() error, error) {
+	// The lock lasts as long as its context: it must not end with the time to wait.
+	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	lock, unlock, err := r.locker.WithContext(held, key)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	stop()
+	return func() error {
+		lost := lock.Err() // the lock's context ends when the lock is lost
+		unlock()
+		cancel()
+		return lost
+	}, nil
+}
+
+func (r rueidisLocker) close() { r.locker.Close() }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// A goal is a limit for a measured figure.
+type goal struct {
+	what  string
+	limit string
+	got   string
+	met   bool
+	why   string // printed when it is missed
+}
+
+func (g goal) verdict() string {
+	if g.met {
+		return "met"
+	}
+	return "**missed**"
+}
+
+// atMost is a goal for a ratio. Its median decides; the interval is printed beside it.
+func atMost(what string, limit float64, got estimate, why string) goal {
+	return goal{what, fmt.Sprintf("at most %.2f", limit), got.String(), got.mid <= limit, why}
+}
+
+// goals compares the results with what the locks were meant to reach.
+func (r *results) goals() []goal {
+	busy := func(name string) []float64 { return r.pairs[name].busy }
+	goals := []goal{
+		atMost("lock+unlock, step 05 / raw pair", 1.10, ratio(busy("step 05"), busy(raw)), whyStep05),
+		allocs(median(r.pairs["step 05"].allocs).mid),
+		atMost("lock+unlock, step 07 / "+bsmName, 1.00, ratio(busy("step 07"), busy(bsmName)), whyStep07),
+		atMost("lock+unlock, step 08 on 5 / redsync on 5", 0.75, ratio(busy("step 08 on 5"), busy(redsync5)), whyStep08),
+		atMost("lock+unlock, step 08 with 2 of 5 hung / none", 1.50, ratio(r.hung[twoHung].busy, r.hung[allWell].busy), whyHung),
+		r.roundTrips(),
+	}
+	for _, step := range []string{"step 06", "step 07"} {
+		goals = append(goals, r.commandsWhileWaiting(step))
+		goals = append(goals, r.handoff(step, "median", 0.5), r.handoff(step, "p99", 0.99))
+	}
+	return goals
+}
+
+func allocs(n float64) goal {
+	return goal{"allocations per lock+unlock, step 05", "at most 30", fmt.Sprintf("%.0f", n), math.Round(n) <= 30, whyStep05}
+}
+
+// roundTrips are 2 for each lock that has only to ask and to release.
+func (r *results) roundTrips() goal {
+	g := goal{what: "round trips per lock+unlock, steps 03 to 07", limit: "2 each", met: true, why: whyTrips}
+	var got []string
+	for _, step := range []string{"step 03", "step 04", "step 05", "step 06", "step 07"} {
+		trips := r.costs[step].trips
+		got = append(got, fmt.Sprintf("%s: %.3g", strings.TrimPrefix(step, "step "), trips))
+		g.met = g.met && math.Abs(trips-2) < 0.01
+	}
+	g.got = strings.Join(got, ", ")
+	return g
+}
+
+func (r *results) commandsWhileWaiting(step string) goal {
+	got := quantile(r.waits[step].commands, 0.5)
+	return goal{"commands per second and waiter, " + step, "at most 1", fmt.Sprintf("%.2f", got), got <= 1, whyWaiting}
+}
+
+func (r *results) handoff(step, name string, q float64) goal {
+	got, other := quantile(r.waits[step].handoffs, q), quantile(r.waits[rueidisName].handoffs, q)
+	return goal{fmt.Sprintf("hand-off, %s, %s", name, step), "at most rueidislock's " + seconds(other), seconds(got), got <= other, whyHandoff}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// made up, so that each goal is met by a hair: the tests spoil one figure after the other.
+func onTheLimit() *results {
+	r := newResults(full)
+	r.took = 10 * time.Minute
+	r.redisVersion = "7.0.15"
+	times := func(busy float64) *pairs {
+		var p pairs
+		for range r.plan.rounds {
+			p.busy, p.paced = append(p.busy, busy), append(p.paced, 2*busy)
+			p.allocs, p.bytes, p.n = append(p.allocs, 30), append(p.bytes, 1000), append(p.n, 1000)
+		}
+		return &p
+	}
+	r.pairs = map[string]*pairs{}
+	for _, c := range alone() {
+		r.pairs[c.name] = times(100e-6)
+		r.costs[c.name] = cost{trips: 2 * float64(c.nodes), commands: 4, bytes: 200}
+	}
+	r.pairs["step 05"] = times(110e-6)
+	r.pairs["step 08 on 5"] = times(75e-6)
+	r.hung = map[string]*pairs{allWell: times(100e-6), twoHung: times(150e-6)}
+	r.attempts = []attempt{{options: "ContextTimeoutEnabled", lock: time.Second, unlock: time.Second}}
+	for _, c := range waitingOnes() {
+		r.waits[c.name] = &waiting{commands: []float64{1, 1, 1}, handoffs: []float64{400e-6, 600e-6}}
+	}
+	for _, c := range contestants {
+		for _, n := range contenders {
+			r.fights[fight{c.name, n, true}] = contention{rate: 1000, fairness: 0.5}
+			r.fights[fight{c.name, n, false}] = contention{rate: 1000, fairness: 1}
+		}
+	}
+	r.dogs = map[string]*watchdogs{}
+	for _, name := range watched {
+		r.dogs[name] = &watchdogs{Locks: 10_000, Unlocked: 10_000}
+	}
+	return r
+}
+
+func missed(r *results) []string {
+	var list []string
+	for _, g := range r.goals() {
+		if !g.met {
+			list = append(list, g.what)
+		}
+	}
+	return list
+}
+
+func TestGoals_AreMetOnTheLimit(t *testing.T) {
+	if got := missed(onTheLimit()); len(got) > 0 {
+		t.Errorf("missed: %q", got)
+	}
+}
+
+func TestGoals_AreMissedBeyondTheLimit(t *testing.T) {
+	slower := func(p *pairs) {
+		for i := range p.busy {
+			p.busy[i] *= 1.01
+		}
+	}
+	for want, spoil := range map[string]func(*results){
+		"lock+unlock, step 05 / raw pair":              func(r *results) { slower(r.pairs["step 05"]) },
+		"allocations per lock+unlock, step 05":         func(r *results) { r.pairs["step 05"].allocs = []float64{31, 31, 31} },
+		"lock+unlock, step 07 / bsm/redislock":         func(r *results) { slower(r.pairs["step 07"]) },
+		"lock+unlock, step 08 on 5 / redsync on 5":     func(r *results) { slower(r.pairs["step 08 on 5"]) },
+		"lock+unlock, step 08 with 2 of 5 hung / none": func(r *results) { slower(r.hung[twoHung]) },
+		"round trips per lock+unlock, steps 03 to 07":  func(r *results) { r.costs["step 06"] = cost{trips: 2.05} },
+		"commands per second and waiter, step 06":      func(r *results) { r.waits["step 06"].commands = []float64{1.01} },
+		"commands per second and waiter, step 07":      func(r *results) { r.waits["step 07"].commands = []float64{1.01} },
+		"hand-off, median, step 06":                    func(r *results) { r.waits["step 06"].handoffs[0] = 401e-6 },
+		"hand-off, p99, step 06":                       func(r *results) { r.waits["step 06"].handoffs[1] = 601e-6 },
+		"hand-off, median, step 07":                    func(r *results) { r.waits["step 07"].handoffs[0] = 401e-6 },
+		"hand-off, p99, step 07":                       func(r *results) { r.waits["step 07"].handoffs[1] = 601e-6 },
+	} {
+		r := onTheLimit()
+		spoil(r)
+		if got := missed(r); len(got) != 1 || got[0] != want {
+			t.Errorf("missed %q, want %q alone", got, want)
+		}
+	}
+}
+
+func TestEveryGoal_HasAReasonToPrintWhenItIsMissed(t *testing.T) {
+	for _, g := range onTheLimit().goals() {
+		if g.why == "" {
+			t.Errorf("%s: if it is missed, nobody learns why", g.what)
+		}
+	}
+}
+
+func TestPage_SaysWhatIsMissedAndWhy(t *testing.T) {
+	r := onTheLimit()
+	r.costs["step 04"] = cost{trips: 3}
+	var b strings.Builder
+	if err := r.page(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{
+		"| lock+unlock, step 05 / raw pair | at most 1.10 | 1.10 (1.10 to 1.10) | met |\n",
+		"| round trips per lock+unlock, steps 03 to 07 | 2 each | 03: 2, 04: 3, 05: 2, 06: 2, 07: 2 | **missed** |\n",
+		"- **Missed: round trips per lock+unlock, steps 03 to 07.**\n  " + strings.ReplaceAll(whyTrips, "\n", "\n  ") + "\n",
+		"| step 08 on 5 | 10, 2 on each node |",
+		"Nobody ever met somebody else inside.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say\n%s", want)
+		}
+	}
+	if strings.Contains(page, whyStep05[:50]) {
+		t.Error("the page excuses a goal that is met")
+	}
+	if n := strings.Count(page, "\n"); n > 300 {
+		t.Errorf("the page has %d lines: 300 are enough", n)
+	}
+	if strings.Contains(page, "NaN") || strings.Contains(page, "%!") || strings.Contains(page, "\n\n\n") || strings.Contains(page, ".\n## ") {
+		t.Error("the page is badly written:\n" + page)
+	}
+}
+
+func TestPage_DoesNotHideThatTwoWereInside(t *testing.T) {
+	r := onTheLimit()
+	f := fight{"step 03", 16, true}
+	c := r.fights[f]
+	c.doubles = 3
+	r.fights[f] = c
+	var b strings.Builder
+	if err := r.page(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "**3 times somebody met somebody else inside.**") {
+		t.Error("the page says nothing of it")
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+
+	step08 "example.com/redislock-steps/step08_redlock"
+)
+
+const (
+	allWell = "step 08, none hung"
+	twoHung = "step 08, 2 of 5 hung"
+)
+
+// measureHung compares step 08 on five nodes with step 08 on five others of which two are stopped, and then lets redsync
+// try on the latter. The nodes hang: they take connections and commands, and never answer.
+func measureHung(well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
+	var entrants []entrant
+	for _, e := range []struct {
+		name    string
+		servers []*server
+	}{{allWell, well}, {twoHung, ill}} {
+		l := stepLocker{networkOf(e.servers).clients(), func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) }}
+		defer l.close()
+		e := entrant{name: e.name, locker: l, key: "warm"}
+		if err := new(pairs).round(e, slice); err != nil {
+			return nil, nil, err
+		}
+		entrants = append(entrants, e)
+	}
+	for _, s := range ill[:2] {
+		if err := s.signal("STOP"); err != nil {
+			return nil, nil, err
+		}
+		defer s.signal("CONT")
+	}
+	results, err := measurePairs(entrants, rounds, slice)
+	if err != nil {
+		return nil, nil, err
+	}
+	return results, []attempt{
+		tryRedsync(networkOf(ill), "go-redis's defaults", false, patience),
+		tryRedsync(networkOf(ill), "ContextTimeoutEnabled", true, patience),
+	}, nil
+}
+
+// An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on nodes of which two hang.
+type attempt struct {
+	options      string
+	lock, unlock time.Duration
+	err          error
+}
+
+func tryRedsync(n network, options string, contextTimeout bool, patience time.Duration) attempt {
+	var pools []redsyncredis.Pool
+	for _, addr := range n.addrs {
+		rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: contextTimeout})
+		defer rdb.Close()
+		pools = append(pools, goredis.NewPool(rdb))
+	}
+	m := redsync.New(pools...).NewMutex("redsync")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	a := attempt{options: options}
+	start := time.Now()
+	done := make(chan error, 1)
+	go func() { done <- m.LockContext(ctx) }()
+	select {
+	case a.err = <-done:
+	case <-ctx.Done():
+		a.err = fmt.Errorf("not locked after %v", patience)
+	}
+	a.lock = time.Since(start)
+	if a.err != nil {
+		return a
+	}
+	start = time.Now()
+	ok, err := m.UnlockContext(ctx)
+	a.unlock = time.Since(start)
+	if !ok {
+		a.err = errors.Join(errors.New("not unlocked"), err)
+	}
+	return a
+}

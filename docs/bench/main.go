@@ -1,0 +1,146 @@
+// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
+// processes that it starts itself.
+//
+//	go run .          # print the page, in about ten minutes
+//	go run . -write   # write it to docs/benchmarks.md, with the plots
+//	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// A plan says how long to measure.
+type plan struct {
+	rounds    int           // of uncontended pairs
+	slice     time.Duration // of each contestant in such a round
+	costs     int           // pairs to count round trips and commands of
+	patience  time.Duration // with redsync on hung nodes
+	waits     int           // rounds of waiting
+	quiet     time.Duration // of a holder that stays
+	moving    time.Duration // of holders that leave
+	fights    int           // rounds of contention
+	fight     time.Duration
+	watchdogs int
+	hold      time.Duration
+}
+
+var (
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 3, time.Second, 2500 * time.Millisecond, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
+	quick = plan{6, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 300 * time.Millisecond, 1, 20 * time.Millisecond, 200, time.Second}
+)
+
+func main() {
+	log.SetFlags(0)
+	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
+	if order := os.Getenv(childVar); order != "" {
+		var o childOrder
+		err := json.Unmarshal([]byte(order), &o)
+		if err == nil {
+			err = child(o)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	write := flag.Bool("write", false, "write docs/benchmarks.md and the plots instead of printing the page")
+	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
+	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
+	flag.Parse()
+	p := full
+	if *short {
+		p = quick
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, p, *write, *rawFile); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, p plan, write bool, rawFile string) error {
+	if _, err := os.Stat("contestants.go"); err != nil && write {
+		return errors.New("-write needs docs/bench as the working directory")
+	}
+	start := time.Now()
+	r, err := measure(ctx, p)
+	if err != nil {
+		return err
+	}
+	r.took = time.Since(start)
+	if rawFile != "" {
+		if err := toFile(rawFile, r.benchfmt); err != nil {
+			return err
+		}
+	}
+	if !write {
+		return r.page(os.Stdout)
+	}
+	if err := r.plot("plots"); err != nil {
+		return err
+	}
+	return toFile(filepath.Join("..", "benchmarks.md"), r.page)
+}
+
+func toFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+func measure(ctx context.Context, p plan) (*results, error) {
+	servers, err := startServers(10)
+	if err != nil {
+		return nil, err
+	}
+	defer stopServers(servers)
+	well, ill := servers[:5], servers[5:]
+	r := newResults(p)
+	if r.redisVersion, err = well[0].info("server", "redis_version"); err != nil {
+		return nil, err
+	}
+	for _, stage := range []struct {
+		name string
+		run  func() error
+	}{
+		{"uncontended lock+unlock", func() error { return r.measurePairs(well) }},
+		{"two of five nodes hung", func() (err error) {
+			r.hung, r.attempts, err = measureHung(well, ill, p.rounds, p.slice, p.patience)
+			return err
+		}},
+		{"round trips and commands", func() error { return r.measureCosts(well) }},
+		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
+		{"contention", func() error { return r.measureContention(ctx, well) }},
+		{"watchdogs", func() (err error) {
+			r.dogs, err = measureWatchdogs(ctx, p.watchdogs, p.hold)
+			return err
+		}},
+	} {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		start := time.Now()
+		fmt.Fprintf(os.Stderr, "%s ... ", stage.name)
+		if err := stage.run(); err != nil {
+			return nil, fmt.Errorf("%s: %w", stage.name, err)
+		}
+		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
+	}
+	return r, nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+)
+
+// pairs are the measurements of uncontended lock+unlock of one entrant, one of each per round.
+type pairs struct {
+	busy   []float64 // seconds per pair, one right after the other
+	paced  []float64 // seconds per pair, with a rest before each
+	allocs []float64 // per pair
+	bytes  []float64 // allocated per pair
+	n      []int     // pairs measured for busy
+	errs   []error   // of pairs that failed: their rounds were run again
+}
+
+// An entrant is something to measure in turns with others.
+type entrant struct {
+	name   string
+	locker locker
+	key    string // keys of all entrants are equally long
+}
+
+const (
+	rest       = time.Millisecond // before each paced pair
+	pacedPairs = 20               // in a round
+)
+
+// measurePairs lets all entrants run in turns, in a new random order each round.
+func measurePairs(entrants []entrant, rounds int, slice time.Duration) (map[string]*pairs, error) {
+	results := map[string]*pairs{}
+	for i := range entrants {
+		e := &entrants[i]
+		e.key = fmt.Sprintf("pair:%02d", i)
+		results[e.name] = &pairs{}
+		if err := new(pairs).round(*e, slice); err != nil { // connections, scripts, caches
+			return nil, err
+		}
+	}
+	for range rounds {
+		for _, i := range rand.Perm(len(entrants)) {
+			if err := results[entrants[i].name].round(entrants[i], slice); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return results, nil
+}
+
+// round measures e once. It may fail: on a machine with much else to do, an answer may come too late for a lock that
+// waits for it only so long.
+func (p *pairs) round(e entrant, slice time.Duration) error {
+	for range 5 {
+		err := p.measure(e, slice)
+		if err == nil {
+			return nil
+		}
+		p.errs = append(p.errs, err)
+	}
+	return p.errs[len(p.errs)-1]
+}
+
+func (p *pairs) measure(e entrant, slice time.Duration) error {
+	// What the one before has left behind must not count here: answers of slow nodes, garbage.
+	time.Sleep(5 * time.Millisecond)
+	runtime.GC()
+	ctx, cancel := bounded(2*time.Second + slice)
+	defer cancel()
+	// Another key after a failure: who knows what it left.
+	key := fmt.Sprintf("%s:%d", e.key, len(p.errs))
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start, n := time.Now(), 0
+	for time.Since(start) < slice || n == 0 {
+		if err := e.locker.pair(ctx, key); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		n++
+	}
+	elapsed := time.Since(start)
+	runtime.ReadMemStats(&after)
+	var paced []float64
+	for range pacedPairs {
+		time.Sleep(rest)
+		start := time.Now()
+		if err := e.locker.pair(ctx, key); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		paced = append(paced, time.Since(start).Seconds())
+	}
+	p.busy = append(p.busy, elapsed.Seconds()/float64(n))
+	p.allocs = append(p.allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
+	p.bytes = append(p.bytes, float64(after.TotalAlloc-before.TotalAlloc)/float64(n))
+	p.n = append(p.n, n)
+	p.paced = append(p.paced, quantile(paced, 0.5))
+	return nil
+}
+
+// bounded returns a context that ends after d, without a deadline: bsm/redislock makes one if there is none, as with the
+// context.Background of its README. The bound is for rueidislock: if Redis takes longer than 20 ms to answer its first
+// question, it waits for a message of somebody else's unlock, and there may be nobody else.
+func bounded(d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	timer := time.AfterFunc(d, cancel)
+	return ctx, func() { timer.Stop(); cancel() }
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	waiters  = 10
+	patience = 5 * time.Second // with ten waiters of whom none gets in
+)
+
+// waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
+type waiting struct {
+	commands []float64 // per second and waiter, while the holder stays: one of each round
+	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
+	errs     []error   // of locks, which were then tried again, and unlocks
+}
+
+// An entry is a client that has got in.
+type entry struct {
+	client int
+	at     time.Time
+	unlock func() error
+	err    error
+}
+
+// crowd is waiters+1 clients. Each is its own process, so to speak: it has its own connections.
+type crowd struct {
+	ctx     context.Context
+	key     string
+	lockers []locker
+	in      chan entry // has room for all
+	wg      sync.WaitGroup
+}
+
+func newCrowd(ctx context.Context, c contestant, servers []*server, n int, key string) (*crowd, func(), error) {
+	lockers, done, err := openAll(c, servers, n)
+	return &crowd{ctx: ctx, key: key, lockers: lockers, in: make(chan entry, n)}, done, err
+}
+
+// openAll opens n lockers, or the same one n times for a contestant that shares it.
+func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
+	done = func() {
+		for i, l := range lockers {
+			if i == 0 || !c.proc {
+				l.close()
+			}
+		}
+	}
+	for range n {
+		if c.proc && len(lockers) > 0 {
+			lockers = append(lockers, lockers[0])
+			continue
+		}
+		l, err := c.open(networkOf(servers[:c.nodes]))
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		lockers = append(lockers, l)
+	}
+	return lockers, done, nil
+}
+
+func (c *crowd) join(client int) {
+	c.wg.Go(func() {
+		unlock, err := c.lockers[client].lock(c.ctx, c.key)
+		c.in <- entry{client, time.Now(), unlock, err}
+	})
+}
+
+// next returns the next client that has got in. One that has failed tries again, as a service would.
+func (c *crowd) next(errs *[]error) (entry, error) {
+	timeout := time.After(patience)
+	for {
+		select {
+		case e := <-c.in:
+			if e.err == nil || c.ctx.Err() != nil {
+				return e, e.err
+			}
+			*errs = append(*errs, e.err)
+			c.join(e.client)
+		case <-timeout:
+			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
+		}
+	}
+}
+
+// leave ends all waiting, and unlocks what somebody still gets.
+func (c *crowd) leave(cancel context.CancelFunc) {
+	cancel()
+	c.wg.Wait()
+	for len(c.in) > 0 {
+		if e := <-c.in; e.err == nil {
+			e.unlock()
+		}
+	}
+}
+
+// measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
+// other, until the time moving is over.
+func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
+	if err := flush(servers[:c.nodes]); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	crowd, done, err := newCrowd(ctx, c, servers, waiters+1, "waiting")
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer crowd.leave(cancel)
+	crowd.join(0)
+	holder, err := crowd.next(&w.errs)
+	if err != nil {
+		w.errs = append(w.errs, err)
+		return nil
+	}
+	for i := 1; i <= waiters; i++ {
+		crowd.join(i)
+	}
+	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
+
+	before, err := commandsRun(servers[:c.nodes])
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	time.Sleep(quiet)
+	after, err := commandsRun(servers[:c.nodes])
+	if err != nil {
+		return err
+	}
+	w.commands = append(w.commands, float64(after-before)/time.Since(start).Seconds()/waiters)
+
+	for end := time.Now().Add(moving); time.Now().Before(end); {
+		// Not always at the same point of somebody's polling interval.
+		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
+		start := time.Now()
+		if err := holder.unlock(); err != nil {
+			w.errs = append(w.errs, err)
+		}
+		next, err := crowd.next(&w.errs)
+		if err != nil {
+			w.errs = append(w.errs, err)
+			return nil // the others may wait for ever; cancel ends that
+		}
+		w.handoffs = append(w.handoffs, next.at.Sub(start).Seconds())
+		crowd.join(holder.client)
+		holder = next
+	}
+
+	holder.unlock()
+	return nil
+}

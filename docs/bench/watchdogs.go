@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// watchdogs is what it costs to hold many locks for long, in a process that does nothing else.
+type watchdogs struct {
+	Locks          int
+	Acquire        time.Duration // for all of them
+	Goroutines     int           // more than before, while nothing is renewed
+	PeakGoroutines int           // more than before, at most
+	Heap, Stack    float64       // bytes per lock that live after a garbage collection
+	PeakRSS        float64       // bytes of the whole process, 0 where it is not known
+	CPU            float64       // seconds of this process while holding, 0 where it is not known
+	Unlocked       int           // locks that were still held at the end
+	Commands       float64       // per second, of all servers: set by the parent
+}
+
+// watched are the contestants that renew.
+var watched = []string{"step 07", bsmWatchdog, rueidisName, "step 08 on 5"}
+
+// measureWatchdogs runs one child process per contestant, all at the same time, each on servers of its own: nothing here
+// is a time, and the machine has little to do.
+func measureWatchdogs(ctx context.Context, locks int, hold time.Duration) (map[string]*watchdogs, error) {
+	results := map[string]*watchdogs{}
+	var mu sync.Mutex
+	var g errgroup.Group
+	for _, name := range watched {
+		g.Go(func() error {
+			c := contestantNamed(name)
+			servers, err := startServers(c.nodes)
+			if err != nil {
+				return err
+			}
+			defer stopServers(servers)
+			w, err := runChild(ctx, name, servers, locks, hold)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			results[name] = w
+			return nil
+		})
+	}
+	return results, g.Wait()
+}
+
+func contestantNamed(name string) contestant {
+	for _, c := range contestants {
+		if c.name == name {
+			return c
+		}
+	}
+	panic("no contestant " + name)
+}
+
+const childVar = "BENCH_WATCHDOGS" // asks this program to be the child
+
+type childOrder struct {
+	Name  string
+	Addrs []string
+	Locks int
+	Hold  time.Duration
+}
+
+func runChild(ctx context.Context, name string, servers []*server, locks int, hold time.Duration) (*watchdogs, error) {
+	order, err := json.Marshal(childOrder{name, networkOf(servers).addrs, locks, hold})
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, exe)
+	cmd.Env = append(os.Environ(), childVar+"="+string(order))
+	cmd.Stderr = os.Stderr
+	// The child says "held" when it has all locks and "done" when the time is over, and waits for a line each time.
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	answers := json.NewDecoder(out)
+	var w watchdogs
+	if err := answers.Decode(&w); err != nil {
+		return nil, err
+	}
+	if err := resetCounts(servers); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	fmt.Fprintln(in, "hold")
+	if err := answers.Decode(&w); err != nil {
+		return nil, err
+	}
+	commands, err := commandsRun(servers)
+	if err != nil {
+		return nil, err
+	}
+	w.Commands = float64(commands) / time.Since(start).Seconds()
+	fmt.Fprintln(in, "unlock")
+	return &w, answers.Decode(&w)
+}
+
+// child is the process that holds the locks. It ends when its parent does: then its standard input ends.
+func child(order childOrder) error {
+	answer := json.NewEncoder(os.Stdout)
+	var line string
+	c := contestantNamed(order.Name)
+	l, err := c.open(network{addrs: order.Addrs})
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	inParallel(acquirers, func(i int) error { // makes connections; if one fails here, it is made later
+		ctx, cancel := bounded(5 * time.Second)
+		defer cancel()
+		return l.pair(ctx, fmt.Sprintf("warm:%d", i))
+	})
+	w := watchdogs{Locks: order.Locks}
+	goroutines := runtime.NumGoroutine()
+	before := liveMemory()
+
+	unlocks := make([]func() error, order.Locks)
+	start := time.Now()
+	if err := inParallel(order.Locks, func(i int) (err error) {
+		for range 10 { // so many at once may take longer than step 08 and rueidislock wait for an answer
+			ctx, cancel := bounded(5 * time.Second)
+			unlocks[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
+			cancel()
+			if err == nil {
+				break
+			}
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	w.Acquire = time.Since(start)
+	time.Sleep(200 * time.Millisecond)
+	w.Goroutines = runtime.NumGoroutine() - goroutines
+	after := liveMemory()
+	w.Heap = (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(order.Locks)
+	w.Stack = (float64(after.StackInuse) - float64(before.StackInuse)) / float64(order.Locks)
+	answer.Encode(w)
+	fmt.Scanln(&line)
+
+	cpu := cpuSeconds()
+	for end := time.Now().Add(order.Hold); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		w.PeakGoroutines = max(w.PeakGoroutines, runtime.NumGoroutine()-goroutines)
+	}
+	w.CPU = cpuSeconds() - cpu
+	answer.Encode(w)
+	fmt.Scanln(&line)
+
+	var held atomic.Int64
+	inParallel(order.Locks, func(i int) error {
+		if unlocks[i]() == nil {
+			held.Add(1)
+		}
+		return nil
+	})
+	w.Unlocked = int(held.Load())
+	w.PeakRSS = peakRSS()
+	return answer.Encode(w)
+}
+
+const acquirers = 20 // clients of a pool of go-redis's default size, with 2 CPUs
+
+func inParallel(n int, f func(int) error) error {
+	var g errgroup.Group
+	g.SetLimit(acquirers)
+	for i := range n {
+		g.Go(func() error { return f(i) })
+	}
+	return g.Wait()
+}
+
+func liveMemory() runtime.MemStats {
+	debug.FreeOSMemory() // collects
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m
+}
+
+// peakRSS reads what Linux says about this process.
+func peakRSS() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		var kb float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kb); err == nil {
+			return kb * 1024
+		}
+	}
+	return 0
+}

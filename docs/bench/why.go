@@ -1,0 +1,31 @@
+package main
+
+// Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
+const (
+	whyStep05 = `It is the goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis
+hangs, which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and these
+take the processor from redis-server when both are on two CPUs. The row "` + unbounded + `" is the same lock with the release in the
+caller's goroutine: the rest of step 05 (a token, a look at each answer, a context with a time limit) costs what it has more than the raw
+pair. The bound is kept: a request that hangs in its Unlock is worse than some microseconds.`
+
+	whyStep07 = `The goroutine of step 05, again, is most of it. Beside that, step 07 does more: a hash with a depth, a message at the
+release, a watchdog with two contexts and two timers, where bsm/redislock stores a string and leaves the rest to its user. Beside
+bsm/redislock with the watchdog of its README, compare the rows below.`
+
+	whyStep08 = `On this machine, ten commands on five servers and their client share two CPUs: what counts is the work, not the waiting that
+step 08 saves by going on at the majority. Five raw pairs at once, waiting for three of five answers each time, already cost about 0.7 of
+redsync here; the scripts with their depth (on each node 8 server commands, redsync 4) and the watchdog are the rest.`
+
+	whyHung = `The commands to the nodes that hang wait in go-redis for their time-out, each with a goroutine and a connection; one pair right
+after the other piles them up.`
+
+	whyTrips = `Step 04 reads the token, compares it in the client and then deletes: three round trips, and the window between the last
+two is what step 05 closes with a script. It is that step's bug, not its price.`
+
+	whyWaiting = `A waiter asks when its subscription stands, when the holder releases, and when the holder's lease ends; in between it
+sleeps.`
+
+	whyHandoff = `Both wake all ten waiters, and all ten ask: the first command to arrive wins, and on two CPUs the winner's answer waits
+among the others' questions. rueidislock keeps one connection for everything; in steps 06 and 07 the message comes in on one connection and
+the question goes out on another.`
+)
