@@ -1,0 +1,615 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+
+	"example.com/redislock-steps/docs/fencing"
+)
+
+// latency is what a command takes to reach Redis. It is also the time in which go-redis sends a command again.
+const latency = 100 * time.Microsecond
+
+// A world is one schedule: the clients, the servers, and what is on its way between them.
+type world struct {
+	step    step
+	fault   fault
+	nodes   []*node
+	clients []*client
+	judge
+	story
+
+	mu       sync.Mutex
+	flight   []*message
+	seq      int
+	activity chan struct{} // holds one value when something was sent or a program has ended
+
+	last    *client // who moved last
+	struck  bool    // the fault has happened
+	late    func()  // a write to the resource that is still in the network
+	waiting bool    // time may pass once more, so that a holder hears of its loss
+}
+
+// A node is one Redis.
+type node struct {
+	*miniredis.Miniredis
+	n          int
+	down, hung bool
+	owner      *client // who has acquired the key that is there
+	forgot     bool    // the scripts are not loaded any more
+}
+
+// A client is one process with a program.
+type client struct {
+	world *world
+	id    int
+	name  string
+	lock  lock
+	rdbs  []redis.UniversalClient
+	wires []*wire
+
+	phase  phase
+	gate   chan struct{} // the explorer lets the client go on at the resource
+	atGate bool
+	died   chan struct{}
+	dead   bool
+	cut    bool // it cannot dial
+	gaveUp bool // its write is in the network
+	frozen atomic.Bool
+	end    context.CancelFunc // of the context of the acquire
+}
+
+type phase int
+
+const (
+	idle phase = iota
+	acquiring
+	holding
+	releasing
+	done
+)
+
+// An option is something that can happen next.
+type option struct {
+	label string // in the schedule's name
+	by    *client
+	do    func()
+}
+
+var names = []string{"alice", "bob", "carol", "dave"}
+
+// play runs one schedule: choose picks what happens next, until all programs have ended.
+func (s *lab) play(choose func([]option) int) *world {
+	w := &world{step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
+	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
+	if s.step.n == 9 {
+		w.memory = fencing.NewMemory()
+		w.memory.Create(context.Background(), key, "0")
+	}
+	w.story.start(s.scripts)
+	for _, n := range w.nodes {
+		n.reset(s.scripts)
+	}
+	goroutines := runtime.NumGoroutine()
+	for i := range s.clients {
+		c := w.newClient(i)
+		program := cycle
+		if i == 0 && w.fault.program != nil {
+			program = w.fault.program
+		}
+		go c.run(program)
+	}
+	for {
+		w.quiet()
+		w.look()
+		opts := w.options()
+		if len(opts) == 0 && !w.advance() {
+			break
+		}
+		if len(opts) > 0 {
+			opt := opts[choose(opts)]
+			w.path = append(w.path, opt.label)
+			w.last = opt.by
+			opt.do()
+		}
+	}
+	w.settle(goroutines)
+	return w
+}
+
+func (w *world) newClient(i int) *client {
+	c := &client{world: w, id: i, name: names[i], gate: make(chan struct{}), died: make(chan struct{})}
+	for n := range w.nodes {
+		opt := &redis.Options{
+			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
+			Addr: fmt.Sprintf("10.0.0.%d:6379", n+1), Dialer: c.dial, PoolSize: 100,
+			// No pause at all (-1) is a timer of length 0; on such a timer, Go 1.26 crashes now and then in a
+			// bubble under the race detector.
+			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
+			// A command may be in flight for as long as the explorer likes.
+			ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true,
+		}
+		if w.fault.client != nil {
+			w.fault.client(opt)
+		}
+		c.rdbs = append(c.rdbs, redis.NewClient(opt))
+	}
+	c.lock = w.step.make(c.rdbs)
+	w.clients = append(w.clients, c)
+	return c
+}
+
+// quiet waits until no client can do anything before something is delivered or time passes.
+func (w *world) quiet() {
+	time.Sleep(latency)
+	synctest.Wait()
+}
+
+func (w *world) send(m *message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	m.seq = w.seq
+	m.back = m.wire.client.phase == holding
+	w.flight = append(w.flight, m)
+	w.notify()
+}
+
+func (w *world) notify() {
+	select {
+	case w.activity <- struct{}{}:
+	default:
+	}
+}
+
+// options lists what can happen next: first that the client that moved last goes on, then the others, then the fault.
+func (w *world) options() (opts []option) {
+	for _, c := range w.clients {
+		if c.atGate {
+			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, func() { c.gate <- struct{}{} }})
+		}
+		for _, m := range w.sent(c) {
+			opts = append(opts, option{w.label(m), c, func() { w.deliver(m) }})
+		}
+	}
+	slices.SortStableFunc(opts, func(a, b option) int {
+		switch {
+		case a.by == w.last && b.by != w.last:
+			return -1
+		case a.by != w.last && b.by == w.last:
+			return 1
+		}
+		return 0
+	})
+	if w.late != nil {
+		opts = append(opts, option{"W", nil, w.late})
+	}
+	if !w.struck && w.fault.strike != nil {
+		opts = append(opts, w.fault.strike(w)...)
+	}
+	if w.waiting && w.anyLoss() {
+		opts = append(opts, option{"T", nil, func() {
+			w.waiting = false
+			w.pass(ttl * 2 / 3)
+		}})
+	}
+	return opts
+}
+
+// sent returns the messages of a client that can be delivered next: the oldest on each node, because a network
+// that reorders them is a fault of its own.
+func (w *world) sent(c *client) (list []*message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := map[*node]bool{}
+	for _, m := range w.flight {
+		if m.wire.client != c || m.wire.node.hung || seen[m.wire.node] && !w.fault.reorder {
+			continue
+		}
+		seen[m.wire.node] = true
+		list = append(list, m)
+	}
+	slices.SortStableFunc(list, func(a, b *message) int { return a.wire.node.n - b.wire.node.n })
+	return list
+}
+
+// label names a message in a schedule: a is alice's next command, a2 that to the second node.
+func (w *world) label(m *message) string {
+	label := m.wire.client.name[:1]
+	if len(w.nodes) > 1 {
+		label += fmt.Sprint(m.wire.node.n + 1)
+	}
+	for _, other := range w.flight {
+		if other == m {
+			break
+		}
+		if other.wire.client == m.wire.client && other.wire.node == m.wire.node {
+			label += "_" // overtakes an older one
+		}
+	}
+	return label
+}
+
+// deliver lets Redis run a command, and the client read the reply. When Redis has forgotten a script, nothing has
+// happened yet: then the script itself is delivered as well, unless that is what is explored.
+func (w *world) deliver(m *message) {
+	reply := w.execute(m)
+	m.wire.answer(reply)
+	if !bytes.HasPrefix(reply, []byte("-NOSCRIPT")) || w.fault.id == "flush" {
+		return
+	}
+	w.quiet()
+	for _, again := range w.sent(m.wire.client) {
+		if again.wire.node == m.wire.node {
+			w.deliver(again)
+		}
+	}
+}
+
+// execute lets Redis run a command.
+func (w *world) execute(m *message) (reply []byte) {
+	w.take(m)
+	n, c := m.wire.node, m.wire.client
+	before := n.Exists(key)
+	if m.args[0] == "eval" {
+		w.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
+	}
+	reply = m.wire.run(m.args)
+	w.tell("%s", w.line(m, reply))
+	w.deletes(n, c, before)
+	return reply
+}
+
+// take takes a message out of the network.
+func (w *world) take(m *message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flight = slices.DeleteFunc(w.flight, func(other *message) bool { return other == m })
+}
+
+// advance lets time pass until something moves. It returns false when all programs have ended.
+func (w *world) advance() bool {
+	for _, c := range w.clients {
+		if c.phase == done || c.dead {
+			continue
+		}
+		select {
+		case <-w.activity:
+			return true
+		case <-time.After(time.Hour):
+			w.violate(stuck, "%s waits for ever", c.name)
+			c.crash()
+			return true
+		}
+	}
+	return false
+}
+
+// pass lets time pass. What the clients send meanwhile in the background, renewals, is delivered unless drop says no;
+// everything else that is in flight is as late as the time is long.
+func (w *world) pass(d time.Duration) { w.passUnless(d, func(*message) bool { return false }) }
+
+func (w *world) passUnless(d time.Duration, drop func(*message) bool) {
+	w.tell("-- %v pass", d)
+	for end := time.Now().Add(d); ; {
+		synctest.Wait()
+		w.look()
+		if m := w.background(); m != nil {
+			if drop(m) {
+				w.tell("%s", w.line(m, []byte("-(lost)")))
+				w.take(m)
+				m.wire.Close()
+			} else {
+				w.deliver(m)
+			}
+			continue
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-w.activity:
+		case <-time.After(w.untilExpiry(left)):
+		}
+	}
+}
+
+// untilExpiry returns the time until the next key expires, at most d: that is a moment to look.
+func (w *world) untilExpiry(d time.Duration) time.Duration {
+	for _, n := range w.nodes {
+		if left := n.TTL(key); left > 0 {
+			d = min(d, left)
+		}
+	}
+	return d
+}
+
+func (w *world) background() *message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.flight {
+		if m.back && !m.wire.node.hung && !m.wire.client.frozen.Load() {
+			return m
+		}
+	}
+	return nil
+}
+
+// settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
+func (w *world) settle(goroutines int) {
+	w.over = true
+	for _, c := range w.clients {
+		c.frozen.Store(false)
+	}
+	if w.fault.gone > 0 && w.fault.gone <= (len(w.nodes)-1)/2 {
+		w.arrive(ttl + time.Second)
+		w.probe()
+	}
+	for _, n := range w.nodes {
+		n.down, n.hung = false, false
+	}
+	w.arrive(ttl + time.Second)
+	w.freed()
+	sent := w.seq
+	w.arrive(5 * ttl)
+	if w.seq > sent {
+		w.violate(leftover, "commands are still sent when all have unlocked")
+	}
+	for _, c := range w.clients {
+		c.crash()
+		for _, rdb := range c.rdbs {
+			rdb.Close()
+		}
+	}
+	w.quiet()
+	if n := runtime.NumGoroutine() - goroutines; n > 0 {
+		w.violate(leftover, "%d goroutines are left over", n)
+	}
+}
+
+// arrive lets everything in flight arrive, and what is sent because of it, for a time.
+func (w *world) arrive(d time.Duration) {
+	end := time.After(d)
+	for {
+		w.quiet()
+		var m *message
+		for _, c := range w.clients {
+			if list := w.sent(c); m == nil && len(list) > 0 {
+				m = list[0]
+			}
+		}
+		if m != nil {
+			w.deliver(m)
+			continue
+		}
+		select {
+		case <-w.activity:
+		case <-end:
+			return
+		}
+	}
+}
+
+// probe lets a newcomer try the lock: with a minority of the nodes gone it must be free and work.
+func (w *world) probe() {
+	c := w.newClient(len(w.clients))
+	result := make(chan error, 1)
+	go func() { result <- c.lock.TryLock(context.Background()) }()
+	w.arrive(time.Second)
+	select {
+	case err := <-result:
+		if err != nil {
+			w.violate(unavailable, "%s cannot acquire the free lock: %v", c.name, err)
+			return
+		}
+	default:
+		w.violate(unavailable, "%s waits for the free lock", c.name)
+		return
+	}
+	go c.lock.Unlock(context.Background())
+	w.arrive(time.Second)
+}
+
+// reset empties a server for the next schedule. Its scripts stay loaded.
+func (n *node) reset(scripts map[string]string) {
+	n.FlushAll()
+	n.down, n.hung, n.owner = false, false, nil
+	if n.forgot {
+		for _, source := range scripts {
+			n.command("SCRIPT", "LOAD", source)
+		}
+		n.forgot = false
+	}
+}
+
+// forget is a restart without persistence.
+func (n *node) forget() {
+	n.FlushAll()
+	n.flushScripts()
+}
+
+func (n *node) flushScripts() {
+	n.command("SCRIPT", "FLUSH")
+	n.forgot = true
+}
+
+func (n *node) command(args ...string) {
+	n.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), args)
+}
+
+// run runs a program, if the client lives until its end.
+func (c *client) run(program func(*client) bool) {
+	for range 2 { // who does not get the lock tries once more
+		if program(c) || !c.pauseAtGate() {
+			break
+		}
+	}
+	c.enters(done)
+	c.world.notify()
+}
+
+// crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
+func (c *client) crash() {
+	if c.dead {
+		return
+	}
+	c.world.mu.Lock()
+	c.dead = true
+	c.world.mu.Unlock()
+	close(c.died)
+	c.disconnect(func(*wire) bool { return true })
+}
+
+// disconnect breaks connections. What is in flight on them is lost.
+func (c *client) disconnect(these func(*wire) bool) {
+	w := c.world
+	w.mu.Lock()
+	w.flight = slices.DeleteFunc(w.flight, func(m *message) bool { return m.wire.client == c && these(m.wire) })
+	wires := slices.Clone(c.wires)
+	w.mu.Unlock()
+	for _, wire := range wires {
+		if these(wire) {
+			wire.Close()
+		}
+	}
+}
+
+func (w *world) disconnect(n *node) {
+	for _, c := range w.clients {
+		c.disconnect(func(wire *wire) bool { return wire.node == n })
+	}
+}
+
+// cycle is the program of all clients: acquire, read the resource, write it, release.
+func cycle(c *client) (acquired bool) {
+	if !c.acquire() {
+		return false
+	}
+	c.use()
+	c.release()
+	return true
+}
+
+func (c *client) acquire() bool {
+	ctx := context.Background()
+	if c.id == 0 && c.world.fault.deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.world.fault.deadline)
+		defer cancel()
+	}
+	c.enters(acquiring)
+	err := c.lock.TryLock(ctx)
+	if c.dead {
+		return false
+	}
+	if err != nil {
+		c.enters(idle)
+		return false
+	}
+	c.enters(holding)
+	time.Sleep(latency / 10) // a lock that is over already tells it now
+	if c.lost() {
+		return true // it is told at once
+	}
+	c.world.enter(c)
+	return true
+}
+
+// pauseAtGate waits until the explorer lets the client go on.
+func (c *client) pauseAtGate() bool {
+	c.atGate = true
+	defer func() { c.atGate = false }()
+	select {
+	case <-c.gate:
+		return true
+	case <-c.died:
+		return false
+	}
+}
+
+// again is a holder that locks again.
+func (c *client) again() bool {
+	c.enters(acquiring)
+	err := c.lock.TryLock(context.Background())
+	c.enters(holding)
+	if c.dead {
+		return false
+	}
+	if err != nil && !c.lost() && c.world.owns(c) {
+		c.world.violate(blocked, "%s is kept out by its own lock", c.name)
+	}
+	return err == nil
+}
+
+// use reads the resource and writes it, unless it is told meanwhile that the lock is lost.
+func (c *client) use() {
+	if c.world.inside[c] == 0 {
+		return
+	}
+	if c.work() && !c.gaveUp {
+		c.world.write(c)
+	}
+	c.world.leave(c)
+}
+
+// work waits for the explorer.
+func (c *client) work() (lasts bool) {
+	c.atGate = true
+	defer func() { c.atGate = false }()
+	var lost <-chan struct{}
+	if l, ok := c.lock.(loser); ok {
+		lost = l.Lost()
+	}
+	select {
+	case <-c.gate:
+		return true
+	case <-c.died:
+		return false
+	case <-lost:
+	}
+	if !c.frozen.Load() {
+		return false
+	}
+	return c.pauseAtGate() // the pause came between the last look at Lost and the write
+}
+
+func (c *client) lost() bool {
+	if l, ok := c.lock.(loser); ok {
+		select {
+		case <-l.Lost():
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+func (c *client) release() {
+	if c.dead {
+		return
+	}
+	c.enters(releasing)
+	c.lock.Unlock(context.Background())
+}
+
+func (c *client) enters(p phase) {
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	c.phase = p
+}
