@@ -10,38 +10,46 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
+// A job is a cell to explore.
+type job struct {
+	Step    int
+	Fault   string
+	Clients int
+	Nodes   int // of step 08
+	Bound   int // of preemptions; -1 is none
+}
+
 // A lab explores one cell. All its schedules run in one bubble and on the same servers, which are emptied in between.
 type lab struct {
+	job
 	step    step
 	fault   fault
-	clients int
-	bound   int // of preemptions; -1 is none
 	nodes   []*node
 	scripts map[string]string // sources by SHA-1
 }
 
 // A cell is what the exploration of a lock under a fault has found.
 type cell struct {
-	Step      int
-	Fault     string
+	Job       job
 	Schedules int
+	Kinds     string
 	Bad       []bad
 }
 
-// bad is a schedule that shows a violation.
+// bad is a schedule that shows violations.
 type bad struct {
-	Kind  kind
-	Text  string
+	Kinds string
 	ID    string
 	Story string
 	steps int
 }
 
-func inLab(t *testing.T, s step, f fault, clients int, story func(*lab)) {
+func inLab(t *testing.T, j job, story func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
-		l := &lab{step: s, fault: f, clients: clients, bound: -1, scripts: map[string]string{}}
-		for i := range s.nodes {
+		l := &lab{job: j, step: steps[j.Step-1], scripts: map[string]string{}}
+		l.fault, _ = faultNamed(j.Fault)
+		for i := range j.Nodes {
 			n := &node{Miniredis: miniredis.NewMiniRedis(), n: i}
 			n.ClockTTL(true)
 			conn, err := n.Dial() // starts it
@@ -62,63 +70,177 @@ func inLab(t *testing.T, s step, f fault, clients int, story func(*lab)) {
 // learn lets one client hold a lock for more than a ttl, so that the scripts are loaded before the first schedule.
 func (l *lab) learn() {
 	known := *l
-	known.clients, known.fault = 1, fault{strike: during(func(w *world, _ *client) { w.pass(ttl) }, holding)}
+	known.Clients, known.fault = 1, fault{strike: during(func(w *world, _ *client) { w.pass(ttl) }, holding)}
 	known.play(func(opts []option) int { return len(opts) - 1 })
+	for _, n := range l.nodes {
+		n.forgot = true // so that the next schedule finds all scripts on all nodes
+	}
+}
+
+// A point is a state in which something must be chosen.
+type point struct {
+	labels []string
+	costs  []int
+	chosen int
+	spent  int             // preemptions before this point
+	asleep map[string]bool // choices that lead only to what has been seen
 }
 
 // explore runs every schedule, depth first: each is played from the start, up to where it differs from the last one.
 func (l *lab) explore(each func(*world)) (schedules int) {
-	type point struct{ chosen, of int }
-	var path []point
+	var path []*point
 	for {
 		depth := 0
 		w := l.play(func(opts []option) int {
 			if depth == len(path) {
-				path = append(path, point{0, len(opts)})
+				p := newPoint(opts, path)
+				if p.chosen = l.next(p, -1); p.chosen < 0 {
+					return -1
+				}
+				path = append(path, p)
 			}
 			p := path[depth]
-			if p.of != len(opts) {
-				panic(fmt.Sprintf("the same schedule has %d options here, and had %d", len(opts), p.of))
+			if len(p.labels) != len(opts) || p.labels[p.chosen] != opts[p.chosen].label {
+				panic(fmt.Sprintf("the same schedule had the choice %v here, and now it has %v", p.labels, opts))
 			}
 			depth++
 			return p.chosen
 		})
-		schedules++
-		each(w)
-		last := len(path) - 1
-		for last >= 0 && path[last].chosen == path[last].of-1 {
-			last--
+		if w != nil {
+			schedules++
+			each(w)
 		}
-		if last < 0 {
-			return schedules
+		for {
+			if len(path) == 0 {
+				return schedules
+			}
+			p := path[len(path)-1]
+			if p.chosen = l.next(p, p.chosen); p.chosen >= 0 {
+				break
+			}
+			path = path[:len(path)-1]
 		}
-		path = path[:last+1]
-		path[last].chosen++
 	}
 }
 
-// cell explores and keeps, for each kind of violation, the shortest schedule that shows it.
+func newPoint(opts []option, path []*point) *point {
+	p := &point{asleep: map[string]bool{}}
+	for i, o := range opts {
+		p.labels = append(p.labels, o.label)
+		cost := 0
+		if i > 0 && o.by != nil {
+			cost = 1
+		}
+		p.costs = append(p.costs, cost)
+	}
+	if len(path) == 0 {
+		return p
+	}
+	before := path[len(path)-1]
+	p.spent = before.spent + before.costs[before.chosen]
+	// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
+	// it has led already.
+	chosen := before.labels[before.chosen]
+	for _, label := range before.labels[:before.chosen] {
+		p.asleep[label] = independent(label, chosen)
+	}
+	for label, asleep := range before.asleep {
+		p.asleep[label] = asleep && independent(label, chosen)
+	}
+	return p
+}
+
+// independent reports whether two commands can change places without a difference: they go to different nodes.
+func independent(a, b string) bool {
+	command := func(s string) bool { return len(s) > 1 && s[0] >= 'a' && s[0] <= 'z' }
+	return command(a) && command(b) && a[1] != b[1]
+}
+
+// next returns the first choice after i that is worth a run, -1 if there is none.
+func (l *lab) next(p *point, i int) int {
+	for i++; i < len(p.labels); i++ {
+		if l.Bound < 0 && !p.asleep[p.labels[i]] || l.Bound >= 0 && p.spent+p.costs[i] <= l.Bound {
+			return i
+		}
+	}
+	return -1
+}
+
+// cell explores, and keeps as few and as short schedules as show all kinds of violations.
 func (l *lab) cell() cell {
-	c := cell{Step: l.step.n, Fault: l.fault.id}
-	shortest := map[kind]bad{}
+	c := cell{Job: l.job}
+	shortest := map[string]bad{} // by the kinds that a schedule shows
 	c.Schedules = l.explore(func(w *world) {
-		for _, v := range w.found {
-			if old, ok := shortest[v.kind]; !ok || v.steps < old.steps {
-				shortest[v.kind] = bad{v.kind, v.text, w.id(v.steps), w.story.String(), v.steps}
-			}
+		if len(w.found) == 0 {
+			return
+		}
+		b := w.bad()
+		if old, ok := shortest[b.Kinds]; !ok || b.steps < old.steps {
+			shortest[b.Kinds] = b
 		}
 	})
-	for _, k := range kinds {
-		if b, ok := shortest[kind(k)]; ok {
-			c.Bad = append(c.Bad, b)
+	for missing := kinds; ; {
+		var best bad
+		gain := 0
+		for _, b := range shortest {
+			n := len(common(b.Kinds, missing))
+			if n > gain || n == gain && n > 0 && (b.steps < best.steps || b.steps == best.steps && b.ID < best.ID) {
+				best, gain = b, n
+			}
 		}
+		if gain == 0 {
+			return c
+		}
+		c.Kinds = common(kinds, c.Kinds+best.Kinds)
+		c.Bad = append(c.Bad, best)
+		missing = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(best.Kinds, r) {
+				return -1
+			}
+			return r
+		}, missing)
 	}
-	return c
 }
 
-// id names a schedule: step, fault, and what happens, in order.
+// common returns the letters of a that are in b.
+func common(a, b string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(b, r) {
+			return r
+		}
+		return -1
+	}, a)
+}
+
+// bad returns the schedule up to its last violation.
+func (w *world) bad() bad {
+	var b bad
+	end := 0
+	for _, v := range w.found {
+		b.Kinds += string(v.kind)
+		b.steps, end = v.steps, v.line
+	}
+	b.Kinds = common(kinds, b.Kinds)
+	b.ID = w.id(b.steps)
+	b.Story = strings.Join(w.lines[:end], "\n") + "\n"
+	return b
+}
+
+// String names a cell: step, fault, and what is not as usual, clients and nodes.
+func (j job) String() string {
+	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
+	if j.Clients != 2 {
+		s += fmt.Sprintf("/%dclients", j.Clients)
+	}
+	if j.Nodes != steps[j.Step-1].nodes {
+		s += fmt.Sprintf("/%dnodes", j.Nodes)
+	}
+	return s
+}
+
+// id names a schedule: a cell, and what happens, in order.
 func (w *world) id(steps int) string {
-	return fmt.Sprintf("%02d/%s/%s", w.step.n, w.fault.id, strings.Join(w.path[:steps], ""))
+	return w.job.String() + "/" + strings.Join(w.path[:steps], "")
 }
 
 // follow chooses what the path of an ID says, and after that whatever comes first.

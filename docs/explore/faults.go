@@ -22,7 +22,7 @@ type fault struct {
 
 const (
 	long   = ttl * 3 / 2 // longer than a lease
-	notice = ttl / 2     // the next renewal has come by then
+	notice = ttl         // by then, the lease that the holder knows of is over
 )
 
 var faults = []fault{
@@ -51,14 +51,24 @@ var faults = []fault{
 	{id: "clock", title: "a node's clock jumps forward by a ttl", grace: notice, strike: anywhere(jump)},
 	{id: "flush", title: "the script cache is flushed", needs: from(5), strike: anywhere(flushScripts)},
 	{id: "down-1", title: "one node is down", gone: 1, strike: anywhere(down)},
-	{id: "down-2", title: "two nodes are down", needs: from(8), gone: 2, strike: anywhere(down)},
-	{id: "down-3", title: "three nodes are down", needs: from(8), gone: 3, strike: anywhere(down)},
+	{id: "down-2", title: "two nodes are down", needs: only(8), gone: 2, strike: anywhere(down)},
+	{id: "down-3", title: "three nodes are down", needs: only(8), gone: 3, strike: anywhere(down)},
 	{id: "hung-1", title: "one node hangs", gone: 1, client: timeouts, strike: anywhere(hang)},
-	{id: "hung-2", title: "two nodes hang", needs: from(8), gone: 2, client: timeouts, strike: anywhere(hang)},
-	{id: "hung-3", title: "three nodes hang", needs: from(8), gone: 3, client: timeouts, strike: anywhere(hang)},
+	{id: "hung-2", title: "two nodes hang", needs: only(8), gone: 2, client: timeouts, strike: anywhere(hang)},
+	{id: "hung-3", title: "three nodes hang", needs: only(8), gone: 3, client: timeouts, strike: anywhere(hang)},
+}
+
+func faultNamed(id string) (fault, bool) {
+	for _, f := range faults {
+		if f.id == id {
+			return f, true
+		}
+	}
+	return fault{}, false
 }
 
 func from(n int) func(step) bool { return func(s step) bool { return s.n >= n } }
+func only(n int) func(step) bool { return func(s step) bool { return s.n == n } }
 func renews(s step) bool         { return s.n == 7 || s.n == 8 }
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
@@ -257,7 +267,7 @@ func flushScripts(w *world) {
 
 func down(w *world) {
 	w.tell("-- %s down", nodesGone(w.fault.gone))
-	for _, n := range w.nodes[:w.fault.gone] {
+	for _, n := range w.nodes[:min(w.fault.gone, len(w.nodes))] {
 		n.down = true
 		w.disconnect(n)
 	}
@@ -265,7 +275,7 @@ func down(w *world) {
 
 func hang(w *world) {
 	w.tell("-- %s hung", nodesGone(w.fault.gone))
-	for _, n := range w.nodes[:w.fault.gone] {
+	for _, n := range w.nodes[:min(w.fault.gone, len(w.nodes))] {
 		n.hung = true
 	}
 }

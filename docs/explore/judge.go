@@ -44,6 +44,7 @@ type violation struct {
 	kind  kind
 	text  string
 	steps int // how much of the schedule it took
+	line  int // of the story
 }
 
 // violate notes the first violation of each kind.
@@ -53,7 +54,7 @@ func (w *world) violate(k kind, format string, args ...any) {
 			return
 		}
 	}
-	v := violation{k, fmt.Sprintf(format, args...), len(w.path)}
+	v := violation{k, fmt.Sprintf(format, args...), len(w.path), len(w.lines) + 1}
 	w.found = append(w.found, v)
 	w.tell("** %s: %s", k, v.text)
 }

@@ -34,19 +34,20 @@ type loser interface{ Lost() <-chan struct{} }
 type step struct {
 	n     int // 1 to 8, 9 is the lock of the epilogue
 	nodes int
+	bound int // of preemptions, -1 is none
 	make  func([]redis.UniversalClient) lock
 }
 
 var steps = []step{
-	{1, 1, func(r []redis.UniversalClient) lock { return step01.New(r[0], key) }},
-	{2, 1, func(r []redis.UniversalClient) lock { return step02.New(r[0], key, ttl) }},
-	{3, 1, func(r []redis.UniversalClient) lock { return step03.New(r[0], key, ttl) }},
-	{4, 1, func(r []redis.UniversalClient) lock { return step04.New(r[0], key, ttl) }},
-	{5, 1, func(r []redis.UniversalClient) lock { return step05.New(r[0], key, ttl) }},
-	{6, 1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
-	{7, 1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
-	{8, 3, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
-	{9, 1, func(r []redis.UniversalClient) lock { return &fenced{Lock: fencing.New(r[0], key, ttl)} }},
+	{1, 1, -1, func(r []redis.UniversalClient) lock { return step01.New(r[0], key) }},
+	{2, 1, -1, func(r []redis.UniversalClient) lock { return step02.New(r[0], key, ttl) }},
+	{3, 1, -1, func(r []redis.UniversalClient) lock { return step03.New(r[0], key, ttl) }},
+	{4, 1, -1, func(r []redis.UniversalClient) lock { return step04.New(r[0], key, ttl) }},
+	{5, 1, -1, func(r []redis.UniversalClient) lock { return step05.New(r[0], key, ttl) }},
+	{6, 1, -1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
+	{7, 1, -1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
+	{8, 3, 1, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
+	{9, 1, -1, func(r []redis.UniversalClient) lock { return &fenced{Lock: fencing.New(r[0], key, ttl)} }},
 }
 
 // fenced is the lock of the epilogue. Its holds have a number, which goes along with every access to the resource.

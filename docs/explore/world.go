@@ -27,6 +27,7 @@ const latency = 100 * time.Microsecond
 
 // A world is one schedule: the clients, the servers, and what is on its way between them.
 type world struct {
+	job     job
 	step    step
 	fault   fault
 	nodes   []*node
@@ -95,7 +96,7 @@ var names = []string{"alice", "bob", "carol", "dave"}
 
 // play runs one schedule: choose picks what happens next, until all programs have ended.
 func (s *lab) play(choose func([]option) int) *world {
-	w := &world{step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
+	w := &world{job: s.job, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
 	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
 	if s.step.n == 9 {
 		w.memory = fencing.NewMemory()
@@ -106,7 +107,7 @@ func (s *lab) play(choose func([]option) int) *world {
 		n.reset(s.scripts)
 	}
 	goroutines := runtime.NumGoroutine()
-	for i := range s.clients {
+	for i := range s.Clients {
 		c := w.newClient(i)
 		program := cycle
 		if i == 0 && w.fault.program != nil {
@@ -122,9 +123,16 @@ func (s *lab) play(choose func([]option) int) *world {
 			break
 		}
 		if len(opts) > 0 {
-			opt := opts[choose(opts)]
+			n := choose(opts)
+			if n < 0 {
+				w.end()
+				return nil // all that can follow has been seen
+			}
+			opt := opts[n]
 			w.path = append(w.path, opt.label)
-			w.last = opt.by
+			if opt.by != nil {
+				w.last = opt.by
+			}
 			opt.do()
 		}
 	}
@@ -205,7 +213,7 @@ func (w *world) options() (opts []option) {
 	if w.waiting && w.anyLoss() {
 		opts = append(opts, option{"T", nil, func() {
 			w.waiting = false
-			w.pass(ttl * 2 / 3)
+			w.pass(ttl)
 		}})
 	}
 	return opts
@@ -371,6 +379,14 @@ func (w *world) settle(goroutines int) {
 	if w.seq > sent {
 		w.violate(leftover, "commands are still sent when all have unlocked")
 	}
+	w.end()
+	if n := runtime.NumGoroutine() - goroutines; n > 0 {
+		w.violate(leftover, "%d goroutines are left over", n)
+	}
+}
+
+// end ends all clients.
+func (w *world) end() {
 	for _, c := range w.clients {
 		c.crash()
 		for _, rdb := range c.rdbs {
@@ -378,9 +394,6 @@ func (w *world) settle(goroutines int) {
 		}
 	}
 	w.quiet()
-	if n := runtime.NumGoroutine() - goroutines; n > 0 {
-		w.violate(leftover, "%d goroutines are left over", n)
-	}
 }
 
 // arrive lets everything in flight arrive, and what is sent because of it, for a time.
@@ -533,7 +546,7 @@ func (c *client) acquire() bool {
 
 // pauseAtGate waits until the explorer lets the client go on.
 func (c *client) pauseAtGate() bool {
-	c.atGate = true
+	c.arriveAtGate()
 	defer func() { c.atGate = false }()
 	select {
 	case <-c.gate:
@@ -541,6 +554,11 @@ func (c *client) pauseAtGate() bool {
 	case <-c.died:
 		return false
 	}
+}
+
+func (c *client) arriveAtGate() {
+	c.atGate = true
+	c.world.notify()
 }
 
 // again is a holder that locks again.
@@ -570,7 +588,7 @@ func (c *client) use() {
 
 // work waits for the explorer.
 func (c *client) work() (lasts bool) {
-	c.atGate = true
+	c.arriveAtGate()
 	defer func() { c.atGate = false }()
 	var lost <-chan struct{}
 	if l, ok := c.lock.(loser); ok {
