@@ -32,6 +32,7 @@ type lab struct {
 type cell struct {
 	Job       job
 	Schedules int
+	Violating int // how many of them
 	Kinds     string
 	Bad       []bad
 }
@@ -174,6 +175,7 @@ func (l *lab) cell() cell {
 		if len(w.found) == 0 {
 			return
 		}
+		c.Violating++
 		b := w.bad()
 		if old, ok := shortest[b.Kinds]; !ok || b.steps < old.steps {
 			shortest[b.Kinds] = b

@@ -102,7 +102,7 @@ func show(cells []cell) {
 func surprises(cells []cell) error {
 	var list []string
 	for _, c := range cells {
-		if want := expected(c.Job); want != c.Kinds {
+		if want, _ := expected(c.Job); want != c.Kinds {
 			list = append(list, fmt.Sprintf("%v: expected %q, found %q", c.Job, want, c.Kinds))
 			for _, b := range c.Bad {
 				list = append(list, fmt.Sprintf("  %s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story))

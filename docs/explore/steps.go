@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,6 +37,13 @@ type step struct {
 	nodes int
 	bound int // of preemptions, -1 is none
 	make  func([]redis.UniversalClient) lock
+}
+
+func (s step) name() string {
+	if s.n == 9 {
+		return "fencing"
+	}
+	return fmt.Sprintf("%02d", s.n)
 }
 
 var steps = []step{
