@@ -16,6 +16,7 @@ const (
 	lost      = "the only copy of the lock is gone, and its holder hears of it at the next renewal at best"
 	counter   = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
 	paused    = "no lock can stop a holder that does not know that time has passed; the resource can"
+	only1     = "there is only one node"
 	nesting   = "the owner's second TryLock is refused like anybody else's"
 )
 
@@ -41,8 +42,8 @@ var reds = map[string][]red{
 	"restart":       {{1, 3, "XLD", lost + "; " + noOwner}, {4, 4, "XLD", lost + "; " + gap}, {5, 7, "XL", lost}, {8, 8, "XL", "the holder had exactly a majority, and one of it is empty now"}, {9, 9, "L", counter}},
 	"restart-late":  {{1, 3, "XLD", lost + "; " + noOwner}, {4, 6, "XL", endsEarly}, {9, 9, "L", counter}},
 	"clock":         {{2, 3, "XLD", "Redis ends the lease too early; " + noOwner}, {4, 4, "XLD", "as step 03; " + gap}, {5, 7, "XL", "Redis ends the lease too early"}, {8, 8, "XL", "the holder had exactly a majority, and on one of it the lease is over"}},
-	"down-1":        {{1, 1, "K", noExpiry}, {2, 2, "K", halfDone}},
-	"hung-1":        {{1, 1, "K", noExpiry}, {2, 2, "DK", "the DEL is sent again; " + halfDone}, {3, 3, "D", "the DEL is sent again, and runs when the node goes on"}, {4, 4, "D", "the DEL is sent again, without the GET"}},
+	"down-1":        {{1, 1, "KU", only1 + "; " + noExpiry}, {2, 2, "KU", only1 + "; " + halfDone}, {3, 7, "U", only1}, {9, 9, "U", only1}},
+	"hung-1":        {{1, 1, "KU", only1 + "; " + noExpiry}, {2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone}, {3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node goes on"}, {4, 4, "DU", only1 + "; the DEL is sent again, without the GET"}, {5, 7, "U", only1}, {9, 9, "U", only1}},
 }
 
 // expected returns what should go wrong in a cell, and why.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/redislock-steps/docs/fencing"
@@ -20,7 +21,7 @@ const (
 	locked      kind = "K" // locked with nobody inside, a ttl after the last command
 	blocked     kind = "B" // a holder is kept out by its own lock
 	untold      kind = "T" // a holder is not told that its lock is lost
-	unavailable kind = "U" // a minority of the nodes is gone, and the free lock cannot be had
+	unavailable kind = "U" // a node is gone, and the free lock cannot be had
 	stuck       kind = "S" // a call does not return
 	leftover    kind = "G" // something is left over: goroutines, commands, keys
 )
@@ -172,4 +173,19 @@ func (w *world) freed() {
 	case n > 0:
 		w.violate(leftover, "a key is left over")
 	}
+}
+
+// outcome is what a schedule comes to: who holds the nodes, and who is inside.
+func (w *world) outcome() string {
+	var b strings.Builder
+	for _, n := range w.nodes {
+		fmt.Fprintf(&b, "%v ", n.owner != nil && n.owner.id == 0)
+	}
+	for _, c := range w.clients {
+		fmt.Fprintf(&b, "%s %d ", c.name, w.inside[c])
+	}
+	for _, v := range w.found {
+		b.WriteString(string(v.kind))
+	}
+	return b.String()
 }

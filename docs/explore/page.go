@@ -30,7 +30,7 @@ nothing wrong in any. Letters are what went wrong, and link to a shortest schedu
 | K | locked, with nobody inside, a ttl after the last command |
 | B | a holder kept out by its own lock |
 | T | a holder not told of its loss before its key could expire (steps 07 and 08) |
-| U | a minority of the nodes gone, and the free lock cannot be had |
+| U | a node gone, or a minority of them, and nobody can have the free lock |
 | S | a call that does not return |
 | G | something left over: a goroutine, a command, a key |
 

@@ -45,11 +45,15 @@ func (w *world) line(m *message, reply []byte) string {
 			words[i] = w.token(m.wire.client.name, arg)
 		}
 	}
+	answer := text(reply)
+	if name := w.tokens[answer]; name != "" {
+		answer = name
+	}
 	who := m.wire.client.name
 	if len(w.nodes) > 1 {
 		who = fmt.Sprintf("%-5s node %d", who, m.wire.node.n+1)
 	}
-	return fmt.Sprintf("%-5s %s -> %s", who, strings.Join(words, " "), text(reply))
+	return fmt.Sprintf("%-5s %s -> %s", who, strings.Join(words, " "), answer)
 }
 
 // token names a token after the client that used it first.

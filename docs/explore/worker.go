@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func work() {
 }
 
 func (o order) carryOut(t *testing.T) (a answer) {
-	inLab(t, o.Job, func(l *lab) {
+	inLab(t, steps[o.Job.Step-1], o.Job, func(l *lab) {
 		if o.Replay {
 			a.Story = l.play(follow(o.Path)).story.String()
 			return
@@ -181,8 +182,15 @@ func parseID(id string) (j job, path string, err error) {
 	}
 	j.Fault, j.Clients, j.Nodes, j.Bound = part[1], 2, steps[j.Step-1].nodes, -1
 	for _, p := range part[2 : len(part)-1] {
-		fmt.Sscanf(p, "%dclients", &j.Clients)
-		fmt.Sscanf(p, "%dnodes", &j.Nodes)
+		if n, ok := strings.CutSuffix(p, "clients"); ok {
+			j.Clients, _ = strconv.Atoi(n)
+		}
+		if n, ok := strings.CutSuffix(p, "nodes"); ok {
+			j.Nodes, _ = strconv.Atoi(n)
+		}
+	}
+	if j.Clients < 1 || j.Clients > len(names)-1 || j.Nodes < 1 || j.Nodes > 9 {
+		return j, "", fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, len(names)-1)
 	}
 	return j, part[len(part)-1], nil
 }
