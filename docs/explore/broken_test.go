@@ -145,6 +145,33 @@ func (b *broken) renewForEver() {
 	}
 }
 
+// allAtOnce is one SETNX to all nodes at once, without anything else.
+func allAtOnce(r []redis.UniversalClient) *broken {
+	b := &broken{}
+	b.acquire = func(ctx context.Context) (bool, error) {
+		votes := make(chan bool)
+		for _, rdb := range r {
+			go func() { votes <- rdb.SetNX(ctx, key, "locked", ttl).Val() }()
+		}
+		all := true
+		for range r {
+			all = <-votes && all
+		}
+		return all, nil
+	}
+	b.release = func(ctx context.Context) error {
+		done := make(chan bool)
+		for _, rdb := range r {
+			go func() { rdb.Del(ctx, key); done <- true }()
+		}
+		for range r {
+			<-done
+		}
+		return nil
+	}
+	return b
+}
+
 // everyNode wants all nodes.
 func everyNode(r []redis.UniversalClient) *broken {
 	b := &broken{}

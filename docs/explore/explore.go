@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,8 +17,11 @@ type job struct {
 	Step    int
 	Fault   string
 	Clients int
-	Nodes   int // of step 08
-	Bound   int // of preemptions; -1 is none
+	Nodes   int  // of step 08
+	Bound   int  // of preemptions; -1 is none
+	Once    bool // a client that does not get the lock does not try again
+	Random  int  // so many random schedules in place of all
+	Seed    uint64
 }
 
 // A lab explores one cell. All its schedules run in one bubble and on the same servers, which are emptied in between.
@@ -28,7 +32,6 @@ type lab struct {
 	nodes   []*node
 	scripts map[string]string // sources by SHA-1
 	idle    int               // the goroutines of the bubble when no client is there
-	once    bool              // a client that does not get the lock does not try again
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -95,6 +98,9 @@ type point struct {
 
 // explore runs every schedule, depth first: each is played from the start, up to where it differs from the last one.
 func (l *lab) explore(each func(*world)) (schedules int) {
+	if l.Random > 0 {
+		return l.roam(each)
+	}
 	var path []*point
 	for {
 		depth := 0
@@ -128,6 +134,20 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 			path = path[:len(path)-1]
 		}
 	}
+}
+
+// roam runs random schedules. Like a scheduler, it mostly lets the same client go on.
+func (l *lab) roam(each func(*world)) (schedules int) {
+	r := rand.New(rand.NewPCG(l.Seed, 0))
+	for range l.Random {
+		each(l.play(func(opts []option) int {
+			if r.IntN(3) > 0 {
+				return 0
+			}
+			return r.IntN(len(opts))
+		}))
+	}
+	return l.Random
 }
 
 func newPoint(opts []option, path []*point) *point {
@@ -242,6 +262,9 @@ func (j job) String() string {
 	}
 	if j.Nodes != steps[j.Step-1].nodes {
 		s += fmt.Sprintf("/%dnodes", j.Nodes)
+	}
+	if j.Once {
+		s += "/once"
 	}
 	return s
 }

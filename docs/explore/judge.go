@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/redislock-steps/docs/fencing"
@@ -173,19 +172,4 @@ func (w *world) freed() {
 	case n > 0:
 		w.violate(leftover, "a key is left over")
 	}
-}
-
-// outcome is what a schedule comes to: who holds the nodes, and who is inside.
-func (w *world) outcome() string {
-	var b strings.Builder
-	for _, n := range w.nodes {
-		fmt.Fprintf(&b, "%v ", n.owner != nil && n.owner.id == 0)
-	}
-	for _, c := range w.clients {
-		fmt.Fprintf(&b, "%s %d ", c.name, w.inside[c])
-	}
-	for _, v := range w.found {
-		b.WriteString(string(v.kind))
-	}
-	return b.String()
 }

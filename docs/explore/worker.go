@@ -185,6 +185,7 @@ func parseID(id string) (j job, path string, err error) {
 		if n, ok := strings.CutSuffix(p, "clients"); ok {
 			j.Clients, _ = strconv.Atoi(n)
 		}
+		j.Once = j.Once || p == "once"
 		if n, ok := strings.CutSuffix(p, "nodes"); ok {
 			j.Nodes, _ = strconv.Atoi(n)
 		}

@@ -42,7 +42,6 @@ type world struct {
 	activity chan struct{} // holds one value when something was sent or a program has ended
 
 	last    *client // who moved last
-	once    bool    // nobody tries again
 	idle    int     // the goroutines of the bubble when no client is there
 	struck  bool    // the fault has happened
 	late    func()  // a write to the resource that is still in the network
@@ -99,7 +98,7 @@ var names = []string{"alice", "bob", "carol", "dave"}
 
 // play runs one schedule: choose picks what happens next, until all programs have ended.
 func (s *lab) play(choose func([]option) int) *world {
-	w := &world{job: s.job, once: s.once, idle: s.idle, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
+	w := &world{job: s.job, idle: s.idle, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
 	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
 	if s.step.n == 9 {
 		w.memory = fencing.NewMemory()
@@ -496,7 +495,7 @@ func (n *node) command(args ...string) {
 // run runs a program, if the client lives until its end.
 func (c *client) run(program func(*client) bool) {
 	for range 2 { // who does not get the lock tries once more
-		if program(c) || c.world.once || !c.pauseAtGate() {
+		if program(c) || c.world.job.Once || !c.pauseAtGate() {
 			break
 		}
 	}
