@@ -31,6 +31,7 @@ type lab struct {
 	fault   fault
 	nodes   []*node
 	scripts map[string]string // sources by SHA-1
+	entered bool              // the last step has let a client in
 	idle    int               // the goroutines of the bubble when no client is there
 }
 
@@ -93,6 +94,7 @@ type point struct {
 	costs  []int
 	chosen int
 	spent  int             // preemptions before this point
+	enters map[string]bool // choices that let a client in
 	asleep map[string]bool // choices that lead only to what has been seen
 }
 
@@ -106,7 +108,7 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 		depth := 0
 		w := l.play(func(opts []option) int {
 			if depth == len(path) {
-				p := newPoint(opts, path)
+				p := newPoint(opts, path, l.entered)
 				if p.chosen = l.next(p, -1); p.chosen < 0 {
 					return -1
 				}
@@ -150,8 +152,9 @@ func (l *lab) roam(each func(*world)) (schedules int) {
 	return l.Random
 }
 
-func newPoint(opts []option, path []*point) *point {
-	p := &point{asleep: map[string]bool{}}
+// newPoint is the point after path, in which the last choice has let a client in or not.
+func newPoint(opts []option, path []*point, entered bool) *point {
+	p := &point{asleep: map[string]bool{}, enters: map[string]bool{}}
 	for i, o := range opts {
 		p.labels = append(p.labels, o.label)
 		cost := 0
@@ -168,19 +171,31 @@ func newPoint(opts []option, path []*point) *point {
 	// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
 	// it has led already.
 	chosen := before.labels[before.chosen]
+	before.enters[chosen] = entered
 	for _, label := range before.labels[:before.chosen] {
-		p.asleep[label] = independent(label, chosen)
+		p.asleep[label] = before.independent(label, chosen)
 	}
 	for label, asleep := range before.asleep {
-		p.asleep[label] = asleep && independent(label, chosen)
+		p.asleep[label] = p.asleep[label] || asleep && before.independent(label, chosen)
+		p.enters[label] = before.enters[label]
 	}
 	return p
 }
 
-// independent reports whether two commands can change places without a difference: they go to different nodes.
-func independent(a, b string) bool {
+// independent reports whether two choices can change places without a difference: two commands to different nodes, and
+// a command that lets nobody in and somebody's step at the resource. It is for several nodes; on one, all orders are run.
+func (p *point) independent(a, b string) bool {
 	command := func(s string) bool { return len(s) > 1 && s[0] >= 'a' && s[0] <= 'z' }
-	return command(a) && command(b) && a[1] != b[1]
+	atGate := func(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'D' }
+	switch {
+	case command(a) && command(b):
+		return a[1] != b[1]
+	case command(a) && atGate(b):
+		return !p.enters[a]
+	case command(b) && atGate(a):
+		return !p.enters[b]
+	}
+	return false
 }
 
 // next returns the first choice after i that is worth a run, -1 if there is none.

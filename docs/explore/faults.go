@@ -67,6 +67,8 @@ func faultNamed(id string) (fault, bool) {
 	return fault{}, false
 }
 
+func (f fault) applies(s step) bool { return f.needs == nil || f.needs(s) }
+
 func from(n int) func(step) bool { return func(s step) bool { return s.n >= n } }
 func only(n int) func(step) bool { return func(s step) bool { return s.n == n } }
 func renews(s step) bool         { return s.n == 7 || s.n == 8 }

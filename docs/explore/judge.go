@@ -63,6 +63,7 @@ func (w *world) violate(k kind, format string, args ...any) {
 func (w *world) enter(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	*w.entered = true
 	if w.memory != nil {
 		value, err := w.memory.Read(context.Background(), c.lock.(*fenced).token, key)
 		if err != nil {

@@ -71,8 +71,8 @@ func page(cells []cell) string {
 		}
 		f, _ := faultNamed(c.Job.Fault)
 		_, why := expected(c.Job)
-		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n**%s, %s: %s.** %s. Found in %d of %d schedules.\n",
-			anchor(c.Job), steps[c.Job.Step-1].name(), f.title, c.Kinds, upper(why), c.Violating, c.Schedules)
+		fmt.Fprintf(&b, "\n### %s %s\n\n%s: %s. In %d of %d schedules.\n", c.Job.Fault, steps[c.Job.Step-1].name(),
+			upper(f.title), why, c.Violating, c.Schedules)
 		for _, bad := range c.Bad {
 			fmt.Fprintf(&b, "\n```text\n$ go run ./docs/explore replay %s\n%s```\n", bad.ID, bad.Story)
 		}
@@ -80,14 +80,7 @@ func page(cells []cell) string {
 	return b.String()
 }
 
-func anchor(j job) string { return fmt.Sprintf("%s-%02d", j.Fault, j.Step) }
-
-func upper(s string) string {
-	if s == "" {
-		return "Unexpected"
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func verdict(cells []cell, s step, f fault) string {
 	for _, c := range cells {
@@ -95,7 +88,7 @@ func verdict(cells []cell, s step, f fault) string {
 			if c.Kinds == "" {
 				return fmt.Sprint(c.Schedules)
 			}
-			return fmt.Sprintf("[**%s**](#%s)", c.Kinds, anchor(c.Job))
+			return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, f.id, s.name())
 		}
 	}
 	return "–"
@@ -136,6 +129,3 @@ func findRoot() (string, error) {
 	}
 	return "", err
 }
-
-func deep() error                                       { return nil }
-func withLock(dir string, step int, fault string) error { return nil }

@@ -34,6 +34,7 @@ type loser interface{ Lost() <-chan struct{} }
 // A step is a lock to explore: a column of the matrix.
 type step struct {
 	n     int // 1 to 8, 9 is the lock of the epilogue
+	dir   string
 	nodes int
 	bound int // of preemptions, -1 is none
 	make  func([]redis.UniversalClient) lock
@@ -47,15 +48,15 @@ func (s step) name() string {
 }
 
 var steps = []step{
-	{1, 1, -1, func(r []redis.UniversalClient) lock { return step01.New(r[0], key) }},
-	{2, 1, -1, func(r []redis.UniversalClient) lock { return step02.New(r[0], key, ttl) }},
-	{3, 1, -1, func(r []redis.UniversalClient) lock { return step03.New(r[0], key, ttl) }},
-	{4, 1, -1, func(r []redis.UniversalClient) lock { return step04.New(r[0], key, ttl) }},
-	{5, 1, -1, func(r []redis.UniversalClient) lock { return step05.New(r[0], key, ttl) }},
-	{6, 1, -1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
-	{7, 1, -1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
-	{8, 3, 1, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
-	{9, 1, -1, func(r []redis.UniversalClient) lock { return &fenced{Lock: fencing.New(r[0], key, ttl)} }},
+	{1, "step01_setnx", 1, -1, func(r []redis.UniversalClient) lock { return step01.New(r[0], key) }},
+	{2, "step02_expire", 1, -1, func(r []redis.UniversalClient) lock { return step02.New(r[0], key, ttl) }},
+	{3, "step03_atomic_set", 1, -1, func(r []redis.UniversalClient) lock { return step03.New(r[0], key, ttl) }},
+	{4, "step04_owner_token", 1, -1, func(r []redis.UniversalClient) lock { return step04.New(r[0], key, ttl) }},
+	{5, "step05_lua_release", 1, -1, func(r []redis.UniversalClient) lock { return step05.New(r[0], key, ttl) }},
+	{6, "step06_reentrant", 1, -1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
+	{7, "step07_watchdog", 1, -1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
+	{8, "step08_redlock", 3, 1, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
+	{9, "docs/fencing", 1, -1, func(r []redis.UniversalClient) lock { return &fenced{Lock: fencing.New(r[0], key, ttl)} }},
 }
 
 // fenced is the lock of the epilogue. Its holds have a number, which goes along with every access to the resource.

@@ -42,6 +42,7 @@ type world struct {
 	activity chan struct{} // holds one value when something was sent or a program has ended
 
 	last    *client // who moved last
+	entered *bool   // a client has come in
 	idle    int     // the goroutines of the bubble when no client is there
 	struck  bool    // the fault has happened
 	late    func()  // a write to the resource that is still in the network
@@ -98,7 +99,7 @@ var names = []string{"alice", "bob", "carol", "dave"}
 
 // play runs one schedule: choose picks what happens next, until all programs have ended.
 func (s *lab) play(choose func([]option) int) *world {
-	w := &world{job: s.job, idle: s.idle, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
+	w := &world{job: s.job, entered: &s.entered, idle: s.idle, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
 	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
 	if s.step.n == 9 {
 		w.memory = fencing.NewMemory()
@@ -136,6 +137,7 @@ func (s *lab) play(choose func([]option) int) *world {
 			if opt.by != nil {
 				w.last = opt.by
 			}
+			s.entered = false
 			opt.do()
 		}
 	}
