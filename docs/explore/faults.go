@@ -82,7 +82,7 @@ func during(do func(*world, *client), phases ...phase) func(*world) []option {
 	return func(w *world) []option {
 		alice := w.clients[0]
 		for _, p := range phases {
-			if alice.phase == p && !alice.dead {
+			if alice.phase.Load() == p && !alice.dead.Load() {
 				return []option{{"F", nil, func() { w.struck = true; do(w, alice) }}}
 			}
 		}
@@ -94,7 +94,7 @@ func during(do func(*world, *client), phases ...phase) func(*world) []option {
 func anywhere(do func(*world)) func(*world) []option {
 	return func(w *world) []option {
 		for _, c := range w.clients {
-			if c.phase != done && !c.dead {
+			if c.phase.Load() != done && !c.dead.Load() {
 				return []option{{"F", nil, func() {
 					w.struck, w.waiting = true, renews(w.step)
 					do(w)
@@ -110,7 +110,7 @@ func onMessage(do func(*world, *message), phases ...phase) func(*world) []option
 	return func(w *world) (opts []option) {
 		alice := w.clients[0]
 		for _, p := range phases {
-			if alice.phase != p {
+			if alice.phase.Load() != p {
 				continue
 			}
 			for _, m := range w.sent(alice) {
@@ -137,7 +137,7 @@ var loseReply = onMessage(func(w *world, m *message) {
 // endContext lets the deadline of alice's acquire pass while its command is under way.
 func endContext(w *world) []option {
 	alice := w.clients[0]
-	if alice.phase != acquiring || len(w.sent(alice)) == 0 {
+	if alice.phase.Load() != acquiring || len(w.sent(alice)) == 0 {
 		return nil
 	}
 	return []option{{"F", nil, func() {
@@ -149,7 +149,7 @@ func endContext(w *world) []option {
 // delayReply lets Redis run what alice has sent to acquire; she reads the answers after the ttl.
 func delayReply(w *world) []option {
 	alice := w.clients[0]
-	if alice.phase != acquiring || len(w.sent(alice)) == 0 {
+	if alice.phase.Load() != acquiring || len(w.sent(alice)) == 0 {
 		return nil
 	}
 	return []option{{"F", nil, func() {
@@ -177,7 +177,7 @@ func pause(w *world, c *client) {
 // delayWrite puts alice's write into the network. She gives up waiting for it; it takes effect later.
 func delayWrite(w *world) []option {
 	alice := w.clients[0]
-	if !alice.atGate || alice.phase != holding {
+	if !alice.atGate.Load() || alice.phase.Load() != holding {
 		return nil
 	}
 	return []option{{"F", alice, func() {
@@ -296,7 +296,7 @@ func nested(c *client) bool {
 	}
 	if c.again() {
 		c.release()
-		c.enters(holding)
+		c.phase.Store(holding)
 	}
 	c.use()
 	c.release()

@@ -35,9 +35,9 @@ type judge struct {
 	value  int
 	gone   map[*client]time.Time // since when a holder's key is not there
 	memory *fencing.Memory       // the resource of the epilogue, which checks tokens
-	over   bool
-	path   []string // the schedule
-	found  []violation
+
+	path  []string // the schedule
+	found []violation
 }
 
 type violation struct {
@@ -82,7 +82,7 @@ func (w *world) enter(c *client) {
 	w.read[c] = w.value
 	w.tell("%-5s is inside, reads %d", c.name, w.value)
 	for _, other := range w.clients {
-		if other != c && w.inside[other] > 0 && !other.dead {
+		if other != c && w.inside[other] > 0 && !other.dead.Load() {
 			w.violate(twoInside, "%s and %s are inside", other.name, c.name)
 		}
 	}
@@ -143,7 +143,7 @@ func (w *world) look() {
 // unaware reports whether c works on, has lost the lock, and could know that and does not.
 func (w *world) unaware(c *client) bool {
 	_, tells := c.lock.(loser)
-	return tells && w.inside[c] > 0 && c.phase == holding && !c.dead && !c.frozen.Load() && !c.lost() && !w.owns(c)
+	return tells && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && !w.owns(c)
 }
 
 func (w *world) anyLoss() bool { return slices.ContainsFunc(w.clients, w.unaware) }

@@ -42,7 +42,7 @@ func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	n := c.world.nodes[addr[len("10.0.0.")]-'1']
 	c.world.mu.Lock()
 	defer c.world.mu.Unlock()
-	if c.dead || n.down || c.cut {
+	if c.dead.Load() || n.down || c.cut {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
 	out := new(bytes.Buffer)

@@ -1,24 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha1"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.com/redislock-steps/docs/fencing"
 )
@@ -49,53 +41,12 @@ type world struct {
 	waiting bool    // time may pass once more, so that a holder hears of its loss
 }
 
-// A node is one Redis.
-type node struct {
-	*miniredis.Miniredis
-	n          int
-	down, hung bool
-	owner      *client // who has acquired the key that is there
-	forgot     bool    // the scripts are not loaded any more
-}
-
-// A client is one process with a program.
-type client struct {
-	world *world
-	id    int
-	name  string
-	lock  lock
-	rdbs  []redis.UniversalClient
-	wires []*wire
-
-	phase  phase
-	gate   chan struct{} // the explorer lets the client go on at the resource
-	atGate bool
-	died   chan struct{}
-	dead   bool
-	cut    bool // it cannot dial
-	gaveUp bool // its write is in the network
-	frozen atomic.Bool
-	end    context.CancelFunc // of the context of the acquire
-}
-
-type phase int
-
-const (
-	idle phase = iota
-	acquiring
-	holding
-	releasing
-	done
-)
-
 // An option is something that can happen next.
 type option struct {
 	label string // in the schedule's name
 	by    *client
 	do    func()
 }
-
-var names = []string{"alice", "bob", "carol", "dave"}
 
 // play runs one schedule: choose picks what happens next, until all programs have ended.
 func (s *lab) play(choose func([]option) int) *world {
@@ -145,29 +96,6 @@ func (s *lab) play(choose func([]option) int) *world {
 	return w
 }
 
-func (w *world) newClient(i int) *client {
-	c := &client{world: w, id: i, name: names[i], gate: make(chan struct{}), died: make(chan struct{})}
-	for n := range w.nodes {
-		opt := &redis.Options{
-			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
-			Addr: fmt.Sprintf("10.0.0.%d:6379", n+1), Dialer: c.dial, PoolSize: 100,
-			// No pause at all (-1) is a timer of length 0; on such a timer, Go 1.26 crashes now and then in a
-			// bubble under the race detector.
-			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
-			// A command may be in flight for as long as the explorer likes.
-			ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		}
-		if w.fault.client != nil {
-			w.fault.client(opt)
-		}
-		c.rdbs = append(c.rdbs, redis.NewClient(opt))
-	}
-	c.lock = w.step.make(c.rdbs)
-	w.clients = append(w.clients, c)
-	return c
-}
-
 // quiet waits until no client can do anything before something is delivered or time passes.
 func (w *world) quiet() {
 	time.Sleep(latency)
@@ -179,7 +107,7 @@ func (w *world) send(m *message) {
 	defer w.mu.Unlock()
 	w.seq++
 	m.seq = w.seq
-	m.back = m.wire.client.phase == holding
+	m.back = m.wire.client.phase.Load() == holding
 	w.flight = append(w.flight, m)
 	w.notify()
 }
@@ -199,7 +127,7 @@ func (w *world) sweep() {
 			if m.back && c.lost() {
 				w.take(m)
 				m.wire.answer(m.wire.run(m.args))
-				w.quiet()
+				synctest.Wait()
 			}
 		}
 	}
@@ -208,7 +136,7 @@ func (w *world) sweep() {
 // options lists what can happen next: first that the client that moved last goes on, then the others, then the fault.
 func (w *world) options() (opts []option) {
 	for _, c := range w.clients {
-		if c.atGate {
+		if c.atGate.Load() {
 			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, func() { c.gate <- struct{}{} }})
 		}
 		for _, m := range w.sent(c) {
@@ -313,7 +241,7 @@ func (w *world) take(m *message) {
 // advance lets time pass until something moves. It returns false when all programs have ended.
 func (w *world) advance() bool {
 	for _, c := range w.clients {
-		if c.phase == done || c.dead {
+		if c.phase.Load() == done || c.dead.Load() {
 			continue
 		}
 		select {
@@ -368,20 +296,24 @@ func (w *world) untilExpiry(d time.Duration) time.Duration {
 	return d
 }
 
-func (w *world) background() *message {
+// background returns the next message that was sent in the background. What was sent to several nodes at once is in flight
+// in any order.
+func (w *world) background() (next *message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.flight {
-		if m.back && !m.wire.node.hung && !m.wire.client.frozen.Load() {
-			return m
+		if !m.back || m.wire.node.hung || m.wire.client.frozen.Load() {
+			continue
+		}
+		if next == nil || m.wire.client == next.wire.client && m.wire.node.n < next.wire.node.n || m.wire.client.id < next.wire.client.id {
+			next = m
 		}
 	}
-	return nil
+	return next
 }
 
 // settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
 func (w *world) settle(goroutines int) {
-	w.over = true
 	for _, c := range w.clients {
 		c.frozen.Store(false)
 	}
@@ -465,197 +397,4 @@ func (w *world) probe() {
 	}
 	go c.lock.Unlock(context.Background())
 	w.arrive(time.Second)
-}
-
-// reset empties a server for the next schedule. Its scripts stay loaded.
-func (n *node) reset(scripts map[string]string) {
-	n.FlushAll()
-	n.down, n.hung, n.owner = false, false, nil
-	if n.forgot {
-		for _, source := range scripts {
-			n.command("SCRIPT", "LOAD", source)
-		}
-		n.forgot = false
-	}
-}
-
-// forget is a restart without persistence.
-func (n *node) forget() {
-	n.FlushAll()
-	n.flushScripts()
-}
-
-func (n *node) flushScripts() {
-	n.command("SCRIPT", "FLUSH")
-	n.forgot = true
-}
-
-func (n *node) command(args ...string) {
-	n.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), args)
-}
-
-// run runs a program, if the client lives until its end.
-func (c *client) run(program func(*client) bool) {
-	for range 2 { // who does not get the lock tries once more
-		if program(c) || c.world.job.Once || !c.pauseAtGate() {
-			break
-		}
-	}
-	c.enters(done)
-	c.world.notify()
-}
-
-// crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
-func (c *client) crash() {
-	if c.dead {
-		return
-	}
-	c.world.mu.Lock()
-	c.dead = true
-	c.world.mu.Unlock()
-	close(c.died)
-	c.disconnect(func(*wire) bool { return true })
-}
-
-// disconnect breaks connections. What is in flight on them is lost.
-func (c *client) disconnect(these func(*wire) bool) {
-	w := c.world
-	w.mu.Lock()
-	w.flight = slices.DeleteFunc(w.flight, func(m *message) bool { return m.wire.client == c && these(m.wire) })
-	wires := slices.Clone(c.wires)
-	w.mu.Unlock()
-	for _, wire := range wires {
-		if these(wire) {
-			wire.Close()
-		}
-	}
-}
-
-func (w *world) disconnect(n *node) {
-	for _, c := range w.clients {
-		c.disconnect(func(wire *wire) bool { return wire.node == n })
-	}
-}
-
-// cycle is the program of all clients: acquire, read the resource, write it, release.
-func cycle(c *client) (acquired bool) {
-	if !c.acquire() {
-		return false
-	}
-	c.use()
-	c.release()
-	return true
-}
-
-func (c *client) acquire() bool {
-	ctx := context.Background()
-	if c.id == 0 && c.world.fault.deadline > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.world.fault.deadline)
-		defer cancel()
-	}
-	c.enters(acquiring)
-	err := c.lock.TryLock(ctx)
-	if c.dead {
-		return false
-	}
-	if err != nil {
-		c.enters(idle)
-		return false
-	}
-	c.enters(holding)
-	time.Sleep(latency / 10) // a lock that is over already tells it now
-	if c.lost() {
-		return true // it is told at once
-	}
-	c.world.enter(c)
-	return true
-}
-
-// pauseAtGate waits until the explorer lets the client go on.
-func (c *client) pauseAtGate() bool {
-	c.arriveAtGate()
-	defer func() { c.atGate = false }()
-	select {
-	case <-c.gate:
-		return true
-	case <-c.died:
-		return false
-	}
-}
-
-func (c *client) arriveAtGate() {
-	c.atGate = true
-	c.world.notify()
-}
-
-// again is a holder that locks again.
-func (c *client) again() bool {
-	c.enters(acquiring)
-	err := c.lock.TryLock(context.Background())
-	c.enters(holding)
-	if c.dead {
-		return false
-	}
-	if err != nil && !c.lost() && c.world.owns(c) {
-		c.world.violate(blocked, "%s is kept out by its own lock", c.name)
-	}
-	return err == nil
-}
-
-// use reads the resource and writes it, unless it is told meanwhile that the lock is lost.
-func (c *client) use() {
-	if c.world.inside[c] == 0 {
-		return
-	}
-	if c.work() && !c.gaveUp {
-		c.world.write(c)
-	}
-	c.world.leave(c)
-}
-
-// work waits for the explorer.
-func (c *client) work() (lasts bool) {
-	c.arriveAtGate()
-	defer func() { c.atGate = false }()
-	var lost <-chan struct{}
-	if l, ok := c.lock.(loser); ok {
-		lost = l.Lost()
-	}
-	select {
-	case <-c.gate:
-		return true
-	case <-c.died:
-		return false
-	case <-lost:
-	}
-	if !c.frozen.Load() {
-		return false
-	}
-	return c.pauseAtGate() // the pause came between the last look at Lost and the write
-}
-
-func (c *client) lost() bool {
-	if l, ok := c.lock.(loser); ok {
-		select {
-		case <-l.Lost():
-			return true
-		default:
-		}
-	}
-	return false
-}
-
-func (c *client) release() {
-	if c.dead {
-		return
-	}
-	c.enters(releasing)
-	c.lock.Unlock(context.Background())
-}
-
-func (c *client) enters(p phase) {
-	c.world.mu.Lock()
-	defer c.world.mu.Unlock()
-	c.phase = p
 }
