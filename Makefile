@@ -1,6 +1,6 @@
 # Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test test-real real-faults race red green diff try matrix copies alone docs links lint check
+.PHONY: help tour test test-real real-faults race red green diff try matrix explore copies alone docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ try: ## step N's stories on your own lock, in mylock/
 
 matrix: ## every guarantee on every lock, written to docs/matrix.md
 	go run ./docs/tour matrix
+
+explore: ## every lock under every fault in every order, written to docs/faults.md
+	go run ./docs/explore
 
 copies: ## check that equal files are equal
 	go run ./docs/tour copies

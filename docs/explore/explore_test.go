@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and run a few cells.
+
+func cellOf(t *testing.T, n int, fault string, change func(*lab)) (c cell) {
+	t.Helper()
+	_, ok := faultNamed(fault)
+	require.True(t, ok, fault)
+	s := steps[n-1]
+	inLab(t, s, job{Step: n, Fault: fault, Clients: 2, Nodes: s.nodes, Bound: -1}, func(l *lab) {
+		if change != nil {
+			change(l)
+		}
+		c = l.cell()
+	})
+	return c
+}
+
+// Each fix is needed: without it, which is the lock of the step before, a cell is red that it makes green.
+func TestEachStepTurnsACellGreen(t *testing.T) {
+	for n, fault := range map[int]string{
+		2: "crash-hold", 3: "crash-acquire", 4: "twice", 5: "stolen", 6: "nested", 7: "slow", 8: "down-1",
+	} {
+		quick := func(l *lab) { l.Bound = 2 }
+		if n == 8 {
+			quick = func(l *lab) { l.Bound = 0 }
+		}
+		before, now := cellOf(t, n-1, fault, quick), cellOf(t, n, fault, quick)
+		assert.NotEmpty(t, before.Kinds, "%s should be red in step %02d", fault, n-1)
+		assert.Empty(t, now.Kinds, "%s should be green in step %02d", fault, n)
+	}
+}
+
+// The same schedule twice is the same story, byte for byte.
+func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
+	for _, c := range []struct {
+		step  int
+		fault string
+	}{{4, "slow"}, {5, "resent"}, {7, "pause"}, {8, "restart"}} {
+		var told [2]strings.Builder
+		for i := range told {
+			s := steps[c.step-1]
+			inLab(t, s, job{Step: c.step, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: 0}, func(l *lab) {
+				l.explore(func(w *world) { told[i].WriteString(w.id(len(w.path)) + "\n" + w.story.String()) })
+			})
+		}
+		require.NotEmpty(t, told[0].String())
+		require.Equal(t, told[0].String(), told[1].String())
+	}
+}
+
+// The ID of a schedule leads to its violation again.
+func TestReplay_ShowsTheViolationAgain(t *testing.T) {
+	c := cellOf(t, 4, "stolen", nil)
+	require.NotEmpty(t, c.Bad)
+	for _, b := range c.Bad {
+		j, path, err := parseID(b.ID)
+		require.NoError(t, err)
+		inLab(t, steps[j.Step-1], j, func(l *lab) {
+			w := l.play(follow(path))
+			assert.True(t, strings.HasPrefix(w.story.String(), b.Story), "the story of %s was\n%sand now is\n%s", b.ID, b.Story, w.story.String())
+		})
+	}
+}
+
+func TestParseID(t *testing.T) {
+	j, path, err := parseID("08/restart/3clients/5nodes/a1a2F")
+	require.NoError(t, err)
+	require.Equal(t, job{Step: 8, Fault: "restart", Clients: 3, Nodes: 5, Bound: -1}, j)
+	require.Equal(t, "a1a2F", path)
+	require.Equal(t, "08/restart/3clients/5nodes", j.String())
+	for _, id := range []string{"", "08", "8/restart", "10/restart/a", "08/nothing/a", "x/restart/a"} {
+		_, _, err := parseID(id)
+		require.Error(t, err, id)
+	}
+}
+
+// Two commands to different nodes can change places. Leaving out one of two such orders must not change what can come
+// out.
+func TestTheOrdersLeftOut_MakeNoDifference(t *testing.T) {
+	outcomes := func(bound int) (map[string]bool, int) {
+		found := map[string]bool{}
+		var n int
+		s := step{n: 8, nodes: 2, make: func(r []redis.UniversalClient) lock { return allAtOnce(r) }}
+		inLab(t, s, job{Step: 8, Fault: "none", Clients: 2, Nodes: 2, Bound: bound, Once: true}, func(l *lab) {
+			n = l.explore(func(w *world) { found[w.outcome()] = true })
+		})
+		return found, n
+	}
+	some, few := outcomes(-1)
+	all, many := outcomes(1000)
+	require.Equal(t, all, some)
+	require.Less(t, few, many)
+	t.Logf("%d of %d orders", few, many)
+}
+
+// Every fault that is expected to go wrong somewhere exists, and every reason is given.
+func TestExpectations_AreComplete(t *testing.T) {
+	for id, list := range reds {
+		_, ok := faultNamed(id)
+		assert.True(t, ok, "there is no fault %q", id)
+		for _, r := range list {
+			assert.NotEmpty(t, r.kinds)
+			assert.NotEmpty(t, r.why)
+			assert.LessOrEqual(t, r.from, r.to)
+			assert.Equal(t, r.kinds, common(kinds, r.kinds), "%s: in the order of %s", id, kinds)
+		}
+	}
+}
+
+// outcome is what a schedule comes to.
+func (w *world) outcome() string {
+	var b strings.Builder
+	for _, n := range w.nodes {
+		fmt.Fprintf(&b, "%v ", n.owner != nil && n.owner.id == 0)
+	}
+	fmt.Fprintf(&b, "%d ", w.value)
+	for _, v := range w.found {
+		b.WriteString(string(v.kind))
+	}
+	return b.String()
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.com/redislock-steps/docs/fencing"
+)
+
+// A kind is a way in which a lock can fail its users.
+type kind string
+
+const (
+	twoInside   kind = "X" // two clients are inside at once
+	lostUpdate  kind = "L" // a write goes over what its writer has not read
+	deleted     kind = "D" // a client deletes the lock of another one
+	locked      kind = "K" // locked with nobody inside, a ttl after the last command
+	blocked     kind = "B" // a holder is kept out by its own lock
+	untold      kind = "T" // a holder is not told that its lock is lost
+	unavailable kind = "U" // a node is gone, and the free lock cannot be had
+	stuck       kind = "S" // a call does not return
+	leftover    kind = "G" // something is left over: goroutines, commands, keys
+)
+
+// kinds is the order in which a cell names them.
+const kinds = "XLDKBTUSG"
+
+// A judge stands at the resource. The resource is a number; each holder reads it, adds one, and writes it.
+type judge struct {
+	inside map[*client]int // how often
+	read   map[*client]int // what it has read
+	value  int
+	gone   map[*client]time.Time // since when a holder's key is not there
+	memory *fencing.Memory       // the resource of the epilogue, which checks tokens
+
+	path  []string // the schedule
+	found []violation
+}
+
+type violation struct {
+	kind  kind
+	text  string
+	steps int // how much of the schedule it took
+	line  int // of the story
+}
+
+// violate notes the first violation of each kind.
+func (w *world) violate(k kind, format string, args ...any) {
+	for _, v := range w.found {
+		if v.kind == k {
+			return
+		}
+	}
+	v := violation{k, fmt.Sprintf(format, args...), len(w.path), len(w.lines) + 1}
+	w.found = append(w.found, v)
+	w.tell("** %s: %s", k, v.text)
+}
+
+// enter is the moment at which TryLock has returned nil: the client reads the resource.
+func (w *world) enter(c *client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*w.entered = true
+	if w.memory != nil {
+		value, err := w.memory.Read(context.Background(), c.lock.(*fenced).token, key)
+		if err != nil {
+			w.tell("%-5s reads with token %d: refused", c.name, c.lock.(*fenced).token)
+			return
+		}
+		w.read[c], _ = strconv.Atoi(value)
+		w.tell("%-5s reads %d with token %d", c.name, w.read[c], c.lock.(*fenced).token)
+		w.inside[c]++
+		return
+	}
+	w.inside[c]++
+	if w.inside[c] > 1 {
+		return
+	}
+	w.read[c] = w.value
+	w.tell("%-5s is inside, reads %d", c.name, w.value)
+	for _, other := range w.clients {
+		if other != c && w.inside[other] > 0 && !other.dead.Load() {
+			w.violate(twoInside, "%s and %s are inside", other.name, c.name)
+		}
+	}
+}
+
+// write is the moment at which a write takes effect.
+func (w *world) write(c *client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	value := w.read[c] + 1
+	if w.memory != nil {
+		if err := w.memory.Write(context.Background(), c.lock.(*fenced).token, key, strconv.Itoa(value)); err != nil {
+			w.tell("%-5s writes %d with token %d: refused", c.name, value, c.lock.(*fenced).token)
+			return
+		}
+	}
+	w.tell("%-5s writes %d", c.name, value)
+	if w.value != w.read[c] {
+		w.violate(lostUpdate, "%s writes over an update that it has not read", c.name)
+	}
+	w.value = value
+	w.read[c] = value
+}
+
+func (w *world) leave(c *client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inside[c]--
+	delete(w.gone, c)
+}
+
+// deletes judges a command of c that has run on n: whose key was there before it?
+func (w *world) deletes(n *node, c *client, before bool) {
+	after := n.Exists(key)
+	if before && !after && n.owner != c {
+		w.violate(deleted, "%s deletes the lock of %s", c.name, n.owner.name)
+	}
+	if !before && after {
+		n.owner = c
+	}
+}
+
+// look asks for each holder whether it still holds the lock, and if not, whether it has been told.
+func (w *world) look() {
+	for _, c := range w.clients {
+		if !w.unaware(c) {
+			continue
+		}
+		if w.gone[c].IsZero() {
+			w.gone[c] = time.Now()
+		}
+		if time.Since(w.gone[c]) >= w.fault.grace {
+			w.violate(untold, "%s has lost the lock and is not told", c.name)
+		}
+	}
+}
+
+// unaware reports whether c works on, has lost the lock, and could know that and does not.
+func (w *world) unaware(c *client) bool {
+	_, tells := c.lock.(loser)
+	return tells && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && !w.owns(c)
+}
+
+func (w *world) anyLoss() bool { return slices.ContainsFunc(w.clients, w.unaware) }
+
+// owns reports whether c's key is on a majority of the nodes.
+func (w *world) owns(c *client) bool {
+	n := 0
+	for _, node := range w.nodes {
+		if node.owner == c && node.Exists(key) {
+			n++
+		}
+	}
+	return n > len(w.nodes)/2
+}
+
+// freed judges what is stored when all programs have ended and a ttl has passed.
+func (w *world) freed() {
+	n := 0
+	for _, node := range w.nodes {
+		if node.Exists(key) {
+			n++
+		}
+	}
+	switch {
+	case n > len(w.nodes)/2:
+		w.violate(locked, "nobody is inside, and the lock is not free after a ttl")
+	case n > 0:
+		w.violate(leftover, "a key is left over")
+	}
+}
