@@ -129,13 +129,17 @@ func (l *Lock) tryLock(ctx context.Context) (lease time.Duration, err error) {
 	}
 	start := time.Now()
 	acquired, lease, err := l.acquire(ctx, token, l.depth+1)
+	if acquired && l.depth == 0 && !time.Now().Before(l.validUntil(start)) {
+		// Somebody else may be inside by now, and our own watchdog would report the loss at once.
+		lease, err = time.Millisecond, fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
+	}
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
 		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, token, l.depth)
-		return 0, l.fail("acquire", err)
+		return lease, l.fail("acquire", err)
 	}
 	if !acquired && l.depth > 0 {
 		return 0, l.fail("acquire again", ErrNotHeld)
@@ -398,6 +402,9 @@ func (l *Lock) check() error {
 	if l.ttl < time.Millisecond {
 		// Redis counts milliseconds, and go-redis takes 0 and -1 for "no expiry": locked for ever.
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
+	}
+	if now := time.Now(); !l.validUntil(now).After(now) {
+		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it", l.ttl)
 	}
 	return nil
 }

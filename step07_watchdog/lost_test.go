@@ -36,6 +36,29 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	}
 }
 
+func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		late := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which Redis does not know yet, and EVAL
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		bobIn := make(chan error, 1)
+		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
+		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, and alice goes in, too")
+		require.NoError(t, <-bobIn)
+		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
+	})
+}
+
+func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
+			alice := newLock(lab.client("alice").nodes, key, short)
+			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "the hold would be lost at once, and the error does not name the ttl")
+		}
+		require.Zero(t, lab.timeline.sent(), "a ttl that leaves no time was sent to Redis")
+	})
+}
+
 func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
