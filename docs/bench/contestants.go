@@ -57,6 +57,7 @@ type hold struct {
 
 const (
 	raw         = "raw pair"
+	rawFive     = "5 raw pairs, going on after 3 answers"
 	unbounded   = "step 05, Unlock without a bound"
 	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
@@ -81,6 +82,7 @@ var contestants = []contestant{
 	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
 	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
 	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
+	{name: rawFive, nodes: 5, open: openRawFive},
 	{name: "step 08 on 5", nodes: 5, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) })},
 	{name: redsync5, nodes: 5, waits: true, open: openRedsync},
 }
@@ -137,6 +139,32 @@ func (r rawLocker) pair(ctx context.Context, key string) error {
 
 func (r rawLocker) lock(context.Context, string) (hold, error) {
 	return hold{}, errors.New("the raw pair does not wait")
+}
+
+// rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have answered: the least that Redlock can
+// do.
+type rawFiveLocker struct{ rawLocker }
+
+func openRawFive(n network) (locker, error) { return rawFiveLocker{rawLocker{n.clients()}}, nil }
+
+func (r rawFiveLocker) pair(ctx context.Context, key string) error {
+	if err := r.majority(func(rdb redis.UniversalClient) error { return rdb.SetNX(ctx, key, "token", ttl).Err() }); err != nil {
+		return err
+	}
+	return r.majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
+}
+
+func (r rawFiveLocker) majority(ask func(redis.UniversalClient) error) error {
+	answers := make(chan error, len(r.goRedis))
+	for _, rdb := range r.goRedis {
+		go func() { answers <- ask(rdb) }()
+	}
+	for range len(r.goRedis)/2 + 1 {
+		if err := <-answers; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it costs that Unlock ends by

@@ -120,7 +120,7 @@ func (p *page) goals(goals []goal) {
 	p.table([]string{"what", "goal", "measured", ""}, rows)
 	told := map[string]bool{}
 	for _, g := range goals {
-		if !g.met && g.why != "" && !told[g.why] {
+		if !g.met && !g.even && g.why != "" && !told[g.why] {
 			told[g.why] = true
 			p.textf("- **Missed: %s.**\n  %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
 		}
