@@ -59,7 +59,7 @@ func measureContention(c contestant, servers []*server, n int, oneKey bool, leng
 					}
 					continue
 				}
-				unlock, err := l.lock(ctx, key(i))
+				hold, err := l.lock(ctx, key(i))
 				if err != nil {
 					continue
 				}
@@ -68,7 +68,7 @@ func measureContention(c contestant, servers []*server, n int, oneKey bool, leng
 				}
 				counts[i]++
 				inside.Add(-1)
-				unlock()
+				hold.unlock()
 			}
 		})
 	}

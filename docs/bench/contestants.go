@@ -44,13 +44,20 @@ type contestant struct {
 type locker interface {
 	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
 	pair(ctx context.Context, key string) error
-	// lock waits for the lock, and returns its release.
-	lock(ctx context.Context, key string) (unlock func() error, err error)
+	// lock waits for the lock.
+	lock(ctx context.Context, key string) (hold, error)
 	close()
+}
+
+// A hold is a lock that is held.
+type hold struct {
+	unlock func() error
+	lost   func() bool // whether the contestant says that the lock was lost; nil if it never says so
 }
 
 const (
 	raw         = "raw pair"
+	rawFive     = "5 raw pairs, going on after 3 answers"
 	unbounded   = "step 05, Unlock without a bound"
 	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
@@ -75,6 +82,7 @@ var contestants = []contestant{
 	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
 	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
 	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
+	{name: rawFive, nodes: 5, open: openRawFive},
 	{name: "step 08 on 5", nodes: 5, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) })},
 	{name: redsync5, nodes: 5, waits: true, open: openRedsync},
 }
@@ -129,8 +137,34 @@ func (r rawLocker) pair(ctx context.Context, key string) error {
 	return rawRelease.Run(ctx, r.goRedis[0], []string{key}, "token").Err()
 }
 
-func (r rawLocker) lock(context.Context, string) (func() error, error) {
-	return nil, errors.New("the raw pair does not wait")
+func (r rawLocker) lock(context.Context, string) (hold, error) {
+	return hold{}, errors.New("the raw pair does not wait")
+}
+
+// rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have answered: the least that Redlock can
+// do.
+type rawFiveLocker struct{ rawLocker }
+
+func openRawFive(n network) (locker, error) { return rawFiveLocker{rawLocker{n.clients()}}, nil }
+
+func (r rawFiveLocker) pair(ctx context.Context, key string) error {
+	if err := r.majority(func(rdb redis.UniversalClient) error { return rdb.SetNX(ctx, key, "token", ttl).Err() }); err != nil {
+		return err
+	}
+	return r.majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
+}
+
+func (r rawFiveLocker) majority(ask func(redis.UniversalClient) error) error {
+	answers := make(chan error, len(r.goRedis))
+	for _, rdb := range r.goRedis {
+		go func() { answers <- ask(rdb) }()
+	}
+	for range len(r.goRedis)/2 + 1 {
+		if err := <-answers; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it costs that Unlock ends by
@@ -183,12 +217,23 @@ func (s stepLocker) pair(ctx context.Context, key string) error {
 	return l.Unlock(ctx)
 }
 
-func (s stepLocker) lock(ctx context.Context, key string) (func() error, error) {
+func (s stepLocker) lock(ctx context.Context, key string) (hold, error) {
 	l := s.newHandle(s.goRedis, key)
 	if err := l.Lock(ctx); err != nil {
-		return nil, err
+		return hold{}, err
 	}
-	return func() error { return l.Unlock(context.Background()) }, nil
+	h := hold{unlock: func() error { return l.Unlock(context.Background()) }}
+	if w, ok := l.(interface{ Lost() <-chan struct{} }); ok {
+		h.lost = func() bool {
+			select {
+			case <-w.Lost():
+				return true
+			default:
+				return false
+			}
+		}
+	}
+	return h, nil
 }
 
 type bsmLocker struct {
@@ -210,12 +255,12 @@ func (b bsmLocker) pair(ctx context.Context, key string) error {
 }
 
 // lock waits as the package's example does: it tries every 100 ms.
-func (b bsmLocker) lock(ctx context.Context, key string) (func() error, error) {
+func (b bsmLocker) lock(ctx context.Context, key string) (hold, error) {
 	l, err := b.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
 	if err != nil {
-		return nil, err
+		return hold{}, err
 	}
-	return func() error { return l.Release(context.Background()) }, nil
+	return hold{unlock: func() error { return l.Release(context.Background()) }}, nil
 }
 
 // watchedLocker is bsm/redislock with the watchdog that its README tells users to write ("External watchdog").
@@ -231,23 +276,26 @@ func (w watchedLocker) pair(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	cancel := refresh(ctx, l)
+	_, cancel := refresh(ctx, l)
 	defer cancel()
 	return l.Release(ctx)
 }
 
-func (w watchedLocker) lock(ctx context.Context, key string) (func() error, error) {
+func (w watchedLocker) lock(ctx context.Context, key string) (hold, error) {
 	l, err := w.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
 	if err != nil {
-		return nil, err
+		return hold{}, err
 	}
-	cancel := refresh(context.WithoutCancel(ctx), l)
-	return func() error { defer cancel(); return l.Release(context.Background()) }, nil
+	work, cancel := refresh(context.WithoutCancel(ctx), l)
+	return hold{
+		unlock: func() error { defer cancel(); return l.Release(context.Background()) },
+		lost:   func() bool { return work.Err() != nil },
+	}, nil
 }
 
-// refresh renews l every ttl/3 until it is cancelled or fails.
-func refresh(ctx context.Context, l *bsm.Lock) context.CancelFunc {
-	work, cancel := context.WithCancel(ctx)
+// refresh renews l every ttl/3 until it is cancelled or fails; work ends then.
+func refresh(ctx context.Context, l *bsm.Lock) (work context.Context, cancel context.CancelFunc) {
+	work, cancel = context.WithCancel(ctx)
 	go func() {
 		t := time.NewTicker(ttl / 3)
 		defer t.Stop()
@@ -264,7 +312,7 @@ func refresh(ctx context.Context, l *bsm.Lock) context.CancelFunc {
 			}
 		}
 	}()
-	return cancel
+	return work, cancel
 }
 
 type redsyncLocker struct {
@@ -291,7 +339,7 @@ func (r redsyncLocker) pair(ctx context.Context, key string) error {
 }
 
 // lock tries 32 times, redsync's default, and then again until ctx ends.
-func (r redsyncLocker) lock(ctx context.Context, key string) (func() error, error) {
+func (r redsyncLocker) lock(ctx context.Context, key string) (hold, error) {
 	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
 	for {
 		err := m.LockContext(ctx)
@@ -299,10 +347,10 @@ func (r redsyncLocker) lock(ctx context.Context, key string) (func() error, erro
 			break
 		}
 		if ctx.Err() != nil {
-			return nil, err
+			return hold{}, err
 		}
 	}
-	return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
+	return hold{unlock: func() error { _, err := m.UnlockContext(context.Background()); return err }}, nil
 }
 
 type rueidisLocker struct{ locker rueidislock.Locker }
@@ -333,21 +381,19 @@ func (r rueidisLocker) pair(ctx context.Context, key string) error {
 	return nil
 }
 
-func (r rueidisLocker) lock(ctx context.Context, key string) (func() error, error) {
+func (r rueidisLocker) lock(ctx context.Context, key string) (hold, error) {
 	// The lock lasts as long as its context: it must not end with the time to wait.
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	lock, unlock, err := r.locker.WithContext(held, key)
 	if err != nil {
 		cancel()
-		return nil, err
+		return hold{}, err
 	}
 	stop()
-	return func() error {
-		lost := lock.Err() // the lock's context ends when the lock is lost
-		unlock()
-		cancel()
-		return lost
+	return hold{
+		unlock: func() error { unlock(); cancel(); return nil },
+		lost:   func() bool { return lock.Err() != nil },
 	}, nil
 }
 

@@ -38,7 +38,7 @@ type plan struct {
 }
 
 var (
-	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 3, time.Second, 2500 * time.Millisecond, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
 	quick = plan{6, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 300 * time.Millisecond, 1, 20 * time.Millisecond, 200, time.Second}
 )
 

@@ -101,7 +101,8 @@ Written by [docs/bench](bench); change that, not this page. All contestants ran 
 round, so that whatever disturbs the machine disturbs all of them. Each is used as its README shows
 ([bsm/redislock](https://github.com/bsm/redislock#readme), [redsync](https://github.com/go-redsync/redsync#readme),
 [rueidislock](https://github.com/redis/rueidis/tree/main/rueidislock#readme) with KeyMajority 1 and NoLoopTracking), those on go-redis with
-its [default options](https://pkg.go.dev/github.com/redis/go-redis/v9#Options), on real redis-server processes. Ratios are medians of the ratios of each round, with the 95% interval of
+its [default options](https://pkg.go.dev/github.com/redis/go-redis/v9#Options), on real redis-server processes. Ratios are medians of the
+ratios of each round, with the 95% interval of
 [benchmath](https://pkg.go.dev/golang.org/x/perf/benchmath), the arithmetic of benchstat.
 
 `)
@@ -119,7 +120,7 @@ func (p *page) goals(goals []goal) {
 	p.table([]string{"what", "goal", "measured", ""}, rows)
 	told := map[string]bool{}
 	for _, g := range goals {
-		if !g.met && g.why != "" && !told[g.why] {
+		if !g.met && !g.even && g.why != "" && !told[g.why] {
 			told[g.why] = true
 			p.textf("- **Missed: %s.**\n  %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
 		}
@@ -273,16 +274,17 @@ func (p *page) watchdogs(r *results) {
 ## Watchdogs
 
 A process of its own per lock takes %d locks with a ttl of %v and holds them for %v. redsync has no watchdog; that of bsm/redislock is
-the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2.
+the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
+time, so the renewals come in bursts: "at most" is such a moment.
 
 `, r.plan.watchdogs, ttl, r.plan.hold)
 	var rows [][]string
 	for _, name := range watched {
 		w := r.dogs[name]
 		rows = append(rows, []string{name, fmt.Sprint(w.Goroutines), fmt.Sprint(w.PeakGoroutines), kib(w.Heap), kib(w.Stack), mib(w.PeakRSS),
-			fmt.Sprintf("%.0f", w.Commands), fmt.Sprintf("%.1f%%", 100*w.CPU/r.plan.hold.Seconds()), fmt.Sprintf("%d of %d", w.Unlocked, w.Locks)})
+			fmt.Sprintf("%.0f", w.Commands), fmt.Sprintf("%.1f%%", 100*w.CPU/r.plan.hold.Seconds()), fmt.Sprint(w.Lost), fmt.Sprint(w.Locks - w.Unlocked)})
 	}
-	p.table([]string{"lock", "goroutines at rest", "at most", "heap per lock", "stacks per lock", "RSS, at most", "server commands/s", "of one CPU", "still held"}, rows)
+	p.table([]string{"lock", "goroutines at rest", "at most", "heap per lock", "stacks per lock", "RSS, at most", "server commands/s", "of one CPU", "lost", "not released"}, rows)
 }
 
 func kib(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -43,6 +44,18 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
+// quantileEstimate is a quantile with its 95% confidence interval, from the order of the values alone.
+func quantileEstimate(values []float64, q float64) estimate {
+	if len(values) == 0 {
+		return estimate{math.NaN(), math.NaN(), math.NaN()}
+	}
+	_, lo, hi := stats.QuantileCI(len(values), q, 0.95).SampleCI(stats.Sample{Xs: values})
+	return estimate{quantile(values, q), lo, hi}
+}
+
+// overlaps reports whether the intervals of two estimates have a value in common: then a run does not tell them apart.
+func (e estimate) overlaps(other estimate) bool { return e.lo <= other.hi && other.lo <= e.hi }
+
 // fairness is Jain's index: 1 when all have got the same, 1/n when one of n has got all.
 func fairness(counts []int) float64 {
 	var sum, squares float64
@@ -78,6 +91,9 @@ func duration(d time.Duration) string {
 func seconds(s float64) string {
 	if math.IsNaN(s) {
 		return "-" // nothing was measured
+	}
+	if math.IsInf(s, 0) {
+		return "∞" // too few measurements for an interval
 	}
 	return duration(time.Duration(s * float64(time.Second)))
 }

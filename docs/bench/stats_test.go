@@ -45,6 +45,20 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+func TestQuantileEstimate_HasAnInterval(t *testing.T) {
+	var values []float64
+	for i := 1000; i > 0; i-- {
+		values = append(values, float64(i))
+	}
+	got := quantileEstimate(values, 0.99)
+	if got.mid != 990 || got.lo < 975 || got.lo > 990 || got.hi < 990 || got.hi > 1000 {
+		t.Errorf("the 99th percentile of 1 to 1000 is %+v", got)
+	}
+	if few := quantileEstimate(values[:20], 0.99); !math.IsInf(few.hi, 1) {
+		t.Errorf("20 values bound a 99th percentile by %v", few.hi)
+	}
+}
+
 func TestFairness(t *testing.T) {
 	for _, c := range []struct {
 		counts []int

@@ -24,7 +24,7 @@ type waiting struct {
 type entry struct {
 	client int
 	at     time.Time
-	unlock func() error
+	hold   hold
 	err    error
 }
 
@@ -68,8 +68,8 @@ func openAll(c contestant, servers []*server, n int) (lockers []locker, done fun
 
 func (c *crowd) join(client int) {
 	c.wg.Go(func() {
-		unlock, err := c.lockers[client].lock(c.ctx, c.key)
-		c.in <- entry{client, time.Now(), unlock, err}
+		hold, err := c.lockers[client].lock(c.ctx, c.key)
+		c.in <- entry{client, time.Now(), hold, err}
 	})
 }
 
@@ -96,7 +96,7 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 	c.wg.Wait()
 	for len(c.in) > 0 {
 		if e := <-c.in; e.err == nil {
-			e.unlock()
+			e.hold.unlock()
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		// Not always at the same point of somebody's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
-		if err := holder.unlock(); err != nil {
+		if err := holder.hold.unlock(); err != nil {
 			w.errs = append(w.errs, err)
 		}
 		next, err := crowd.next(&w.errs)
@@ -155,6 +155,6 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		holder = next
 	}
 
-	holder.unlock()
+	holder.hold.unlock()
 	return nil
 }

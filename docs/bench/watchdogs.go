@@ -25,38 +25,47 @@ type watchdogs struct {
 	Heap, Stack    float64       // bytes per lock that live after a garbage collection
 	PeakRSS        float64       // bytes of the whole process, 0 where it is not known
 	CPU            float64       // seconds of this process while holding, 0 where it is not known
-	Unlocked       int           // locks that were still held at the end
-	Commands       float64       // per second, of all servers: set by the parent
+	Lost           int           // locks of which the contestant said that they were lost
+	Unlocked       int           // locks that were still held at the end, and were then released without an error
+	Commands       float64       // per second, of all servers: the parent knows
 }
 
 // watched are the contestants that renew.
 var watched = []string{"step 07", bsmWatchdog, rueidisName, "step 08 on 5"}
 
-// measureWatchdogs runs one child process per contestant, all at the same time, each on servers of its own: nothing here
-// is a time, and the machine has little to do.
+// measureWatchdogs runs a child process for each contestant, with servers of its own: those with one server at the same time,
+// because nothing here is a time and the machine has little to do, and step 08 after them.
 func measureWatchdogs(ctx context.Context, locks int, hold time.Duration) (map[string]*watchdogs, error) {
 	results := map[string]*watchdogs{}
 	var mu sync.Mutex
-	var g errgroup.Group
-	for _, name := range watched {
-		g.Go(func() error {
+	for _, nodes := range []int{1, 5} {
+		var g errgroup.Group
+		for _, name := range watched {
 			c := contestantNamed(name)
-			servers, err := startServers(c.nodes)
-			if err != nil {
-				return err
+			if c.nodes != nodes {
+				continue
 			}
-			defer stopServers(servers)
-			w, err := runChild(ctx, name, servers, locks, hold)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			results[name] = w
-			return nil
-		})
+			g.Go(func() error {
+				servers, err := startServers(c.nodes)
+				if err != nil {
+					return err
+				}
+				defer stopServers(servers)
+				w, err := runChild(ctx, name, servers, locks, hold)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				results[name] = w
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
 	}
-	return results, g.Wait()
+	return results, nil
 }
 
 func contestantNamed(name string) contestant {
@@ -120,9 +129,11 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	if err != nil {
 		return nil, err
 	}
-	w.Commands = float64(commands) / time.Since(start).Seconds()
+	rate := float64(commands) / time.Since(start).Seconds()
 	fmt.Fprintln(in, "unlock")
-	return &w, answers.Decode(&w)
+	err = answers.Decode(&w)
+	w.Commands = rate
+	return &w, err
 }
 
 // child is the process that holds the locks. It ends when its parent does: then its standard input ends.
@@ -144,12 +155,12 @@ func child(order childOrder) error {
 	goroutines := runtime.NumGoroutine()
 	before := liveMemory()
 
-	unlocks := make([]func() error, order.Locks)
+	holds := make([]hold, order.Locks)
 	start := time.Now()
 	if err := inParallel(order.Locks, func(i int) (err error) {
 		for range 10 { // so many at once may take longer than step 08 and rueidislock wait for an answer
 			ctx, cancel := bounded(5 * time.Second)
-			unlocks[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
+			holds[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
 			cancel()
 			if err == nil {
 				break
@@ -176,9 +187,14 @@ func child(order childOrder) error {
 	answer.Encode(w)
 	fmt.Scanln(&line)
 
+	for _, h := range holds {
+		if h.lost() {
+			w.Lost++
+		}
+	}
 	var held atomic.Int64
 	inParallel(order.Locks, func(i int) error {
-		if unlocks[i]() == nil {
+		if holds[i].unlock() == nil {
 			held.Add(1)
 		}
 		return nil

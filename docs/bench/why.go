@@ -13,8 +13,8 @@ release, a watchdog with two contexts and two timers, where bsm/redislock stores
 bsm/redislock with the watchdog of its README, compare the rows below.`
 
 	whyStep08 = `On this machine, ten commands on five servers and their client share two CPUs: what counts is the work, not the waiting that
-step 08 saves by going on at the majority. Five raw pairs at once, waiting for three of five answers each time, already cost about 0.7 of
-redsync here; the scripts with their depth (on each node 8 server commands, redsync 4) and the watchdog are the rest.`
+step 08 saves by going on at the majority. The row "` + rawFive + `" is the least that a majority can cost here. Beyond it, step 08 runs
+scripts with a depth and a message (8 commands on each node, redsync 4), bounds its wait for each node, and starts a watchdog.`
 
 	whyHung = `The commands to the nodes that hang wait in go-redis for their time-out, each with a goroutine and a connection; one pair right
 after the other piles them up.`
@@ -25,7 +25,7 @@ two is what step 05 closes with a script. It is that step's bug, not its price.`
 	whyWaiting = `A waiter asks when its subscription stands, when the holder releases, and when the holder's lease ends; in between it
 sleeps.`
 
-	whyHandoff = `Both wake all ten waiters, and all ten ask: the first command to arrive wins, and on two CPUs the winner's answer waits
-among the others' questions. rueidislock keeps one connection for everything; in steps 06 and 07 the message comes in on one connection and
-the question goes out on another.`
+	whyHandoff = `Both wake all ten waiters, and all ten ask: the first question to arrive wins, and its answer waits for the processor among
+nine others. Neither a release in the caller's goroutine nor a read of the subscription without go-redis's goroutine changes it
+measurably. From run to run, the two change places.`
 )
