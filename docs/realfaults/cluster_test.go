@@ -45,6 +45,13 @@ func newCluster(t *testing.T, masters int, options ...[]string) *cluster {
 	for _, master := range c.masters {
 		require.Eventually(t, func() bool { return strings.Count(info(master.Addr), "state=online") == len(options) },
 			20*time.Second, 20*time.Millisecond, "a replica does not come online")
+		// Online is what the master takes it for. A write that arrives shows that it is.
+		conn := connect([]string{master.Addr})[0].(*redis.Client).Conn()
+		require.NoError(t, conn.Set(ctx, "is replicated", 1, 0).Err())
+		n, err := conn.Do(ctx, "WAIT", len(options), 4000).Int()
+		require.NoError(t, err)
+		require.Equal(t, len(options), n, "a replica is online, and does not get what is written")
+		require.NoError(t, conn.Close())
 	}
 	var err error
 	c.sentinel, err = redisproc.Sentinel(t.TempDir(), config)

@@ -48,11 +48,12 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
 }
 
-// waitForReplica asks Redis how many replicas have received what was written on this connection, for up to half a second.
-func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient) int {
-	n, err := rdb.Do(ctx, "WAIT", 1, 500).Int()
+// waitForReplica asks Redis how many replicas have received what was written on this connection, and waits so many
+// milliseconds for one.
+func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient, ms int) int {
+	n, err := rdb.Do(ctx, "WAIT", 1, ms).Int()
 	require.NoError(t, err)
-	c.tl.note("alice WAIT 1 500 -> %d", n)
+	c.tl.note("alice WAIT 1 %d -> %d", ms, n)
 	return n
 }
 
@@ -62,7 +63,7 @@ func TestWait_TheReplicaHasTheLock(t *testing.T) {
 	alices := c.clients(t)
 	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Equal(t, 1, waitForReplica(t, c, alices[0]))
+	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000))
 	c.failover(t, 0)
 	require.True(t, refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
 	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)))
@@ -76,7 +77,7 @@ func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 	c.links[0][0].cut()
 	c.tl.note("the replication of node-1 is cut")
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Zero(t, waitForReplica(t, c, alices[0]), "nothing gets through to the replica, and it has alice's lock")
+	require.Zero(t, waitForReplica(t, c, alices[0], 500), "nothing gets through to the replica, and it has alice's lock")
 	require.NoError(t, c.tl.try("alice Unlock, and does not begin", alice.Unlock(ctx)))
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)))
@@ -91,7 +92,7 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	c.links[0][1].cut()
 	c.tl.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Equal(t, 1, waitForReplica(t, c, alices[0]), "the first replica is well, and has not received alice's lock")
+	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000), "the first replica is well, and has not received alice's lock")
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
 	require.False(t, isLost(alice), "alice was told: the bug is gone")
@@ -127,7 +128,7 @@ func restart(s *redisproc.Process) error {
 }
 
 func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redisproc.Process) error) {
-	ttl := 3 * time.Second
+	ttl := 6 * time.Second
 	if n > 2 && heal == nil {
 		ttl = 15 * time.Second // no third of it ends before they are back
 	}
