@@ -2,13 +2,13 @@ package main
 
 // Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
 const (
-	whyStep05 = `It is the goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis
-hangs, which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and these
-take the processor from redis-server when both are on two CPUs. The row "` + unbounded + `" is the same lock with the release in the
-caller's goroutine: the rest of step 05 (a token, a look at each answer, a context with a time limit) costs what it has more than the raw
-pair. The bound is kept: a request that hangs in its Unlock is worse than some microseconds.`
+	whyStep05 = `The goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis hangs,
+which go-redis does not offer by default (ContextTimeoutEnabled). They are 4 of the allocations. Starting it and answering from it wakes
+other threads, and so the client and its server do not stay on one processor, as they otherwise often do (see below). The row
+"` + unbounded + `" is the same lock with the release in the caller's goroutine. The bound is kept: a request that hangs in its Unlock
+is worse than some microseconds.`
 
-	whyStep07 = `The goroutine of step 05, again, is most of it. Beside that, step 07 does more: a hash with a depth, a message at the
+	whyStep07 = `The goroutine of step 05, again, is the larger part. Beside that, step 07 does more: a hash with a depth, a message at the
 release, a watchdog with two contexts and two timers, where bsm/redislock stores a string and leaves the rest to its user. Beside
 bsm/redislock with the watchdog of its README, compare the rows below.`
 
