@@ -156,8 +156,8 @@ func (p *page) ratios(r *results) {
 One client makes a handle, locks, unlocks. "raw pair" is the least that a lock can send: SET NX PX and a compare-and-delete by EVALSHA,
 with a fixed token and without a look at the answers. "Busy": one pair right after the other. "Paced": a millisecond of rest before
 each, so that what the pair before has left to do is done; that is nearer to a service, which seldom locks without a pause. "Apart":
-busy, with the client on one half of the processors and the servers on the other, as on two machines. (On two processors, the client
-has one: its goroutines cannot wake a second thread then. On a larger machine, each costs some microseconds.)
+busy, with the client on one half of the processors and the servers on the other, as on two machines. With two processors, the client
+has one, where its goroutines do not wake a second thread; on a larger machine they do.
 
 Without that, a client that works in one goroutine and its server often end up on one processor, where they take turns without
 waking another one. A lock that starts a goroutine wakes others all the time. So the busy ratios say where the kernel put the
@@ -183,7 +183,7 @@ processes as much as what the locks cost (the absolute times below show how far 
 	}
 	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "apart / raw pair", "busy / bsm/redislock", "apart / bsm/redislock"}, one)
 	p.table([]string{"lock", "busy / redsync on 5", "paced / redsync on 5", "apart / redsync on 5"}, five)
-	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog), which a user writes:\nwhat step 07 has inside.\n\n", bsmWatchdog)
+	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog),\nwhich a user writes: what step 07 has inside.\n\n", bsmWatchdog)
 }
 
 func (p *page) hung(r *results) {
@@ -305,8 +305,8 @@ func (p *page) watchdogs(r *results) {
 	p.textf(`
 ## Watchdogs
 
-For each contestant, a process of its own takes %d locks with a ttl of %s and holds them for %s. redsync has no watchdog; that of bsm/redislock is
-the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
+For each contestant, a process of its own takes %d locks with a ttl of %s and holds them for %s. redsync has no
+watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
 time, so the renewals come in bursts: "at most" is such a moment.
 
 `, r.plan.watchdogs, duration(ttl), duration(r.plan.hold))
