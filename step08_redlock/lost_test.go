@@ -135,6 +135,7 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 }
 
 func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
+	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))

@@ -186,10 +186,10 @@ func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 		lab.hang(1)
 		start := time.Now()
 		require.NoError(t, alice.TryLock())
-		require.InDelta(t, 2*time.Second, time.Since(start), float64(10*time.Millisecond), "node after node, two that hang cost a fifth of half the ttl each")
+		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "node after node, two that hang cost a fifth of half the ttl each")
 		start = time.Now()
 		require.NoError(t, bob.TryLock(ctx))
-		require.Less(t, time.Since(start), time.Millisecond, "asked at once, two that hang cost nothing")
+		require.Less(t, time.Since(start), slack(time.Millisecond), "asked at once, two that hang cost nothing")
 	})
 }
 
