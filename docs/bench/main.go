@@ -1,14 +1,13 @@
 // Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
 // processes that it starts itself.
 //
-//	go run .          # print the page, in about ten minutes
+//	go run .          # print the page, in about twelve minutes
 //	go run . -write   # write it to docs/benchmarks.md, with the plots
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -39,19 +38,14 @@ type plan struct {
 
 var (
 	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
-	quick = plan{6, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 300 * time.Millisecond, 1, 20 * time.Millisecond, 200, time.Second}
+	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 20 * time.Millisecond, 200, time.Second}
 )
 
 func main() {
 	log.SetFlags(0)
 	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
 	if order := os.Getenv(childVar); order != "" {
-		var o childOrder
-		err := json.Unmarshal([]byte(order), &o)
-		if err == nil {
-			err = child(o)
-		}
-		if err != nil {
+		if err := child(order); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -119,7 +113,14 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		name string
 		run  func() error
 	}{
-		{"uncontended lock+unlock", func() error { return r.measurePairs(well) }},
+		{"uncontended lock+unlock", func() (err error) {
+			r.pairs, err = openAndMeasurePairs(networkOf(well).addrs, p.rounds, p.slice)
+			return err
+		}},
+		{"the same, client and servers on processors of their own", func() (err error) {
+			r.apart, err = measureApart(ctx, well, p.rounds, p.slice)
+			return err
+		}},
 		{"two of five nodes hung", func() (err error) {
 			r.hung, r.attempts, err = measureHung(well, ill, p.rounds, p.slice, p.patience)
 			return err

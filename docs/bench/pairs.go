@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -10,12 +11,12 @@ import (
 
 // pairs are the measurements of uncontended lock+unlock of one entrant, one of each per round.
 type pairs struct {
-	busy   []float64 // seconds per pair, one right after the other
-	paced  []float64 // seconds per pair, with a rest before each
-	allocs []float64 // per pair
-	bytes  []float64 // allocated per pair
-	n      []int     // pairs measured for busy
-	errs   []error   // of pairs that failed: their rounds were run again
+	Busy   []float64 // seconds per pair, one right after the other
+	Paced  []float64 // seconds per pair, with a rest before each
+	Allocs []float64 // per pair
+	Bytes  []float64 // allocated per pair
+	N      []int     // pairs measured for Busy
+	Errs   []string  // of pairs that failed: their rounds were run again
 }
 
 // An entrant is something to measure in turns with others.
@@ -59,9 +60,9 @@ func (p *pairs) round(e entrant, slice time.Duration) error {
 		if err == nil {
 			return nil
 		}
-		p.errs = append(p.errs, err)
+		p.Errs = append(p.Errs, err.Error())
 	}
-	return p.errs[len(p.errs)-1]
+	return errors.New(p.Errs[len(p.Errs)-1])
 }
 
 func (p *pairs) measure(e entrant, slice time.Duration) error {
@@ -71,7 +72,7 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	ctx, cancel := bounded(2*time.Second + slice)
 	defer cancel()
 	// Another key after a failure: who knows what it left.
-	key := fmt.Sprintf("%s:%d", e.key, len(p.errs))
+	key := fmt.Sprintf("%s:%d", e.key, len(p.Errs))
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -93,11 +94,11 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 		}
 		paced = append(paced, time.Since(start).Seconds())
 	}
-	p.busy = append(p.busy, elapsed.Seconds()/float64(n))
-	p.allocs = append(p.allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
-	p.bytes = append(p.bytes, float64(after.TotalAlloc-before.TotalAlloc)/float64(n))
-	p.n = append(p.n, n)
-	p.paced = append(p.paced, quantile(paced, 0.5))
+	p.Busy = append(p.Busy, elapsed.Seconds()/float64(n))
+	p.Allocs = append(p.Allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
+	p.Bytes = append(p.Bytes, float64(after.TotalAlloc-before.TotalAlloc)/float64(n))
+	p.N = append(p.N, n)
+	p.Paced = append(p.Paced, quantile(paced, 0.5))
 	return nil
 }
 

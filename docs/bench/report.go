@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // page writes docs/benchmarks.md.
@@ -28,7 +29,7 @@ func (r *results) page(w io.Writer) error {
 ## Again
 
 	cd docs/bench
-	go run . -write          # about ten minutes on a quiet machine; writes this page and the plots
+	go run . -write          # about twelve minutes, on a quiet machine; writes this page and the plots
 	go run . -raw pairs.txt  # and keeps the single measurements of uncontended pairs
 	go tool benchstat -col /lock pairs.txt
 	go run . -quick          # half a minute; shows that the program works, the figures mean nothing
@@ -84,6 +85,24 @@ func codeBlocks(s string) string {
 	return b.String()
 }
 
+// wrap breaks s into lines of at most 125 characters, each but the first with an indent.
+func wrap(s, indent string) string {
+	var b strings.Builder
+	length := len(indent)
+	for i, word := range strings.Fields(s) {
+		if i > 0 && length+1+utf8.RuneCountInString(word) > 125 {
+			b.WriteString("\n" + indent)
+			length = len(indent)
+		} else if i > 0 {
+			b.WriteString(" ")
+			length++
+		}
+		b.WriteString(word)
+		length += utf8.RuneCountInString(word)
+	}
+	return b.String()
+}
+
 // table writes rows under a head; all columns but the first are set to the right.
 func (p *page) table(head []string, rows [][]string) {
 	p.WriteString("| " + strings.Join(head, " | ") + " |\n|---|" + strings.Repeat("---:|", len(head)-1) + "\n")
@@ -122,7 +141,7 @@ func (p *page) goals(goals []goal) {
 	for _, g := range goals {
 		if !g.met && !g.even && g.why != "" && !told[g.why] {
 			told[g.why] = true
-			p.textf("- **Missed: %s.**\n  %s\n", g.what, strings.ReplaceAll(g.why, "\n", "\n  "))
+			p.textf("- **Missed: %s.**\n  %s\n", g.what, wrap(g.why, "  "))
 		}
 	}
 	if len(told) > 0 {
@@ -136,22 +155,35 @@ func (p *page) ratios(r *results) {
 
 One client makes a handle, locks, unlocks. "raw pair" is the least that a lock can send: SET NX PX and a compare-and-delete by EVALSHA,
 with a fixed token and without a look at the answers. "Busy": one pair right after the other. "Paced": a millisecond of rest before
-each, so that what the pair before has left to do is done; that is nearer to a service, which seldom locks without a pause.
+each, so that what the pair before has left to do is done; that is nearer to a service, which seldom locks without a pause. "Apart":
+busy, with the client on one half of the processors and the servers on the other, as on two machines. With two processors, the client
+has one, where its goroutines do not wake a second thread; on a larger machine they do.
+
+Without that, a client that works in one goroutine and its server often end up on one processor, where they take turns without
+waking another one. A lock that starts a goroutine wakes others all the time. So the busy ratios say where the kernel put the
+processes as much as what the locks cost (the absolute times below show how far the rounds of one lock are apart).
 
 `)
 	ratios := func(a, b []float64) string { return ratio(a, b).String() }
+	apart := func(a, b string) string {
+		if r.apart == nil {
+			return "-"
+		}
+		return ratios(r.apart[a].Busy, r.apart[b].Busy)
+	}
 	var one, five [][]string
 	for _, c := range alone() {
 		m := r.pairs[c.name]
 		if c.nodes == 1 {
-			one = append(one, []string{c.name, ratios(m.busy, r.pairs[raw].busy), ratios(m.paced, r.pairs[raw].paced), ratios(m.busy, r.pairs[bsmName].busy)})
+			one = append(one, []string{c.name, ratios(m.Busy, r.pairs[raw].Busy), ratios(m.Paced, r.pairs[raw].Paced), apart(c.name, raw),
+				ratios(m.Busy, r.pairs[bsmName].Busy), apart(c.name, bsmName)})
 		} else {
-			five = append(five, []string{c.name, ratios(m.busy, r.pairs[redsync5].busy), ratios(m.paced, r.pairs[redsync5].paced)})
+			five = append(five, []string{c.name, ratios(m.Busy, r.pairs[redsync5].Busy), ratios(m.Paced, r.pairs[redsync5].Paced), apart(c.name, redsync5)})
 		}
 	}
-	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "busy / bsm/redislock"}, one)
-	p.table([]string{"lock", "busy / redsync on 5", "paced / redsync on 5"}, five)
-	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog), which a user writes:\nwhat step 07 has inside.\n\n", bsmWatchdog)
+	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "apart / raw pair", "busy / bsm/redislock", "apart / bsm/redislock"}, one)
+	p.table([]string{"lock", "busy / redsync on 5", "paced / redsync on 5", "apart / redsync on 5"}, five)
+	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog),\nwhich a user writes: what step 07 has inside.\n\n", bsmWatchdog)
 }
 
 func (p *page) hung(r *results) {
@@ -165,8 +197,8 @@ options, so it [waits 5 s](https://github.com/redis/go-redis/blob/v9.23.0/option
 	var rows [][]string
 	for _, name := range []string{allWell, twoHung} {
 		m := r.hung[name]
-		rows = append(rows, []string{name, seconds(median(m.busy).mid), seconds(median(m.paced).mid),
-			ratio(m.busy, r.hung[allWell].busy).String(), ratio(m.paced, r.hung[allWell].paced).String()})
+		rows = append(rows, []string{name, seconds(median(m.Busy).mid), seconds(median(m.Paced).mid),
+			ratio(m.Busy, r.hung[allWell].Busy).String(), ratio(m.Paced, r.hung[allWell].Paced).String()})
 	}
 	p.table([]string{"", "busy", "paced", "busy / none hung", "paced / none hung"}, rows)
 	p.text("redsync on the same five servers, two of them stopped, its expiry the default 8 s, one attempt each:\n\n")
@@ -227,7 +259,7 @@ func (p *page) contention(r *results) {
 	p.textf(`
 ## Contention
 
-1, 4, 16 and 64 clients, each with connections of its own, lock and unlock for %v as fast as they can and do nothing inside. Fairness is
+1, 4, 16 and 64 clients, each with connections of its own, lock and unlock for %s as fast as they can and do nothing inside. Fairness is
 [Jain's index](https://en.wikipedia.org/wiki/Fairness_measure): 1 if all got in equally often, 1/n if one of n had it all. Look at
 both: with a lock that polls, the one who has just left comes back before the others ask again. That is a high rate, and the others
 starve.
@@ -238,7 +270,7 @@ starve.
 
 Steps 01 to 04 are not drawn: they wait as step 05 does. One key, locks per second and fairness:
 
-`, r.plan.fight)
+`, duration(r.plan.fight))
 	head := []string{"lock"}
 	for _, n := range contenders {
 		head = append(head, fmt.Sprint(n))
@@ -273,11 +305,11 @@ func (p *page) watchdogs(r *results) {
 	p.textf(`
 ## Watchdogs
 
-A process of its own per lock takes %d locks with a ttl of %v and holds them for %v. redsync has no watchdog; that of bsm/redislock is
-the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
+For each contestant, a process of its own takes %d locks with a ttl of %s and holds them for %s. redsync has no
+watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
 time, so the renewals come in bursts: "at most" is such a moment.
 
-`, r.plan.watchdogs, ttl, r.plan.hold)
+`, r.plan.watchdogs, duration(ttl), duration(r.plan.hold))
 	var rows [][]string
 	for _, name := range watched {
 		w := r.dogs[name]
@@ -291,9 +323,10 @@ func kib(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }
 func mib(bytes float64) string { return fmt.Sprintf("%.0f MiB", bytes/(1<<20)) }
 
 func (p *page) absolute(r *results) {
-	p.textf("## Absolute times\n\n%s, %s/%s, %s, Redis %s without persistence on the same machine; %s. %s, %d rounds; the run took %v.\n\n",
+	p.text("## Absolute times\n\n")
+	p.text(wrap(fmt.Sprintf("%s, %s/%s, %s, Redis %s without persistence on the same machine; %s. %s, %d rounds; the run took %v.",
 		cpu(), runtime.GOOS, runtime.GOARCH, runtime.Version(), r.redisVersion, libraries(), time.Now().UTC().Format("2 January 2006"),
-		r.plan.rounds, r.took.Round(time.Second))
+		r.plan.rounds, r.took.Round(time.Second)), "") + "\n\n")
 	var rows [][]string
 	for _, c := range alone() {
 		m := r.pairs[c.name]
@@ -301,30 +334,38 @@ func (p *page) absolute(r *results) {
 		if c.nodes > 1 {
 			other = redsync5
 		}
-		rows = append(rows, []string{c.name, micros(median(m.busy)), micros(median(m.paced)), fmt.Sprintf("%.0f", median(m.allocs).mid),
-			fmt.Sprintf("%.0f", median(m.bytes).mid), pValue(differ(m.busy, r.pairs[other].busy), c.name == other)})
+		apart := "-"
+		if r.apart != nil {
+			apart = micros(median(r.apart[c.name].Busy))
+		}
+		rows = append(rows, []string{c.name, micros(median(m.Busy)), fmt.Sprintf("%.0f to %.0f", quantile(m.Busy, 0.1)*1e6, quantile(m.Busy, 0.9)*1e6),
+			micros(median(m.Paced)), apart, fmt.Sprintf("%.0f", median(m.Allocs).mid),
+			fmt.Sprintf("%.0f", median(m.Bytes).mid), pValue(differ(m.Busy, r.pairs[other].Busy), c.name == other)})
 	}
-	p.table([]string{"uncontended lock+unlock", "busy, µs", "paced, µs", "allocs", "bytes", "differs (p)"}, rows)
+	p.table([]string{"uncontended lock+unlock", "busy, µs", "8 of 10 rounds", "paced, µs", "apart, µs", "allocs", "bytes", "differs (p)"}, rows)
 	p.text("p: Mann-Whitney U, busy, against the raw pair, or redsync on 5. Allocations are those of the whole process.\n\n")
 }
 
 // errors tells of locks and unlocks that failed while nothing was wrong with the servers.
 func (p *page) errors(r *results) {
-	say := func(where string, errs []error) {
+	say := func(where string, errs []string) {
 		if len(errs) > 0 {
-			p.textf("%d calls failed and were made again (%s); the first one: %v\n\n", len(errs), where, errs[0])
+			p.textf("%d calls failed and were made again (%s); the first one: %s\n\n", len(errs), where, errs[0])
 		}
 	}
 	for _, c := range contestants {
 		if m := r.pairs[c.name]; m != nil {
-			say(c.name+", uncontended", m.errs)
+			say(c.name+", uncontended", m.Errs)
+		}
+		if m := r.apart[c.name]; m != nil {
+			say(c.name+", apart", m.Errs)
 		}
 		if w := r.waits[c.name]; w != nil {
 			say(c.name+", waiting", w.errs)
 		}
 	}
 	for _, name := range []string{allWell, twoHung} {
-		say(name, r.hung[name].errs)
+		say(name, r.hung[name].Errs)
 	}
 }
 

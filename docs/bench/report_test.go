@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTable(t *testing.T) {
 	var p page
@@ -14,6 +17,15 @@ func TestTable(t *testing.T) {
 func TestCodeBlocks(t *testing.T) {
 	got := codeBlocks("text\n\n\tcd docs/bench\n\tgo run .\n\nmore\n")
 	want := "text\n\n```sh\ncd docs/bench\ngo run .\n```\n\nmore\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	word := strings.Repeat("x", 40)
+	got := wrap(word+" "+word+"\n"+word+" "+word, "  ")
+	want := word + " " + word + " " + word + "\n  " + word
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -14,6 +14,7 @@ type results struct {
 	redisVersion string
 	took         time.Duration
 	pairs        map[string]*pairs
+	apart        map[string]*pairs // nil where it could not be measured
 	hung         map[string]*pairs
 	attempts     []attempt
 	costs        map[string]cost
@@ -46,7 +47,7 @@ func alone() []contestant {
 	return list
 }
 
-// waiting are those that can wait.
+// waitingOnes are those that can wait.
 func waitingOnes() []contestant {
 	var list []contestant
 	for _, c := range contestants {
@@ -57,18 +58,18 @@ func waitingOnes() []contestant {
 	return list
 }
 
-func (r *results) measurePairs(servers []*server) (err error) {
+// openAndMeasurePairs measures all contestants on the servers at addrs, or on the first of them.
+func openAndMeasurePairs(addrs []string, rounds int, slice time.Duration) (map[string]*pairs, error) {
 	var entrants []entrant
 	for _, c := range alone() {
-		l, err := c.open(networkOf(servers[:c.nodes]))
+		l, err := c.open(network{addrs: addrs[:c.nodes]})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer l.close()
 		entrants = append(entrants, entrant{name: c.name, locker: l})
 	}
-	r.pairs, err = measurePairs(entrants, r.plan.rounds, r.plan.slice)
-	return err
+	return measurePairs(entrants, rounds, slice)
 }
 
 func (r *results) measureCosts(servers []*server) error {
@@ -150,9 +151,9 @@ func (r *results) measureContention(ctx context.Context, servers []*server) erro
 func (r *results) benchfmt(w io.Writer) error {
 	for _, c := range alone() {
 		p := r.pairs[c.name]
-		for i := range p.busy {
+		for i := range p.Busy {
 			if _, err := fmt.Fprintf(w, "BenchmarkPair/lock=%s %d %.0f ns/op %.0f B/op %.1f allocs/op\n",
-				benchName(c.name), p.n[i], p.busy[i]*1e9, p.bytes[i], p.allocs[i]); err != nil {
+				benchName(c.name), p.N[i], p.Busy[i]*1e9, p.Bytes[i], p.Allocs[i]); err != nil {
 				return err
 			}
 		}

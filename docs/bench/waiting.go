@@ -17,7 +17,7 @@ const (
 type waiting struct {
 	commands []float64 // per second and waiter, while the holder stays: one of each round
 	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
-	errs     []error   // of locks, which were then tried again, and unlocks
+	errs     []string  // of locks, which were then tried again, and unlocks
 }
 
 // An entry is a client that has got in.
@@ -74,7 +74,7 @@ func (c *crowd) join(client int) {
 }
 
 // next returns the next client that has got in. One that has failed tries again, as a service would.
-func (c *crowd) next(errs *[]error) (entry, error) {
+func (c *crowd) next(errs *[]string) (entry, error) {
 	timeout := time.After(patience)
 	for {
 		select {
@@ -82,7 +82,7 @@ func (c *crowd) next(errs *[]error) (entry, error) {
 			if e.err == nil || c.ctx.Err() != nil {
 				return e, e.err
 			}
-			*errs = append(*errs, e.err)
+			*errs = append(*errs, e.err.Error())
 			c.join(e.client)
 		case <-timeout:
 			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
@@ -118,7 +118,7 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	crowd.join(0)
 	holder, err := crowd.next(&w.errs)
 	if err != nil {
-		w.errs = append(w.errs, err)
+		w.errs = append(w.errs, err.Error())
 		return nil
 	}
 	for i := 1; i <= waiters; i++ {
@@ -143,11 +143,11 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
 		if err := holder.hold.unlock(); err != nil {
-			w.errs = append(w.errs, err)
+			w.errs = append(w.errs, err.Error())
 		}
 		next, err := crowd.next(&w.errs)
 		if err != nil {
-			w.errs = append(w.errs, err)
+			w.errs = append(w.errs, err.Error())
 			return nil // the others may wait for ever; cancel ends that
 		}
 		w.handoffs = append(w.handoffs, next.at.Sub(start).Seconds())

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -77,27 +76,11 @@ func contestantNamed(name string) contestant {
 	panic("no contestant " + name)
 }
 
-const childVar = "BENCH_WATCHDOGS" // asks this program to be the child
-
-type childOrder struct {
-	Name  string
-	Addrs []string
-	Locks int
-	Hold  time.Duration
-}
-
 func runChild(ctx context.Context, name string, servers []*server, locks int, hold time.Duration) (*watchdogs, error) {
-	order, err := json.Marshal(childOrder{name, networkOf(servers).addrs, locks, hold})
+	cmd, err := childCommand(ctx, childOrder{Name: name, Addrs: networkOf(servers).addrs, Locks: locks, Hold: hold})
 	if err != nil {
 		return nil, err
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), childVar+"="+string(order))
-	cmd.Stderr = os.Stderr
 	// The child says "held" when it has all locks and "done" when the time is over, and waits for a line each time.
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -136,8 +119,8 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	return &w, err
 }
 
-// child is the process that holds the locks. It ends when its parent does: then its standard input ends.
-func child(order childOrder) error {
+// watchdogChild is the process that holds the locks. When its parent has died, its standard input ends, and so does it.
+func watchdogChild(order childOrder) error {
 	answer := json.NewEncoder(os.Stdout)
 	var line string
 	c := contestantNamed(order.Name)
@@ -151,6 +134,7 @@ func child(order childOrder) error {
 		defer cancel()
 		return l.pair(ctx, fmt.Sprintf("warm:%d", i))
 	})
+	time.Sleep(200 * time.Millisecond) // until all that has ended
 	w := watchdogs{Locks: order.Locks}
 	goroutines := runtime.NumGoroutine()
 	before := liveMemory()
