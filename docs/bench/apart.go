@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"time"
 )
 
@@ -37,7 +38,7 @@ func measureApart(ctx context.Context, servers []*server, rounds int, slice time
 
 func pin(servers []*server, first, last int) error {
 	for _, s := range servers {
-		if err := exec.Command("taskset", "-apc", fmt.Sprintf("%d-%d", first, last), s.pid).Run(); err != nil {
+		if err := exec.Command("taskset", "-apc", fmt.Sprintf("%d-%d", first, last), strconv.Itoa(s.Pid())).Run(); err != nil {
 			return err
 		}
 	}

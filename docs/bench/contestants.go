@@ -96,7 +96,7 @@ type network struct {
 func networkOf(servers []*server) network {
 	var n network
 	for _, s := range servers {
-		n.addrs = append(n.addrs, s.addr)
+		n.addrs = append(n.addrs, s.Addr)
 	}
 	return n
 }

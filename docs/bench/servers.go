@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -13,98 +11,41 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/redislock-steps/docs/realfaults/redisproc"
 )
 
-var errNoRedis = errors.New(`redis-server is not installed. It is needed to run the benchmarks.
-  Debian, Ubuntu: apt install redis-server
-  macOS:          brew install redis`)
-
-// The supervisor starts a server and kills it when its standard input ends: when we close it, and also when we die of
-// whatever cause, a SIGKILL included. SIGKILL ends a stopped server, too.
-const supervisor = `redis-server "$@" >/dev/null 2>&1 & server=$!; trap '' INT TERM HUP; cat >/dev/null; kill -KILL $server; wait`
-
-// A server is a redis-server of our own: on a free loopback port, without persistence.
+// A server is a redis-server of our own.
 type server struct {
-	addr  string
+	*redisproc.Process
 	admin *redis.Client
-	pid   string
-	alive interface{ Close() error } // the supervisor's standard input
-	cmd   *exec.Cmd
 }
 
 // startServers starts n servers, or none.
 func startServers(n int) ([]*server, error) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		return nil, errNoRedis
-	}
 	var servers []*server
 	for range n {
-		s, err := startServer()
+		p, err := redisproc.Server(os.TempDir(), "--logfile", "") // leaves no files
 		if err != nil {
 			stopServers(servers)
 			return nil, err
 		}
-		servers = append(servers, s)
+		servers = append(servers, &server{p, redis.NewClient(&redis.Options{Addr: p.Addr})})
 	}
 	return servers, nil
 }
 
-func startServer() (*server, error) {
-	// Between our look for a free port and the server's bind, somebody else may take it: try again.
-	var err error
-	for range 5 {
-		var s *server
-		if s, err = tryStartServer(); err == nil {
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("redis-server does not start: %w", err)
-}
-
-func tryStartServer() (*server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	addr := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-
-	cmd := exec.Command("sh", "-c", supervisor, "sh", "--port", port, "--bind", "127.0.0.1", "--save", "",
-		"--appendonly", "no", "--dir", os.TempDir())
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &server{addr: addr, alive: alive, cmd: cmd, admin: redis.NewClient(&redis.Options{Addr: addr})}
-	for range 200 {
-		if s.pid, err = s.info("server", "process_id"); err == nil {
-			return s, nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.stop()
-	return nil, err
-}
-
-func (s *server) stop() {
-	s.admin.Close()
-	s.alive.Close()
-	s.cmd.Wait()
-}
-
 func stopServers(servers []*server) {
 	for _, s := range servers {
-		s.stop()
+		s.admin.Close()
+		s.Kill()
 	}
 }
 
-// signal sends the server a signal: STOP hangs it, CONT lets it go on.
+// signal sends the server a signal: STOP hangs it, CONT lets it go on. Windows has neither, and package syscall there has
+// no names for them.
 func (s *server) signal(name string) error {
-	return exec.Command("kill", "-"+name, s.pid).Run()
+	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()
 }
 
 // info returns one field of INFO.

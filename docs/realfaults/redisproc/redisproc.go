@@ -14,7 +14,7 @@ import (
 
 // ErrMissing says what to install.
 var ErrMissing = errors.New("redis-server is not on the PATH. Install it (Debian, Ubuntu: apt-get install redis-server; " +
-	"macOS: brew install redis), or point REDIS_ADDRS at servers of your own")
+	"macOS: brew install redis)")
 
 // A Process is one redis-server or redis-sentinel.
 type Process struct {
@@ -123,6 +123,9 @@ func (p *Process) ping() bool {
 	conn.Read(reply)
 	return bytes.Equal(reply, []byte("+PONG"))
 }
+
+// Pid is the process's id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Signal sends a signal, for example SIGSTOP.
 func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }

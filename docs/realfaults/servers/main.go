@@ -48,6 +48,9 @@ func run(args []string) error {
 	var addrs []string
 	for range 5 {
 		server, err := redisproc.Server(dir)
+		if errors.Is(err, redisproc.ErrMissing) {
+			return fmt.Errorf("%w, or point REDIS_ADDRS at servers of your own", err)
+		}
 		if err != nil {
 			return err
 		}
