@@ -20,6 +20,7 @@ type broken struct {
 	acquire func(ctx context.Context) (bool, error)
 	release func(ctx context.Context) error
 	lost    chan struct{} // nil: it does not say so
+	pause   time.Duration // of Lock; 0: it does not wait
 }
 
 type telling struct{ *broken }
@@ -32,6 +33,16 @@ func (b *broken) TryLock(ctx context.Context) error {
 		return errTaken
 	}
 	return err
+}
+
+// Lock tries again every pause.
+func (b *broken) Lock(ctx context.Context) error {
+	for {
+		if err := b.TryLock(ctx); err == nil || b.pause == 0 {
+			return err
+		}
+		time.Sleep(b.pause)
+	}
 }
 
 func (b *broken) Unlock(ctx context.Context) error { return b.release(ctx) }
@@ -98,6 +109,11 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				}
 				return ok, err
 			}
+			return b
+		}},
+		{"Lock that sleeps through a release", "waits", asleep, func(r []redis.UniversalClient) lock {
+			b := newBroken(r)
+			b.pause = ttl
 			return b
 		}},
 		{"a goroutine for each hold, which Unlock does not end", "none", leftover, func(r []redis.UniversalClient) lock {

@@ -20,14 +20,14 @@ type client struct {
 	rdbs  []redis.UniversalClient
 	wires []*wire
 
-	phase  atomic.Int32  // what its program does
+	phase  atomic.Int32  // of its program
 	gate   chan struct{} // the explorer lets the client go on at the resource
 	atGate atomic.Bool
 	died   chan struct{}
 	dead   atomic.Bool
-	cut    bool // it cannot dial
-	gaveUp bool // its write is in the network
-	frozen atomic.Bool
+	frozen atomic.Bool // paused: it notices nothing
+	cut    bool        // it cannot dial
+	gaveUp bool        // its write is in the network
 }
 
 type phase = int32
@@ -65,44 +65,20 @@ func (w *world) newClient(i int) *client {
 	return c
 }
 
-// run runs a program, if the client lives until its end.
-func (c *client) run(program func(*client) bool) {
-	for range 2 { // who does not get the lock tries once more
-		if program(c) || c.world.job.Once || !c.pauseAtGate() {
-			break
-		}
+// run runs the client's program, if it lives until its end.
+func (c *client) run() {
+	program := cycle
+	if c.id == 0 && c.world.fault.program != nil {
+		program = c.world.fault.program
+	}
+	if !program(c) && !c.world.Once && c.atTheGate(nil) { // who does not get the lock tries once more
+		program(c)
 	}
 	c.phase.Store(done)
 	c.world.notify()
 }
 
-// crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
-func (c *client) crash() {
-	if c.dead.Load() {
-		return
-	}
-	c.world.mu.Lock()
-	c.dead.Store(true)
-	c.world.mu.Unlock()
-	close(c.died)
-	c.disconnect(func(*wire) bool { return true })
-}
-
-// disconnect breaks connections. What is in flight on them is lost.
-func (c *client) disconnect(these func(*wire) bool) {
-	w := c.world
-	w.mu.Lock()
-	w.flight = slices.DeleteFunc(w.flight, func(m *message) bool { return m.wire.client == c && these(m.wire) })
-	wires := slices.Clone(c.wires)
-	w.mu.Unlock()
-	for _, wire := range wires {
-		if these(wire) {
-			wire.Close()
-		}
-	}
-}
-
-// cycle is the program of all clients: acquire, read the resource, write it, release.
+// cycle is the program of most clients: acquire, read the resource, write it, release.
 func cycle(c *client) (acquired bool) {
 	if !c.acquire() {
 		return false
@@ -110,6 +86,34 @@ func cycle(c *client) (acquired bool) {
 	c.use()
 	c.release()
 	return true
+}
+
+// nested locks twice, unlocks once, works, and unlocks.
+func nested(c *client) bool {
+	if !c.acquire() {
+		return false
+	}
+	c.phase.Store(acquiring)
+	err := c.lock.TryLock(context.Background())
+	c.phase.Store(holding)
+	if err != nil && !c.dead.Load() && !c.lost() && c.world.owns(c) {
+		c.world.violate(blocked, "%s is kept out by its own lock", c.name)
+	}
+	if err == nil {
+		c.release()
+		c.phase.Store(holding)
+	}
+	c.use()
+	c.release()
+	return true
+}
+
+func unlocksTwice(c *client) bool {
+	acquired := cycle(c)
+	if acquired {
+		c.release()
+	}
+	return acquired
 }
 
 func (c *client) acquire() bool {
@@ -120,101 +124,98 @@ func (c *client) acquire() bool {
 		defer cancel()
 	}
 	c.phase.Store(acquiring)
-	err := c.lock.TryLock(ctx)
-	if c.dead.Load() {
-		return false
+	try := c.lock.TryLock
+	if c.world.fault.wait {
+		try = c.lock.Lock
 	}
-	if err != nil {
+	err := try(ctx)
+	if err != nil || c.dead.Load() {
 		c.phase.Store(idle)
 		return false
 	}
 	c.phase.Store(holding)
 	time.Sleep(latency / 10) // a lock that is over already tells it now
-	if c.lost() {
-		return true // it is told at once
+	if !c.lost() {
+		c.world.enter(c)
 	}
-	c.world.enter(c)
 	return true
 }
 
-// pauseAtGate waits until the explorer lets the client go on.
-func (c *client) pauseAtGate() bool {
-	c.arriveAtGate()
-	defer func() { c.atGate.Store(false) }()
-	select {
-	case <-c.gate:
-		return true
-	case <-c.died:
-		return false
-	}
-}
-
-func (c *client) arriveAtGate() {
-	c.atGate.Store(true)
-	c.world.notify()
-}
-
-// again is a holder that locks again.
-func (c *client) again() bool {
-	c.phase.Store(acquiring)
-	err := c.lock.TryLock(context.Background())
-	c.phase.Store(holding)
-	if c.dead.Load() {
-		return false
-	}
-	if err != nil && !c.lost() && c.world.owns(c) {
-		c.world.violate(blocked, "%s is kept out by its own lock", c.name)
-	}
-	return err == nil
-}
-
-// use reads the resource and writes it, unless it is told meanwhile that the lock is lost.
+// use writes the resource, unless the client is told before that its lock is lost.
 func (c *client) use() {
 	if c.world.inside[c] == 0 {
 		return
 	}
-	if c.work() && !c.gaveUp {
+	goOn := c.atTheGate(c.lostChannel())
+	if !goOn && c.frozen.Load() { // the pause came between the last look at Lost and the write
+		goOn = c.atTheGate(nil)
+	}
+	if goOn && !c.gaveUp {
 		c.world.write(c)
 	}
 	c.world.leave(c)
 }
 
-// work waits for the explorer.
-func (c *client) work() (lasts bool) {
-	c.arriveAtGate()
-	defer func() { c.atGate.Store(false) }()
-	var lost <-chan struct{}
-	if l, ok := c.lock.(loser); ok {
-		lost = l.Lost()
+func (c *client) release() {
+	if !c.dead.Load() {
+		c.phase.Store(releasing)
+		c.lock.Unlock(context.Background())
 	}
+}
+
+// atTheGate waits until the explorer lets the client go on.
+func (c *client) atTheGate(lost <-chan struct{}) bool {
+	c.atGate.Store(true)
+	defer c.atGate.Store(false)
+	c.world.notify()
 	select {
 	case <-c.gate:
 		return true
 	case <-c.died:
-		return false
 	case <-lost:
-	}
-	if !c.frozen.Load() {
-		return false
-	}
-	return c.pauseAtGate() // the pause came between the last look at Lost and the write
-}
-
-func (c *client) lost() bool {
-	if l, ok := c.lock.(loser); ok {
-		select {
-		case <-l.Lost():
-			return true
-		default:
-		}
 	}
 	return false
 }
 
-func (c *client) release() {
-	if c.dead.Load() {
-		return
+// lostChannel is nil if the lock does not tell.
+func (c *client) lostChannel() <-chan struct{} {
+	if l, ok := c.lock.(loser); ok {
+		return l.Lost()
 	}
-	c.phase.Store(releasing)
-	c.lock.Unlock(context.Background())
+	return nil
+}
+
+func (c *client) lost() bool {
+	select {
+	case <-c.lostChannel():
+		return true
+	default:
+		return false
+	}
+}
+
+// crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
+func (c *client) crash() {
+	if !c.dead.Load() {
+		c.world.mu.Lock()
+		c.dead.Store(true)
+		c.world.mu.Unlock()
+		close(c.died)
+		c.disconnect(nil)
+	}
+}
+
+// disconnect breaks the client's connections to a node, or to all. What is in flight on them is lost.
+func (c *client) disconnect(n *node) {
+	w := c.world
+	these := func(wire *wire) bool { return wire.client == c && (n == nil || n == wire.node) }
+	w.mu.Lock()
+	w.flight = slices.DeleteFunc(w.flight, func(m *message) bool { return these(m.wire) })
+	wires := slices.Clone(c.wires)
+	w.mu.Unlock()
+	for _, wire := range wires {
+		if these(wire) {
+			wire.Close()
+		}
+	}
 }

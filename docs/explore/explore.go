@@ -17,22 +17,24 @@ type job struct {
 	Step    int
 	Fault   string
 	Clients int
-	Nodes   int  // of step 08
+	Nodes   int
 	Bound   int  // of preemptions; -1 is none
 	Once    bool // a client that does not get the lock does not try again
 	Random  int  // so many random schedules in place of all
 	Seed    uint64
+	Replay  string // this schedule only
 }
 
-// A lab explores one cell. All its schedules run in one bubble and on the same servers, which are emptied in between.
+// A lab explores one cell. All its schedules run in one bubble and on the same nodes, which are emptied in between.
 type lab struct {
 	job
 	step    step
 	fault   fault
 	nodes   []*node
 	scripts map[string]string // sources by SHA-1
-	entered bool              // the last step has let a client in
 	idle    int               // the goroutines of the bubble when no client is there
+
+	everyOrder bool // also those that make no difference
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -49,14 +51,13 @@ type bad struct {
 	Kinds string
 	ID    string
 	Story string
-	steps int
+	Steps int
 }
 
 func inLab(t *testing.T, s step, j job, story func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
-		l := &lab{job: j, step: s, scripts: map[string]string{}}
-		l.fault, _ = faultNamed(j.Fault)
+		l := &lab{job: j, step: s, scripts: map[string]string{}, everyOrder: j.Nodes == 1}
 		for i := range j.Nodes {
 			n := &node{Miniredis: miniredis.NewMiniRedis(), n: i}
 			n.ClockTTL(true)
@@ -70,6 +71,7 @@ func inLab(t *testing.T, s step, j job, story func(*lab)) {
 		synctest.Wait()
 		l.idle = inBubble()
 		l.learn()
+		l.fault, _ = faultNamed(j.Fault)
 		story(l)
 		time.Sleep(24 * time.Hour) // what a broken lock has left over ends; else the bubble would report a deadlock
 		for _, n := range l.nodes {
@@ -78,11 +80,11 @@ func inLab(t *testing.T, s step, j job, story func(*lab)) {
 	})
 }
 
-// learn lets one client hold a lock for more than a ttl, so that the scripts are loaded before the first schedule.
+// learn lets one client hold a lock for more than a ttl, so that the scripts are known before the first schedule.
 func (l *lab) learn() {
-	known := *l
-	known.Clients, known.fault = 1, fault{strike: during(func(w *world, _ *client) { w.pass(ttl) }, holding)}
-	known.play(func(opts []option) int { return len(opts) - 1 })
+	first := *l
+	first.Clients, first.fault = 1, fault{strike: during(slow, holding)}
+	first.play(func(_ *world, opts []option) int { return max(0, len(opts)-1) })
 	for _, n := range l.nodes {
 		n.forgot = true // so that the next schedule finds all scripts on all nodes
 	}
@@ -90,42 +92,51 @@ func (l *lab) learn() {
 
 // A point is a state in which something must be chosen.
 type point struct {
-	labels []string
-	costs  []int
-	chosen int
-	spent  int             // preemptions before this point
-	enters map[string]bool // choices that let a client in
-	asleep map[string]bool // choices that lead only to what has been seen
+	labels  []string
+	costs   []int // in preemptions
+	chosen  int
+	spent   int               // preemptions before this point
+	changes map[string]string // what a choice changes, as far as it is known
+	asleep  map[string]bool   // choices that lead only to what has been seen
 }
 
 // explore runs every schedule, depth first: each is played from the start, up to where it differs from the last one.
 func (l *lab) explore(each func(*world)) (schedules int) {
-	if l.Random > 0 {
-		return l.roam(each)
-	}
 	var path []*point
+	seen := map[string]int{} // with a bound: states, and the preemptions that led there
 	for {
 		depth := 0
-		w := l.play(func(opts []option) int {
-			if depth == len(path) {
-				p := newPoint(opts, path, l.entered)
-				if p.chosen = l.next(p, -1); p.chosen < 0 {
+		w := l.play(func(w *world, opts []option) int {
+			if depth < len(path) {
+				p := path[depth]
+				if len(p.labels) != len(opts) || p.labels[p.chosen] != opts[p.chosen].label {
+					panic(fmt.Sprintf("the same schedule had the choice %v here, and now it has %v", p.labels, opts))
+				}
+				depth++
+				return p.chosen
+			}
+			p := newPoint(w, opts, path)
+			if l.Bound >= 0 && len(w.nodes) > 1 {
+				state := w.state()
+				if spent, ok := seen[state]; ok && spent <= p.spent {
 					return -1
 				}
+				seen[state] = p.spent
+			}
+			if len(opts) == 0 {
+				return 0
+			}
+			if p.chosen = l.next(p, -1); p.chosen >= 0 {
 				path = append(path, p)
+				depth++
 			}
-			p := path[depth]
-			if len(p.labels) != len(opts) || p.labels[p.chosen] != opts[p.chosen].label {
-				panic(fmt.Sprintf("the same schedule had the choice %v here, and now it has %v", p.labels, opts))
-			}
-			depth++
 			return p.chosen
 		})
 		if w != nil {
 			schedules++
 			each(w)
 		}
-		for {
+		for { // back to the last point that has another choice
 			if len(path) == 0 {
 				return schedules
 			}
@@ -139,11 +150,11 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 }
 
 // roam runs random schedules. Like a scheduler, it mostly lets the same client go on.
-func (l *lab) roam(each func(*world)) (schedules int) {
+func (l *lab) roam(each func(*world)) int {
 	r := rand.New(rand.NewPCG(l.Seed, 0))
 	for range l.Random {
-		each(l.play(func(opts []option) int {
-			if r.IntN(3) > 0 {
+		each(l.play(func(_ *world, opts []option) int {
+			if len(opts) == 0 || r.IntN(3) > 0 {
 				return 0
 			}
 			return r.IntN(len(opts))
@@ -152,50 +163,44 @@ func (l *lab) roam(each func(*world)) (schedules int) {
 	return l.Random
 }
 
-// newPoint is the point after path, in which the last choice has let a client in or not.
-func newPoint(opts []option, path []*point, entered bool) *point {
-	p := &point{asleep: map[string]bool{}, enters: map[string]bool{}}
+// newPoint is the point after path.
+func newPoint(w *world, opts []option, path []*point) *point {
+	p := &point{changes: map[string]string{}, asleep: map[string]bool{}}
 	for i, o := range opts {
 		p.labels = append(p.labels, o.label)
-		cost := 0
+		p.costs = append(p.costs, 0)
 		if i > 0 && o.by != nil {
-			cost = 1
+			p.costs[i] = 1
 		}
-		p.costs = append(p.costs, cost)
 	}
 	if len(path) == 0 {
 		return p
 	}
-	before := path[len(path)-1]
-	p.spent = before.spent + before.costs[before.chosen]
+	last := path[len(path)-1]
+	chosen := last.labels[last.chosen]
+	p.spent = last.spent + last.costs[last.chosen]
+	last.changes[chosen] = w.changed
 	// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
 	// it has led already.
-	chosen := before.labels[before.chosen]
-	before.enters[chosen] = entered
-	for _, label := range before.labels[:before.chosen] {
-		p.asleep[label] = before.independent(label, chosen)
+	for _, label := range last.labels[:last.chosen] {
+		p.asleep[label] = last.independent(label, chosen)
 	}
-	for label, asleep := range before.asleep {
-		p.asleep[label] = p.asleep[label] || asleep && before.independent(label, chosen)
-		p.enters[label] = before.enters[label]
+	for label, asleep := range last.asleep {
+		p.asleep[label] = p.asleep[label] || asleep && last.independent(label, chosen)
+	}
+	for label := range p.asleep {
+		p.changes[label] = last.changes[label]
 	}
 	return p
 }
 
-// independent reports whether two choices can change places without a difference: two commands to different nodes, and
-// a command that lets nobody in and somebody's step at the resource. It is for several nodes; on one, all orders are run.
+// independent reports whether two choices can change places without a difference: when they change different things, or
+// are commands of one client to different nodes.
 func (p *point) independent(a, b string) bool {
-	command := func(s string) bool { return len(s) > 1 && s[0] >= 'a' && s[0] <= 'z' }
-	atGate := func(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'D' }
-	switch {
-	case command(a) && command(b):
+	if a[0] == b[0] && len(a) > 1 && len(b) > 1 && a[0] >= 'a' {
 		return a[1] != b[1]
-	case command(a) && atGate(b):
-		return !p.enters[a]
-	case command(b) && atGate(a):
-		return !p.enters[b]
 	}
-	return false
+	return !strings.ContainsAny(p.changes[a], p.changes[b])
 }
 
 // next returns the first choice after i that is worth a run, -1 if there is none.
@@ -208,91 +213,101 @@ func (l *lab) next(p *point, i int) int {
 	return -1
 }
 
-// cell explores, and keeps as few and as short schedules as show all kinds of violations.
+// cell explores, and keeps a few short schedules that show all kinds of violations.
 func (l *lab) cell() cell {
 	c := cell{Job: l.job}
+	if l.Replay != "" {
+		c.Bad = []bad{{Story: l.play(follow(l.Replay)).story.String()}}
+		return c
+	}
+	explore := l.explore
+	if l.Random > 0 {
+		explore = l.roam
+	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
-	c.Schedules = l.explore(func(w *world) {
-		if len(w.found) == 0 {
-			return
-		}
-		c.Violating++
-		b := w.bad()
-		if old, ok := shortest[b.Kinds]; !ok || b.steps < old.steps {
-			shortest[b.Kinds] = b
+	c.Schedules = explore(func(w *world) {
+		if len(w.found) > 0 {
+			c.Violating++
+			b := w.bad()
+			if old, ok := shortest[b.Kinds]; !ok || b.Steps < old.Steps {
+				shortest[b.Kinds] = b
+			}
 		}
 	})
-	for missing := kinds; ; {
-		var best bad
-		gain := 0
+	for _, k := range kinds {
+		if strings.ContainsRune(c.Kinds, k) {
+			continue
+		}
+		var best bad // shows the most
 		for _, b := range shortest {
-			n := len(common(b.Kinds, missing))
-			if n > gain || n == gain && n > 0 && (b.steps < best.steps || b.steps == best.steps && b.ID < best.ID) {
-				best, gain = b, n
+			if strings.ContainsRune(b.Kinds, k) && (len(b.Kinds) > len(best.Kinds) || len(b.Kinds) == len(best.Kinds) && b.Kinds < best.Kinds) {
+				best = b
 			}
 		}
-		if gain == 0 {
-			return c
+		if best.ID != "" {
+			c.Bad = append(c.Bad, best)
+			c.Kinds = inOrder(c.Kinds + best.Kinds)
 		}
-		c.Kinds = common(kinds, c.Kinds+best.Kinds)
-		c.Bad = append(c.Bad, best)
-		missing = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(best.Kinds, r) {
-				return -1
-			}
-			return r
-		}, missing)
 	}
+	return c
 }
 
-// common returns the letters of a that are in b.
-func common(a, b string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(b, r) {
-			return r
+// inOrder sorts kinds, and names each once.
+func inOrder(found string) string {
+	return strings.Map(func(k rune) rune {
+		if strings.ContainsRune(found, k) {
+			return k
 		}
 		return -1
-	}, a)
+	}, kinds)
 }
 
 // bad returns the schedule up to its last violation.
-func (w *world) bad() bad {
-	var b bad
+func (w *world) bad() (b bad) {
 	end := 0
 	for _, v := range w.found {
 		b.Kinds += string(v.kind)
-		b.steps, end = v.steps, v.line
+		b.Steps, end = v.steps, v.line
 	}
-	b.Kinds = common(kinds, b.Kinds)
-	b.ID = w.id(b.steps)
+	b.Kinds = inOrder(b.Kinds)
+	b.ID = w.job.String() + "/" + strings.Join(w.path[:b.Steps], "")
 	b.Story = strings.Join(w.lines[:end], "\n") + "\n"
 	return b
 }
 
-// String names a cell: step, fault, and what is not as usual, clients and nodes.
+// String names a cell: step, fault, and the number of clients and nodes if they are not as usual. With a path, that is the
+// ID of a schedule: 05/pause/abFb, 08/restart/3c5n/a1a2F.
 func (j job) String() string {
 	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
-	if j.Clients != 2 {
-		s += fmt.Sprintf("/%dclients", j.Clients)
-	}
-	if j.Nodes != steps[j.Step-1].nodes {
-		s += fmt.Sprintf("/%dnodes", j.Nodes)
-	}
-	if j.Once {
-		s += "/once"
+	if j.Clients != 2 || j.Nodes != steps[j.Step-1].nodes {
+		s += fmt.Sprintf("/%dc%dn", j.Clients, j.Nodes)
 	}
 	return s
 }
 
-// id names a schedule: a cell, and what happens, in order.
-func (w *world) id(steps int) string {
-	return w.job.String() + "/" + strings.Join(w.path[:steps], "")
+// parseID is the reverse.
+func parseID(id string) (j job, err error) {
+	part := strings.Split(id, "/")
+	if len(part) < 3 || len(part) > 4 {
+		return j, fmt.Errorf("%q is no schedule; one is 05/pause/aFb", id)
+	}
+	if _, err := fmt.Sscanf(part[0], "%02d", &j.Step); err != nil || j.Step < 1 || j.Step > len(steps) {
+		return j, fmt.Errorf("%q: there is no step %s", id, part[0])
+	}
+	j.Fault, j.Clients, j.Nodes, j.Replay = part[1], 2, steps[j.Step-1].nodes, part[len(part)-1]
+	if len(part) == 4 {
+		fmt.Sscanf(part[2], "%dc%dn", &j.Clients, &j.Nodes)
+	}
+	if j.Clients < 1 || j.Clients >= len(names) || j.Nodes < 1 || j.Nodes > 9 {
+		return j, fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, len(names)-1)
+	}
+	_, err = faultNamed(j.Fault)
+	return j, err
 }
 
 // follow chooses what the path of an ID says, and after that whatever comes first.
-func follow(path string) func([]option) int {
-	return func(opts []option) int {
-		best := 0
+func follow(path string) func(*world, []option) int {
+	return func(_ *world, opts []option) (best int) {
 		length := 0
 		for i, o := range opts {
 			if strings.HasPrefix(path, o.label) && len(o.label) > length {

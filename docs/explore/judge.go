@@ -21,12 +21,13 @@ const (
 	blocked     kind = "B" // a holder is kept out by its own lock
 	untold      kind = "T" // a holder is not told that its lock is lost
 	unavailable kind = "U" // a node is gone, and the free lock cannot be had
+	asleep      kind = "W" // a client in Lock sleeps on, though the lock is free
 	stuck       kind = "S" // a call does not return
 	leftover    kind = "G" // something is left over: goroutines, commands, keys
 )
 
 // kinds is the order in which a cell names them.
-const kinds = "XLDKBTUSG"
+const kinds = "XLDKBTUWSG"
 
 // A judge stands at the resource. The resource is a number; each holder reads it, adds one, and writes it.
 type judge struct {
@@ -63,7 +64,7 @@ func (w *world) violate(k kind, format string, args ...any) {
 func (w *world) enter(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	*w.entered = true
+	w.entered = true
 	if w.memory != nil {
 		value, err := w.memory.Read(context.Background(), c.lock.(*fenced).token, key)
 		if err != nil {
@@ -142,8 +143,13 @@ func (w *world) look() {
 
 // unaware reports whether c works on, has lost the lock, and could know that and does not.
 func (w *world) unaware(c *client) bool {
-	_, tells := c.lock.(loser)
-	return tells && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && !w.owns(c)
+	return w.tells() && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && !w.owns(c)
+}
+
+// tells reports whether the locks tell their holders of a loss.
+func (w *world) tells() bool {
+	_, tells := w.clients[0].lock.(loser)
+	return tells
 }
 
 func (w *world) anyLoss() bool { return slices.ContainsFunc(w.clients, w.unaware) }
@@ -159,18 +165,12 @@ func (w *world) owns(c *client) bool {
 	return n > len(w.nodes)/2
 }
 
-// freed judges what is stored when all programs have ended and a ttl has passed.
-func (w *world) freed() {
-	n := 0
+// keys counts the nodes that have the key.
+func (w *world) keys() (n int) {
 	for _, node := range w.nodes {
 		if node.Exists(key) {
 			n++
 		}
 	}
-	switch {
-	case n > len(w.nodes)/2:
-		w.violate(locked, "nobody is inside, and the lock is not free after a ttl")
-	case n > 0:
-		w.violate(leftover, "a key is left over")
-	}
+	return n
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"io"
+	"strconv"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
@@ -17,7 +18,9 @@ type node struct {
 	forgot     bool    // the scripts are not loaded any more
 }
 
-// reset empties a server for the next schedule. Its scripts stay loaded.
+func (n *node) String() string { return strconv.Itoa(n.n + 1) }
+
+// reset empties a node for the next schedule. Its scripts stay loaded.
 func (n *node) reset(scripts map[string]string) {
 	n.FlushAll()
 	n.down, n.hung, n.owner = false, false, nil
@@ -44,8 +47,15 @@ func (n *node) command(args ...string) {
 	n.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), args)
 }
 
+// stop breaks the connections to the first node.
+func (w *world) stop(what string) *node {
+	w.tell("-- %s", what)
+	w.disconnect(w.nodes[0])
+	return w.nodes[0]
+}
+
 func (w *world) disconnect(n *node) {
 	for _, c := range w.clients {
-		c.disconnect(func(wire *wire) bool { return wire.node == n })
+		c.disconnect(n)
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"strings"
 )
 
-const pageFile = "docs/faults.md"
+const (
+	pageFile = "docs/faults.md"
+	deepFile = "docs/explore/deep.md"
+)
 
 var errOutdated = errors.New(pageFile + " is not what a run gives: go run ./docs/explore")
 
@@ -31,39 +34,68 @@ nothing wrong in any. Letters are what went wrong, and link to a shortest schedu
 | B | a holder kept out by its own lock |
 | T | a holder not told of its loss before its key could expire (steps 07 and 08) |
 | U | a node gone, or a minority of them, and nobody can have the free lock |
+| W | a client in Lock that sleeps on, though the lock is free |
 | S | a call that does not return |
 | G | something left over: a goroutine, a command, a key |
 
 `
 
 const pageMiddle = `
-Step 08 runs on %d nodes with at most %d preemption; [docs/explore](explore/README.md#step-08) says why, and has the deeper runs.
+Step 08 runs on %d nodes with at most %d preemptions; [docs/explore](explore/README.md#step-08) says why, and has the deeper runs.
 "fencing" is the lock of [docs/fencing](fencing/README.md) with a resource that checks its tokens: there, only what the resource accepted counts.
 
 ## The schedules
 `
 
+const deepHead = "# Deeper\n\nWritten by `go run ./docs/explore -all`, in minutes; CI does not run it. Letters as in [docs/faults.md](../faults.md);\n" +
+	"a number alone is a green cell, a number after letters says in how many schedules of how many.\n"
+
+// table writes a row for each fault and a column for each step; show writes a cell.
+func table(cells []cell, show func(cell) string) string {
+	var b strings.Builder
+	var columns []step
+	text, total := map[string]string{}, 0
+	for _, c := range cells {
+		text[fmt.Sprint(c.Job.Step, c.Job.Fault)] = show(c)
+		text[fmt.Sprint(c.Job.Step)], text[c.Job.Fault] = "column", "row"
+		total += c.Schedules
+	}
+	b.WriteString("| fault |")
+	for _, s := range steps {
+		if text[fmt.Sprint(s.n)] != "" {
+			columns = append(columns, s)
+			fmt.Fprintf(&b, " %s |", s.name())
+		}
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
+	for _, f := range faults {
+		if text[f.id] == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s |", f.title)
+		for _, s := range columns {
+			if t := text[fmt.Sprint(s.n, f.id)]; t != "" {
+				fmt.Fprintf(&b, " %s |", t)
+			} else {
+				b.WriteString(" – |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "\n%d schedules in all.\n", total)
+	return b.String()
+}
+
 // page writes docs/faults.md.
 func page(cells []cell) string {
 	var b strings.Builder
 	b.WriteString(pageHead)
-	b.WriteString("| fault |")
-	for _, s := range steps {
-		fmt.Fprintf(&b, " %s |", s.name())
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(steps)) + "\n")
-	total := 0
-	for _, f := range faults {
-		fmt.Fprintf(&b, "| %s |", f.title)
-		for _, s := range steps {
-			fmt.Fprintf(&b, " %s |", verdict(cells, s, f))
+	b.WriteString(table(cells, func(c cell) string {
+		if c.Kinds == "" {
+			return c.verdict()
 		}
-		b.WriteString("\n")
-	}
-	for _, c := range cells {
-		total += c.Schedules
-	}
-	fmt.Fprintf(&b, "\n%d schedules in all.\n", total)
+		return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, c.Job.Fault, steps[c.Job.Step-1].name())
+	}))
 	fmt.Fprintf(&b, pageMiddle, steps[7].nodes, steps[7].bound)
 	for _, c := range cells {
 		if c.Kinds == "" {
@@ -71,8 +103,7 @@ func page(cells []cell) string {
 		}
 		f, _ := faultNamed(c.Job.Fault)
 		_, why := expected(c.Job)
-		fmt.Fprintf(&b, "\n### %s %s\n\n%s: %s. In %d of %d schedules.\n", c.Job.Fault, steps[c.Job.Step-1].name(),
-			upper(f.title), why, c.Violating, c.Schedules)
+		fmt.Fprintf(&b, "\n### %s %s\n\n%s: %s. In %d of %d schedules.\n", f.id, steps[c.Job.Step-1].name(), upper(f.title), why, c.Violating, c.Schedules)
 		for _, bad := range c.Bad {
 			fmt.Fprintf(&b, "\n```text\n$ go run ./docs/explore replay %s\n%s```\n", bad.ID, bad.Story)
 		}
@@ -80,28 +111,25 @@ func page(cells []cell) string {
 	return b.String()
 }
 
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func verdict(cells []cell, s step, f fault) string {
-	for _, c := range cells {
-		if c.Job.Step == s.n && c.Job.Fault == f.id {
-			if c.Kinds == "" {
-				return fmt.Sprint(c.Schedules)
-			}
-			return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, f.id, s.name())
+// deepSection writes a part of deep.md.
+func deepSection(title string, cells []cell) string {
+	return fmt.Sprintf("\n## %s\n\n%s", upper(title), table(cells, func(c cell) string {
+		if c.Kinds == "" {
+			return c.verdict()
 		}
-	}
-	return "–"
+		return fmt.Sprintf("**%s** %d of %d", c.Kinds, c.Violating, c.Schedules)
+	}))
 }
 
-// writePage writes the page, or compares it.
-func writePage(cells []cell, check bool) error {
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// writePage writes a page, or compares it.
+func writePage(file, want string, check bool) error {
 	root, err := findRoot()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(root, filepath.FromSlash(pageFile))
-	want := page(cells)
+	file = filepath.Join(root, filepath.FromSlash(file))
 	if !check {
 		return os.WriteFile(file, []byte(want), 0o666)
 	}

@@ -26,6 +26,7 @@ const (
 // A lock is what all locks have in common. Those of steps 07 and 08 have Lost as well.
 type lock interface {
 	TryLock(context.Context) error
+	Lock(context.Context) error
 	Unlock(context.Context) error
 }
 
@@ -56,16 +57,23 @@ var steps = []step{
 	{6, "step06_reentrant", 1, -1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
 	{7, "step07_watchdog", 1, -1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
 	{8, "step08_redlock", 3, 1, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
-	{9, "docs/fencing", 1, -1, func(r []redis.UniversalClient) lock { return &fenced{Lock: fencing.New(r[0], key, ttl)} }},
+	{9, "docs/fencing", 1, -1, func(r []redis.UniversalClient) lock { return &fenced{lock: fencing.New(r[0], key, ttl)} }},
 }
 
 // fenced is the lock of the epilogue. Its holds have a number, which goes along with every access to the resource.
 type fenced struct {
-	*fencing.Lock
+	lock  *fencing.Lock
 	token int64
 }
 
 func (f *fenced) TryLock(ctx context.Context) (err error) {
-	f.token, err = f.Lock.TryLock(ctx)
+	f.token, err = f.lock.TryLock(ctx)
 	return err
 }
+
+func (f *fenced) Lock(ctx context.Context) (err error) {
+	f.token, err = f.lock.Lock(ctx)
+	return err
+}
+
+func (f *fenced) Unlock(ctx context.Context) error { return f.lock.Unlock(ctx) }

@@ -9,15 +9,10 @@ import (
 
 // A story is the timeline of a schedule.
 type story struct {
-	begin   time.Time
-	lines   []string
-	scripts map[string]string // names of scripts by SHA-1
-	tokens  map[string]string
-	had     map[string]int // tokens by client
-}
-
-func (s *story) start(scripts map[string]string) {
-	s.begin, s.scripts, s.tokens, s.had = time.Now(), scripts, map[string]string{}, map[string]int{}
+	begin  time.Time
+	lines  []string
+	tokens map[string]string // their names
+	had    map[string]int    // tokens by client
 }
 
 func (s *story) tell(format string, args ...any) {
@@ -31,18 +26,18 @@ func (s *story) String() string { return strings.Join(s.lines, "\n") + "\n" }
 func (w *world) line(m *message, reply []byte) string {
 	words := make([]string, len(m.args))
 	for i, arg := range m.args {
-		words[i] = arg
-		name := scriptName(arg)
+		source, isScript := w.scripts[arg], strings.HasPrefix(arg, "-- ")
 		switch {
 		case i == 0 || m.args[0] == "set" && i > 2:
 			words[i] = strings.ToUpper(arg)
-		case w.scripts[arg] != "":
-			words[i] = scriptName(w.scripts[arg])
-		case name != "":
-			words[i] = name
-		}
-		if len(arg) == 40 && w.scripts[arg] == "" {
+		case source != "":
+			words[i] = scriptName(source)
+		case isScript:
+			words[i] = scriptName(arg)
+		case len(arg) == 40:
 			words[i] = w.token(m.wire.client.name, arg)
+		default:
+			words[i] = arg
 		}
 	}
 	answer := text(reply)
@@ -68,11 +63,7 @@ func (s *story) token(who, token string) string {
 // scriptName is the first line of a script, "-- name".
 func scriptName(source string) string {
 	first, _, _ := strings.Cut(source, "\n")
-	name, ok := strings.CutPrefix(first, "-- ")
-	if !ok {
-		return ""
-	}
-	return name
+	return strings.TrimPrefix(first, "-- ")
 }
 
 // text is a reply in the words of redis-cli.

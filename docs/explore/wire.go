@@ -16,14 +16,15 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A wire is a connection of go-redis. What is written to it is in flight until the explorer delivers it.
+// A wire is a connection of go-redis to a node. What is written to it is in flight until the explorer delivers it.
 type wire struct {
 	client *client
 	node   *node
 	peer   *server.Peer
-	out    *bytes.Buffer // what the server has answered to the command that runs
 
 	mu       sync.Mutex
+	runs     bool          // a command, and out is its reply
+	out      bytes.Buffer  // what is written otherwise is a message to a subscriber
 	in       []byte        // replies that go-redis has not read
 	more     chan struct{} // holds one value when there is more to read
 	closed   chan struct{}
@@ -39,15 +40,14 @@ type message struct {
 }
 
 func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	n := c.world.nodes[addr[len("10.0.0.")]-'1']
 	c.world.mu.Lock()
 	defer c.world.mu.Unlock()
+	n := c.world.nodes[addr[len("10.0.0.")]-'1']
 	if c.dead.Load() || n.down || c.cut {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
-	out := new(bytes.Buffer)
-	w := &wire{client: c, node: n, out: out, peer: server.NewPeer(bufio.NewWriter(out)),
-		more: make(chan struct{}, 1), closed: make(chan struct{})}
+	w := &wire{client: c, node: n, more: make(chan struct{}, 1), closed: make(chan struct{})}
+	w.peer = server.NewPeer(bufio.NewWriter(fromNode{w}))
 	c.wires = append(c.wires, w)
 	return w, nil
 }
@@ -85,13 +85,35 @@ func parse(b []byte) (args []string, rest []byte) {
 	return args, b
 }
 
-// run lets the server execute a command, and returns its reply.
+// run lets the node execute a command, and returns its reply.
 func (w *wire) run(args []string) []byte {
+	w.setRuns(true)
 	w.node.Server().Dispatch(w.peer, args)
 	w.peer.Flush()
-	reply := bytes.Clone(w.out.Bytes())
-	w.out.Reset()
-	return reply
+	w.setRuns(false)
+	return bytes.Clone(w.out.Bytes())
+}
+
+func (w *wire) setRuns(runs bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs = runs; runs {
+		w.out.Reset()
+	}
+}
+
+// fromNode is what the node writes to.
+type fromNode struct{ *wire }
+
+func (f fromNode) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	if f.runs {
+		defer f.mu.Unlock()
+		return f.out.Write(b)
+	}
+	f.mu.Unlock()
+	f.answer(b)
+	return len(b), nil
 }
 
 // answer lets go-redis read a reply.
@@ -139,9 +161,13 @@ func (w *wire) isClosed() bool {
 
 func (w *wire) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.isClosed() {
+	open := !w.isClosed()
+	if open {
 		close(w.closed)
+	}
+	w.mu.Unlock()
+	if open {
+		w.node.Server().Dispatch(w.peer, []string{"UNSUBSCRIBE"}) // the node's goroutines of a subscription end
 	}
 	return nil
 }
@@ -153,7 +179,7 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func (w *wire) SetDeadline(t time.Time) error      { return w.SetReadDeadline(t) }
-func (w *wire) SetWriteDeadline(t time.Time) error { return nil }
-func (w *wire) LocalAddr() net.Addr                { return &net.TCPAddr{} }
-func (w *wire) RemoteAddr() net.Addr               { return &net.TCPAddr{} }
+func (w *wire) SetDeadline(t time.Time) error    { return w.SetReadDeadline(t) }
+func (*wire) SetWriteDeadline(t time.Time) error { return nil }
+func (*wire) LocalAddr() net.Addr                { return &net.TCPAddr{} }
+func (*wire) RemoteAddr() net.Addr               { return &net.TCPAddr{} }

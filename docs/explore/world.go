@@ -18,82 +18,116 @@ import (
 // latency is what a command takes to reach Redis. It is also the time in which go-redis sends a command again.
 const latency = 100 * time.Microsecond
 
-// A world is one schedule: the clients, the servers, and what is on its way between them.
+// A world is one schedule: the clients, the nodes, and what is on its way between them.
 type world struct {
-	job     job
-	step    step
-	fault   fault
-	nodes   []*node
-	clients []*client
+	*lab
 	judge
 	story
+	clients []*client
 
 	mu       sync.Mutex
 	flight   []*message
-	seq      int
+	seq      int           // messages sent
 	activity chan struct{} // holds one value when something was sent or a program has ended
 
 	last    *client // who moved last
-	entered *bool   // a client has come in
-	idle    int     // the goroutines of the bubble when no client is there
 	struck  bool    // the fault has happened
 	late    func()  // a write to the resource that is still in the network
 	waiting bool    // time may pass once more, so that a holder hears of its loss
+
+	entered bool            // the last choice has let a client in
+	changed string          // what it has changed
+	history map[rune]string // of each of these things
 }
 
 // An option is something that can happen next.
 type option struct {
 	label string // in the schedule's name
 	by    *client
+	on    string // what it changes: nodes by number, the resource (R), what a client has in flight (a, b, c)
 	do    func()
 }
 
-// play runs one schedule: choose picks what happens next, until all programs have ended.
-func (s *lab) play(choose func([]option) int) *world {
-	w := &world{job: s.job, entered: &s.entered, idle: s.idle, step: s.step, fault: s.fault, nodes: s.nodes, activity: make(chan struct{}, 1)}
+const everything = "123456789Rabcd"
+
+// play runs one schedule: choose picks what happens next, until all programs have ended. Then it is asked a last time,
+// with nothing to choose from. It can end the schedule with -1: all that can follow has been seen.
+func (l *lab) play(choose func(*world, []option) int) *world {
+	w := &world{lab: l, activity: make(chan struct{}, 1), history: map[rune]string{}}
 	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
-	if s.step.n == 9 {
+	if l.step.n == 9 {
 		w.memory = fencing.NewMemory()
 		w.memory.Create(context.Background(), key, "0")
 	}
-	w.story.start(s.scripts)
+	w.story = story{begin: time.Now(), tokens: map[string]string{}, had: map[string]int{}}
 	for _, n := range w.nodes {
-		n.reset(s.scripts)
+		n.reset(l.scripts)
 	}
 	goroutines := runtime.NumGoroutine()
-	for i := range s.Clients {
-		c := w.newClient(i)
-		program := cycle
-		if i == 0 && w.fault.program != nil {
-			program = w.fault.program
-		}
-		go c.run(program)
+	for i := range l.Clients {
+		go w.newClient(i).run()
 	}
-	for {
+	for chosen, sent := (option{}), 0; ; {
 		w.quiet()
+		w.mark(chosen, sent)
 		w.sweep()
 		w.look()
 		opts := w.options()
-		if len(opts) == 0 && !w.advance() {
-			break
+		if len(opts) == 0 && w.advance() {
+			continue
 		}
-		if len(opts) > 0 {
-			n := choose(opts)
-			if n < 0 {
-				w.end()
-				return nil // all that can follow has been seen
-			}
-			opt := opts[n]
-			w.path = append(w.path, opt.label)
-			if opt.by != nil {
-				w.last = opt.by
-			}
-			s.entered = false
-			opt.do()
+		n := choose(w, opts)
+		if n < 0 {
+			w.end()
+			return nil
+		}
+		if len(opts) == 0 {
+			w.settle(goroutines)
+			return w
+		}
+		chosen, sent, w.entered = opts[n], w.seq, false
+		w.path = append(w.path, chosen.label)
+		if chosen.by != nil {
+			w.last = chosen.by
+		}
+		chosen.do()
+	}
+}
+
+// mark notes what a choice has changed.
+func (w *world) mark(o option, sent int) {
+	if o.label == "" {
+		return
+	}
+	w.changed = o.on
+	if w.entered {
+		w.changed += "R"
+	}
+	for _, m := range w.flight {
+		if name := m.wire.client.name[:1]; m.seq > sent && !strings.Contains(w.changed, name) {
+			w.changed += name
 		}
 	}
-	w.settle(goroutines)
-	return w
+	if w.everyOrder {
+		w.changed = everything
+	}
+	for _, thing := range w.changed {
+		if '1' <= thing && thing <= '9' {
+			w.history[thing] += o.label
+		} else {
+			w.history[thing] += o.label[:1]
+		}
+	}
+}
+
+// state names what can follow: the same things have happened in the same order to each node, to the resource and to
+// each client, and the same client goes on. Schedules that differ otherwise differ in the order of independent commands.
+func (w *world) state() string {
+	s := fmt.Sprint(w.history)
+	if w.last != nil {
+		s += w.last.name
+	}
+	return s
 }
 
 // quiet waits until no client can do anything before something is delivered or time passes.
@@ -137,10 +171,10 @@ func (w *world) sweep() {
 func (w *world) options() (opts []option) {
 	for _, c := range w.clients {
 		if c.atGate.Load() {
-			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, func() { c.gate <- struct{}{} }})
+			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, "R", func() { c.gate <- struct{}{} }})
 		}
 		for _, m := range w.sent(c) {
-			opts = append(opts, option{w.label(m), c, func() { w.deliver(m) }})
+			opts = append(opts, option{w.label(m), c, m.wire.node.String(), func() { w.deliver(m) }})
 		}
 	}
 	slices.SortStableFunc(opts, func(a, b option) int {
@@ -153,15 +187,15 @@ func (w *world) options() (opts []option) {
 		return 0
 	})
 	if w.late != nil {
-		opts = append(opts, option{"W", nil, w.late})
+		opts = append(opts, option{"W", nil, "R", w.late})
 	}
 	if !w.struck && w.fault.strike != nil {
 		opts = append(opts, w.fault.strike(w)...)
 	}
 	if w.waiting && w.anyLoss() {
-		opts = append(opts, option{"T", nil, func() {
+		opts = append(opts, option{"T", nil, everything, func() {
 			w.waiting = false
-			w.pass(ttl)
+			w.pass(ttl, nil)
 		}})
 	}
 	return opts
@@ -188,7 +222,7 @@ func (w *world) sent(c *client) (list []*message) {
 func (w *world) label(m *message) string {
 	label := m.wire.client.name[:1]
 	if len(w.nodes) > 1 {
-		label += fmt.Sprint(m.wire.node.n + 1)
+		label += m.wire.node.String()
 	}
 	for _, other := range w.flight {
 		if other == m {
@@ -220,14 +254,14 @@ func (w *world) deliver(m *message) {
 // execute lets Redis run a command.
 func (w *world) execute(m *message) (reply []byte) {
 	w.take(m)
-	n, c := m.wire.node, m.wire.client
+	n := m.wire.node
 	before := n.Exists(key)
 	if m.args[0] == "eval" {
 		w.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
 	}
 	reply = m.wire.run(m.args)
 	w.tell("%s", w.line(m, reply))
-	w.deletes(n, c, before)
+	w.deletes(n, m.wire.client, before)
 	return reply
 }
 
@@ -244,29 +278,30 @@ func (w *world) advance() bool {
 		if c.phase.Load() == done || c.dead.Load() {
 			continue
 		}
+		free, begin := w.keys() == 0, time.Now()
 		select {
 		case <-w.activity:
-			return true
+			if free && time.Since(begin) > ttl/2 {
+				w.violate(asleep, "a client waits, and the lock is free")
+			}
 		case <-time.After(time.Hour):
 			w.violate(stuck, "%s waits for ever", c.name)
 			c.crash()
-			return true
 		}
+		return true
 	}
 	return false
 }
 
 // pass lets time pass. What the clients send meanwhile in the background, renewals, is delivered unless drop says no;
 // everything else that is in flight is as late as the time is long.
-func (w *world) pass(d time.Duration) { w.passUnless(d, func(*message) bool { return false }) }
-
-func (w *world) passUnless(d time.Duration, drop func(*message) bool) {
+func (w *world) pass(d time.Duration, drop func(*message) bool) {
 	w.tell("-- %v pass", d)
 	for end := time.Now().Add(d); ; {
 		synctest.Wait()
 		w.look()
 		if m := w.background(); m != nil {
-			if drop(m) {
+			if drop != nil && drop(m) {
 				w.tell("%s", w.line(m, []byte("-(lost)")))
 				w.take(m)
 				m.wire.Close()
@@ -279,37 +314,29 @@ func (w *world) passUnless(d time.Duration, drop func(*message) bool) {
 		if left <= 0 {
 			return
 		}
+		for _, n := range w.nodes { // when a key expires is a moment to look
+			if expiry := n.TTL(key); expiry > 0 {
+				left = min(left, expiry)
+			}
+		}
 		select {
 		case <-w.activity:
-		case <-time.After(w.untilExpiry(left)):
+		case <-time.After(left):
 		}
 	}
-}
-
-// untilExpiry returns the time until the next key expires, at most d: that is a moment to look.
-func (w *world) untilExpiry(d time.Duration) time.Duration {
-	for _, n := range w.nodes {
-		if left := n.TTL(key); left > 0 {
-			d = min(d, left)
-		}
-	}
-	return d
 }
 
 // background returns the next message that was sent in the background. What was sent to several nodes at once is in flight
 // in any order.
-func (w *world) background() (next *message) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.flight {
-		if !m.back || m.wire.node.hung || m.wire.client.frozen.Load() {
-			continue
-		}
-		if next == nil || m.wire.client == next.wire.client && m.wire.node.n < next.wire.node.n || m.wire.client.id < next.wire.client.id {
-			next = m
+func (w *world) background() *message {
+	for _, c := range w.clients {
+		for _, m := range w.sent(c) {
+			if m.back && !c.frozen.Load() {
+				return m
+			}
 		}
 	}
-	return next
+	return nil
 }
 
 // settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
@@ -317,7 +344,7 @@ func (w *world) settle(goroutines int) {
 	for _, c := range w.clients {
 		c.frozen.Store(false)
 	}
-	if w.fault.gone == 1 || w.fault.gone > 0 && w.fault.gone <= (len(w.nodes)-1)/2 {
+	if gone := w.fault.gone; gone == 1 || gone > 0 && gone <= (len(w.nodes)-1)/2 {
 		w.arrive(ttl + time.Second)
 		w.probe()
 	}
@@ -325,7 +352,12 @@ func (w *world) settle(goroutines int) {
 		n.down, n.hung = false, false
 	}
 	w.arrive(ttl + time.Second)
-	w.freed()
+	switch n := w.keys(); {
+	case n > len(w.nodes)/2:
+		w.violate(locked, "nobody is inside, and the lock is not free after a ttl")
+	case n > 0:
+		w.violate(leftover, "a key is left over")
+	}
 	sent := w.seq
 	w.arrive(5 * ttl)
 	if w.seq > sent {
@@ -357,17 +389,14 @@ func (w *world) end() {
 
 // arrive lets everything in flight arrive, and what is sent because of it, for a time.
 func (w *world) arrive(d time.Duration) {
-	end := time.After(d)
-	for {
+	for end := time.After(d); ; {
 		w.quiet()
-		var m *message
+		var next []*message
 		for _, c := range w.clients {
-			if list := w.sent(c); m == nil && len(list) > 0 {
-				m = list[0]
-			}
+			next = append(next, w.sent(c)...)
 		}
-		if m != nil {
-			w.deliver(m)
+		if len(next) > 0 {
+			w.deliver(next[0])
 			continue
 		}
 		select {
@@ -388,13 +417,11 @@ func (w *world) probe() {
 	case err := <-result:
 		if err != nil {
 			w.violate(unavailable, "%s cannot acquire the free lock: %v", c.name, err)
-			return
 		}
+		go c.lock.Unlock(context.Background())
+		w.arrive(time.Second)
 	default:
 		w.violate(unavailable, "%s waits for the free lock", c.name)
 		c.crash()
-		return
 	}
-	go c.lock.Unlock(context.Background())
-	w.arrive(time.Second)
 }

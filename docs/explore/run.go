@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The bubbles of testing/synctest exist in tests only, so the program runs itself as a test: one process for each cell, on one
+// CPU. That is also faster than one process for all: in a bubble, one goroutine at a time runs.
+
+const jobEnv = "REDISLOCK_EXPLORE_JOB"
+
+// explore does a job in a process of its own.
+func (j job) explore() (c cell, err error) {
+	js, err := json.Marshal(j)
+	if err != nil {
+		return c, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return c, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), jobEnv+"="+string(js), "GOMAXPROCS=1", "GOGC=400")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return c, fmt.Errorf("%v: the explorer broke: %w", j, err)
+	}
+	return c, json.Unmarshal(out, &c)
+}
+
+// child is what that process does.
+func child() {
+	var j job
+	if err := json.Unmarshal([]byte(os.Getenv(jobEnv)), &j); err != nil {
+		panic(err)
+	}
+	os.Args = os.Args[:1]
+	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
+		inLab(t, steps[j.Step-1], j, func(l *lab) {
+			json.NewEncoder(os.Stdout).Encode(l.cell())
+			os.Exit(0)
+		})
+	}}}, nil, nil)
+}
+
+// exploreAll does jobs on all CPUs and prints each row of the matrix when it is complete.
+func exploreAll(jobs []job) ([]cell, error) {
+	start := time.Now()
+	cells := make([]cell, len(jobs))
+	ready := make([]chan struct{}, len(jobs))
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU() + 1) // one more prints
+	for i := range ready {
+		ready[i] = make(chan struct{})
+	}
+	group.Go(func() error {
+		total := 0
+		for i, j := range jobs {
+			if i == 0 || j.Fault != jobs[i-1].Fault {
+				f, _ := faultNamed(j.Fault)
+				fmt.Printf("%-58s", f.title)
+			}
+			<-ready[i]
+			total += cells[i].Schedules
+			fmt.Printf(" %02d:%-5s", j.Step, cells[i].verdict())
+			if i == len(jobs)-1 || jobs[i+1].Fault != j.Fault {
+				fmt.Println()
+			}
+		}
+		took := time.Since(start).Seconds()
+		fmt.Printf("%d schedules in %.0f s, %.0f per second\n", total, took, float64(total)/took)
+		return nil
+	})
+	for i, j := range jobs {
+		group.Go(func() (err error) {
+			defer close(ready[i])
+			cells[i], err = j.explore()
+			return err
+		})
+	}
+	return cells, group.Wait()
+}
+
+// verdict is letters, or how many schedules are green.
+func (c cell) verdict() string {
+	if c.Kinds == "" {
+		return fmt.Sprint(c.Schedules)
+	}
+	return c.Kinds
+}
+
+// surprises compares what was found with what is expected.
+func surprises(cells []cell) error {
+	var list []string
+	for _, c := range cells {
+		if want, _ := expected(c.Job); want != c.Kinds {
+			list = append(list, fmt.Sprintf("%v: expected %q, found %q", c.Job, want, c.Kinds))
+			for _, b := range c.Bad {
+				list = append(list, fmt.Sprintf("  %s: go run ./docs/explore replay %s", b.Kinds, b.ID))
+			}
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return errors.New(strings.Join(list, "\n"))
+}
+
+// withLock explores dir/lock.go in place of a step's lock: go run -overlay replaces the file when it builds this program.
+func withLock(dir string, step int, fault string) error {
+	if step < 1 || step > 8 {
+		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
+	}
+	own, err := filepath.Abs(filepath.Join(dir, "lock.go"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(own); err != nil {
+		return err
+	}
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	js, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, steps[step-1].dir, "lock.go"): own}})
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "redislock-explore-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	overlay := filepath.Join(tmp, "overlay.json")
+	if err := os.WriteFile(overlay, js, 0o666); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "run", "-overlay", overlay, "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = root, os.Stdout, os.Stderr
+	fmt.Printf("%s in place of the lock of step %02d\n", own, step)
+	return cmd.Run()
+}
