@@ -179,13 +179,12 @@ var number = regexp.MustCompile(`-\d+>`)
 
 // fold writes what is said again and again, as by a client that polls, only once.
 func fold(times, lines []string) string {
-	same := func(i, j, n int) bool { // the n lines from i and from j, but for the number of the token
-		for k := range n {
-			if j+k >= len(lines) || number.ReplaceAllString(lines[i+k], ">") != number.ReplaceAllString(lines[j+k], ">") {
-				return false
-			}
-		}
-		return true
+	bare := make([]string, len(lines)) // without the number of the token
+	for i, line := range lines {
+		bare[i] = number.ReplaceAllString(line, ">")
+	}
+	same := func(i, j, n int) bool { // the n lines from i and from j
+		return j+n <= len(lines) && slices.Equal(bare[i:i+n], bare[j:j+n])
 	}
 	var b strings.Builder
 	for i := 0; i < len(lines); {
