@@ -107,11 +107,12 @@ type depth struct {
 
 func depths(seed uint64) []depth {
 	return []depth{
-		{"3 nodes, every order", job{Clients: 2, Nodes: 3, Bound: -1, Once: true}, "8", " none restart clock "},
 		{"3 clients, every order", job{Clients: 3, Nodes: 1, Bound: -1, Once: true}, "12345679", ""},
+		{"3 nodes, every order", job{Clients: 2, Nodes: 3, Bound: -1, Once: true}, "8", " none "},
+		{"3 nodes, two preemptions", job{Clients: 2, Nodes: 3, Bound: 2, Once: true}, "8", ""},
 		{fmt.Sprintf("5 nodes, 3 clients, at random from seed %d", seed), job{Clients: 3, Nodes: 5, Bound: -1, Random: 200, Seed: seed}, "8", ""},
 		{"5 nodes, one preemption", job{Clients: 2, Nodes: 5, Bound: 1}, "8", ""},
-		{"5 nodes, two preemptions", job{Clients: 2, Nodes: 5, Bound: 2, Once: true}, "8", ""},
+		{"5 nodes, two preemptions", job{Clients: 2, Nodes: 5, Bound: 2, Once: true}, "8", " none resent unsent crash-acquire crash-release "},
 	}
 }
 
