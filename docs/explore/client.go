@@ -23,6 +23,7 @@ type client struct {
 	phase  atomic.Int32  // of its program
 	gate   chan struct{} // the explorer lets the client go on at the resource
 	atGate atomic.Bool
+	cause  int // the choice that has brought the client to the gate
 	died   chan struct{}
 	dead   atomic.Bool
 	frozen atomic.Bool // paused: it notices nothing
@@ -71,7 +72,12 @@ func (c *client) run() {
 	if c.id == 0 && c.world.fault.program != nil {
 		program = c.world.fault.program
 	}
-	if !program(c) && !c.world.Once && c.atTheGate(nil) { // who does not get the lock tries once more
+	switch {
+	case !c.world.Once: // who does not get the lock tries once more
+		if !program(c) && c.atTheGate(nil) {
+			program(c)
+		}
+	case c.atTheGate(nil): // who tries only once may come late
 		program(c)
 	}
 	c.phase.Store(done)
@@ -165,6 +171,9 @@ func (c *client) release() {
 
 // atTheGate waits until the explorer lets the client go on.
 func (c *client) atTheGate(lost <-chan struct{}) bool {
+	c.world.mu.Lock()
+	c.cause = c.world.cause
+	c.world.mu.Unlock()
 	c.atGate.Store(true)
 	defer c.atGate.Store(false)
 	c.world.notify()

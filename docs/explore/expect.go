@@ -46,12 +46,12 @@ var reds = map[string][]red{
 	"hung-1":        {{1, 1, "KU", only1 + "; " + noExpiry}, {2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone}, {3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node goes on"}, {4, 4, "DU", only1 + "; the DEL is sent again, without the GET"}, {5, 7, "U", only1}, {9, 9, "U", only1}},
 }
 
-// expected returns what should go wrong in a cell, and why.
-func expected(j job) (kinds, why string) {
+// expected returns what should go wrong in a cell; no kinds are green.
+func expected(j job) red {
 	for _, r := range reds[j.Fault] {
-		if j.Step >= r.from && j.Step <= r.to {
-			return r.kinds, r.why
+		if r.from <= j.Step && j.Step <= r.to {
+			return r
 		}
 	}
-	return "", ""
+	return red{}
 }

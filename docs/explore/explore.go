@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 
 // A job is a cell to explore.
 type job struct {
+	Table   string // "" is the matrix
 	Step    int
 	Fault   string
 	Clients int
@@ -41,9 +44,9 @@ type lab struct {
 type cell struct {
 	Job       job
 	Schedules int
-	Violating int // how many of them
 	Kinds     string
 	Bad       []bad
+	All       []string // the names of all that violate
 }
 
 // bad is a schedule that shows violations.
@@ -57,7 +60,7 @@ type bad struct {
 func inLab(t *testing.T, s step, j job, story func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
-		l := &lab{job: j, step: s, scripts: map[string]string{}, everyOrder: j.Nodes == 1}
+		l := &lab{job: j, step: s, scripts: map[string]string{}, everyOrder: j.Nodes == 1 && j.Clients == 2}
 		for i := range j.Nodes {
 			n := &node{Miniredis: miniredis.NewMiniRedis(), n: i}
 			n.ClockTTL(true)
@@ -90,129 +93,6 @@ func (l *lab) learn() {
 	}
 }
 
-// A point is a state in which something must be chosen.
-type point struct {
-	labels  []string
-	costs   []int // in preemptions
-	chosen  int
-	spent   int               // preemptions before this point
-	changes map[string]string // what a choice changes, as far as it is known
-	asleep  map[string]bool   // choices that lead only to what has been seen
-}
-
-// explore runs every schedule, depth first: each is played from the start, up to where it differs from the last one.
-func (l *lab) explore(each func(*world)) (schedules int) {
-	var path []*point
-	seen := map[string]int{} // with a bound: states, and the preemptions that led there
-	for {
-		depth := 0
-		w := l.play(func(w *world, opts []option) int {
-			if depth < len(path) {
-				p := path[depth]
-				if len(p.labels) != len(opts) || p.labels[p.chosen] != opts[p.chosen].label {
-					panic(fmt.Sprintf("the same schedule had the choice %v here, and now it has %v", p.labels, opts))
-				}
-				depth++
-				return p.chosen
-			}
-			p := newPoint(w, opts, path)
-			if l.Bound >= 0 && len(w.nodes) > 1 {
-				state := w.state()
-				if spent, ok := seen[state]; ok && spent <= p.spent {
-					return -1
-				}
-				seen[state] = p.spent
-			}
-			if len(opts) == 0 {
-				return 0
-			}
-			if p.chosen = l.next(p, -1); p.chosen >= 0 {
-				path = append(path, p)
-				depth++
-			}
-			return p.chosen
-		})
-		if w != nil {
-			schedules++
-			each(w)
-		}
-		for { // back to the last point that has another choice
-			if len(path) == 0 {
-				return schedules
-			}
-			p := path[len(path)-1]
-			if p.chosen = l.next(p, p.chosen); p.chosen >= 0 {
-				break
-			}
-			path = path[:len(path)-1]
-		}
-	}
-}
-
-// roam runs random schedules. Like a scheduler, it mostly lets the same client go on.
-func (l *lab) roam(each func(*world)) int {
-	r := rand.New(rand.NewPCG(l.Seed, 0))
-	for range l.Random {
-		each(l.play(func(_ *world, opts []option) int {
-			if len(opts) == 0 || r.IntN(3) > 0 {
-				return 0
-			}
-			return r.IntN(len(opts))
-		}))
-	}
-	return l.Random
-}
-
-// newPoint is the point after path.
-func newPoint(w *world, opts []option, path []*point) *point {
-	p := &point{changes: map[string]string{}, asleep: map[string]bool{}}
-	for i, o := range opts {
-		p.labels = append(p.labels, o.label)
-		p.costs = append(p.costs, 0)
-		if i > 0 && o.by != nil {
-			p.costs[i] = 1
-		}
-	}
-	if len(path) == 0 {
-		return p
-	}
-	last := path[len(path)-1]
-	chosen := last.labels[last.chosen]
-	p.spent = last.spent + last.costs[last.chosen]
-	last.changes[chosen] = w.changed
-	// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
-	// it has led already.
-	for _, label := range last.labels[:last.chosen] {
-		p.asleep[label] = last.independent(label, chosen)
-	}
-	for label, asleep := range last.asleep {
-		p.asleep[label] = p.asleep[label] || asleep && last.independent(label, chosen)
-	}
-	for label := range p.asleep {
-		p.changes[label] = last.changes[label]
-	}
-	return p
-}
-
-// independent reports whether two choices can change places without a difference: when they change different things, or
-// are commands of one client to different nodes.
-func (p *point) independent(a, b string) bool {
-	if a[0] == b[0] && len(a) > 1 && len(b) > 1 && a[0] >= 'a' {
-		return a[1] != b[1]
-	}
-	return !strings.ContainsAny(p.changes[a], p.changes[b])
-}
-
-// next returns the first choice after i that is worth a run, -1 if there is none.
-func (l *lab) next(p *point, i int) int {
-	for i++; i < len(p.labels); i++ {
-		if l.Bound < 0 && !p.asleep[p.labels[i]] || l.Bound >= 0 && p.spent+p.costs[i] <= l.Bound {
-			return i
-		}
-	}
-	return -1
-}
-
 // cell explores, and keeps a few short schedules that show all kinds of violations.
 func (l *lab) cell() cell {
 	c := cell{Job: l.job}
@@ -227,26 +107,18 @@ func (l *lab) cell() cell {
 	shortest := map[string]bad{} // by the kinds that a schedule shows
 	c.Schedules = explore(func(w *world) {
 		if len(w.found) > 0 {
-			c.Violating++
 			b := w.bad()
+			c.All = append(c.All, b.ID)
 			if old, ok := shortest[b.Kinds]; !ok || b.Steps < old.Steps {
 				shortest[b.Kinds] = b
 			}
 		}
 	})
-	for _, k := range kinds {
-		if strings.ContainsRune(c.Kinds, k) {
-			continue
-		}
-		var best bad // shows the most
-		for _, b := range shortest {
-			if strings.ContainsRune(b.Kinds, k) && (len(b.Kinds) > len(best.Kinds) || len(b.Kinds) == len(best.Kinds) && b.Kinds < best.Kinds) {
-				best = b
-			}
-		}
-		if best.ID != "" {
-			c.Bad = append(c.Bad, best)
-			c.Kinds = inOrder(c.Kinds + best.Kinds)
+	for _, b := range slices.SortedFunc(maps.Values(shortest), func(a, b bad) int {
+		return cmp.Or(len(b.Kinds)-len(a.Kinds), strings.Compare(a.Kinds, b.Kinds))
+	}) {
+		if both := inOrder(c.Kinds + b.Kinds); both != c.Kinds {
+			c.Kinds, c.Bad = both, append(c.Bad, b)
 		}
 	}
 	return c
@@ -274,6 +146,15 @@ func (w *world) bad() (b bad) {
 	b.Story = strings.Join(w.lines[:end], "\n") + "\n"
 	return b
 }
+
+func (j job) StepName() string { return steps[j.Step-1].name() }
+func (j job) Title() string {
+	f, _ := faultNamed(j.Fault)
+	return f.title
+}
+
+func (c cell) Why() string    { return expected(c.Job).why }
+func (c cell) Violating() int { return len(c.All) }
 
 // String names a cell: step, fault, and the number of clients and nodes if they are not as usual. With a path, that is the
 // ID of a schedule: 05/pause/abFb, 08/restart/3c5n/a1a2F.

@@ -56,7 +56,7 @@ var faults = []fault{
 	{id: "failover", title: "the master fails over to an empty replica", grace: notice, strike: onNode1(failOver)},
 	{id: "restart", title: "a node restarts empty, at once", grace: notice, strike: onNode1(restart)},
 	{id: "restart-late", title: "a node restarts empty, after more than a ttl", strike: anywhere(restartLate)},
-	{id: "clock", title: "a node's clock jumps forward by a ttl", grace: notice, strike: onNode1(jump)},
+	{id: "clock", title: "a node's clock jumps forward by a ttl", grace: notice, strike: changing("1", jump)},
 	{id: "flush", title: "the script cache is flushed", steps: scripted, strike: anywhere(flushScripts)},
 	{id: "down-1", title: "one node is down", gone: 1, strike: anywhere(down)},
 	{id: "down-2", title: "two nodes are down", steps: many, gone: 2, strike: anywhere(down)},
@@ -89,7 +89,7 @@ func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout = 0, 0 }
 
 // on is a fault that strikes now, as an option.
 func (w *world) on(what string, strike func(*world)) []option {
-	return []option{{"F", nil, what, func() {
+	return []option{{"F", nil, -1, what, func() {
 		w.struck = true
 		strike(w)
 	}}}
@@ -123,7 +123,7 @@ func inFlight(strike func(*world, *client)) func(*world) []option {
 func anywhere(strike func(*world)) func(*world) []option { return changing(everything, strike) }
 
 // onNode1 is the same for what happens to the first node only. A client that sends something may lose it.
-func onNode1(strike func(*world)) func(*world) []option { return changing("1Rabcd", strike) }
+func onNode1(strike func(*world)) func(*world) []option { return changing("1s", strike) }
 
 func changing(what string, strike func(*world)) func(*world) []option {
 	return func(w *world) []option {
@@ -146,7 +146,7 @@ func loseReply(w *world) (opts []option) {
 		return nil
 	}
 	for _, m := range w.sent(alice) {
-		opts = append(opts, option{"F" + w.label(m), alice, everything, func() {
+		opts = append(opts, option{"F" + w.label(m), alice, -1, everything, func() {
 			w.struck = true
 			w.execute(m)
 			w.tell("-- this reply is lost, the connection breaks")
@@ -162,7 +162,7 @@ func delayWrite(w *world) []option {
 	if !alice.atGate.Load() || alice.phase.Load() != holding {
 		return nil
 	}
-	return []option{{"F", alice, everything, func() {
+	return []option{{"F", alice, -1, everything, func() {
 		w.struck = true
 		w.tell("-- %s's write is delayed, she gives up", alice.name)
 		alice.gaveUp = true
@@ -178,27 +178,27 @@ func crash(w *world, c *client) {
 	c.crash()
 }
 
-func slow(w *world, _ *client) { w.pass(long, nil) }
+func slow(w *world, _ *client) { w.pass(long, renewals) }
 
 func pause(w *world, c *client) {
 	w.tell("-- %s is paused", c.name)
 	c.frozen.Store(true)
-	w.pass(long, nil)
+	w.pass(long, renewals)
 	w.tell("-- %s goes on", c.name)
 	c.frozen.Store(false)
 }
 
 // endContext lets the deadline of an acquire pass while its command is under way.
-func endContext(w *world, _ *client) { w.pass(w.fault.deadline+latency, nil) }
+func endContext(w *world, _ *client) { w.pass(w.fault.deadline+latency, renewals) }
 
 // delayReplies lets Redis run what a client has sent; it reads the answers after the ttl.
 func delayReplies(w *world, c *client) {
 	var answers []func()
 	for _, m := range w.sent(c) {
 		reply := w.execute(m)
-		answers = append(answers, func() { m.wire.answer(reply) })
+		answers = append(answers, func() { m.wire.Write(reply) })
 	}
-	w.pass(long, nil)
+	w.pass(long, renewals)
 	for _, answer := range answers {
 		answer()
 	}
@@ -207,10 +207,15 @@ func delayReplies(w *world, c *client) {
 // failRenewal lets a ttl and more pass, in which the first renewal is lost.
 func failRenewal(w *world, _ *client) {
 	failed := false
-	w.pass(long, func(*message) bool {
-		first := !failed
-		failed = true
-		return first
+	w.pass(long, func(m *message) bool {
+		if renewals(m) && !failed {
+			failed = true
+			w.tell("%s", w.line(m, []byte("-(lost)")))
+			w.take(m)
+			m.wire.Close()
+			return false
+		}
+		return renewals(m)
 	})
 }
 
@@ -219,7 +224,7 @@ func cutOff(w *world, c *client) {
 	w.tell("-- %s is cut off from Redis", c.name)
 	c.cut = true
 	c.disconnect(nil)
-	w.pass(long, nil)
+	w.pass(long, renewals)
 }
 
 // What a fault does to the key or to nodes.
@@ -257,7 +262,7 @@ func restart(w *world)  { w.stop("node 1 restarts empty").forget() }
 func restartLate(w *world) {
 	n := w.stop("node 1 stops")
 	n.down = true
-	w.pass(long, nil)
+	w.pass(long, renewals)
 	w.tell("-- node 1 starts again, empty")
 	n.forget()
 	n.down = false

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -65,25 +66,24 @@ func (w *world) enter(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entered = true
-	if w.memory != nil {
-		value, err := w.memory.Read(context.Background(), c.lock.(*fenced).token, key)
+	value, with := w.value, ""
+	if f, ok := c.lock.(*fenced); ok {
+		with = fmt.Sprintf(" with token %d", f.token)
+		text, err := w.memory.Read(context.Background(), f.token, key)
 		if err != nil {
-			w.tell("%-5s reads with token %d: refused", c.name, c.lock.(*fenced).token)
+			w.tell("%-5s reads%s: refused", c.name, with)
 			return
 		}
-		w.read[c], _ = strconv.Atoi(value)
-		w.tell("%-5s reads %d with token %d", c.name, w.read[c], c.lock.(*fenced).token)
-		w.inside[c]++
-		return
+		value, _ = strconv.Atoi(text)
 	}
 	w.inside[c]++
 	if w.inside[c] > 1 {
 		return
 	}
-	w.read[c] = w.value
-	w.tell("%-5s is inside, reads %d", c.name, w.value)
+	w.read[c] = value
+	w.tell("%-5s is inside, reads %d%s", c.name, value, with)
 	for _, other := range w.clients {
-		if other != c && w.inside[other] > 0 && !other.dead.Load() {
+		if w.memory == nil && other != c && w.inside[other] > 0 && !other.dead.Load() {
 			w.violate(twoInside, "%s and %s are inside", other.name, c.name)
 		}
 	}
@@ -93,14 +93,15 @@ func (w *world) enter(c *client) {
 func (w *world) write(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	value := w.read[c] + 1
-	if w.memory != nil {
-		if err := w.memory.Write(context.Background(), c.lock.(*fenced).token, key, strconv.Itoa(value)); err != nil {
-			w.tell("%-5s writes %d with token %d: refused", c.name, value, c.lock.(*fenced).token)
+	value, with := w.read[c]+1, ""
+	if f, ok := c.lock.(*fenced); ok {
+		with = fmt.Sprintf(" with token %d", f.token)
+		if err := w.memory.Write(context.Background(), f.token, key, strconv.Itoa(value)); err != nil {
+			w.tell("%-5s writes %d%s: refused", c.name, value, with)
 			return
 		}
 	}
-	w.tell("%-5s writes %d", c.name, value)
+	w.tell("%-5s writes %d%s", c.name, value, with)
 	if w.value != w.read[c] {
 		w.violate(lostUpdate, "%s writes over an update that it has not read", c.name)
 	}
@@ -173,4 +174,53 @@ func (w *world) keys() (n int) {
 		}
 	}
 	return n
+}
+
+// settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
+func (w *world) settle(goroutines int) {
+	for _, c := range w.clients {
+		c.frozen.Store(false)
+	}
+	if gone := w.fault.gone; gone == 1 || gone > 0 && gone <= (len(w.nodes)-1)/2 {
+		w.arrive(ttl+time.Second, all)
+		w.probe()
+	}
+	for _, n := range w.nodes {
+		n.down, n.hung = false, false
+	}
+	w.arrive(ttl+time.Second, all)
+	switch n := w.keys(); {
+	case n > len(w.nodes)/2:
+		w.violate(locked, "nobody is inside, and the lock is not free after a ttl")
+	case n > 0:
+		w.violate(leftover, "a key is left over")
+	}
+	sent := w.seq
+	w.arrive(5*ttl, all)
+	if w.seq > sent {
+		w.violate(leftover, "commands are still sent when all have unlocked")
+	}
+	w.end()
+	if runtime.NumGoroutine() > goroutines && inBubble() > w.idle { // the runtime has goroutines of its own, outside
+		w.violate(leftover, "a goroutine is left over")
+	}
+}
+
+// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must be free and work.
+func (w *world) probe() {
+	c := w.newClient(len(w.clients))
+	result := make(chan error, 1)
+	go func() { result <- c.lock.TryLock(context.Background()) }()
+	w.arrive(time.Second, all)
+	select {
+	case err := <-result:
+		if err != nil {
+			w.violate(unavailable, "%s cannot acquire the free lock: %v", c.name, err)
+		}
+		go c.lock.Unlock(context.Background())
+		w.arrive(time.Second, all)
+	default:
+		w.violate(unavailable, "%s waits for the free lock", c.name)
+		c.crash()
+	}
 }

@@ -55,41 +55,41 @@ func child() {
 	}}}, nil, nil)
 }
 
-// exploreAll does jobs on all CPUs and prints each row of the matrix when it is complete.
-func exploreAll(jobs []job) ([]cell, error) {
-	start := time.Now()
-	cells := make([]cell, len(jobs))
-	ready := make([]chan struct{}, len(jobs))
+// exploreAll does jobs on all CPUs and prints the matrix as it becomes known.
+func exploreAll(jobs []job) (cells []cell, err error) {
+	start, total := time.Now(), 0
+	results := make([]chan cell, len(jobs))
 	var group errgroup.Group
-	group.SetLimit(runtime.NumCPU() + 1) // one more prints
-	for i := range ready {
-		ready[i] = make(chan struct{})
+	group.SetLimit(runtime.NumCPU())
+	for i := range results {
+		results[i] = make(chan cell, 1)
 	}
-	group.Go(func() error {
-		total := 0
+	go func() {
 		for i, j := range jobs {
-			if i == 0 || j.Fault != jobs[i-1].Fault {
-				f, _ := faultNamed(j.Fault)
-				fmt.Printf("%-58s", f.title)
-			}
-			<-ready[i]
-			total += cells[i].Schedules
-			fmt.Printf(" %02d:%-5s", j.Step, cells[i].verdict())
-			if i == len(jobs)-1 || jobs[i+1].Fault != j.Fault {
-				fmt.Println()
-			}
+			group.Go(func() error {
+				c, err := j.explore()
+				results[i] <- c
+				return err
+			})
 		}
-		took := time.Since(start).Seconds()
-		fmt.Printf("%d schedules in %.0f s, %.0f per second\n", total, took, float64(total)/took)
-		return nil
-	})
+	}()
 	for i, j := range jobs {
-		group.Go(func() (err error) {
-			defer close(ready[i])
-			cells[i], err = j.explore()
-			return err
-		})
+		if i > 0 && j.Table != jobs[i-1].Table || i == 0 && j.Table != "" {
+			fmt.Printf("\n%s\n", j.Table)
+		}
+		if i == 0 || j.Fault != jobs[i-1].Fault {
+			fmt.Printf("%-58s", j.Title())
+		}
+		c := <-results[i]
+		cells = append(cells, c)
+		total += c.Schedules
+		fmt.Printf(" %02d:%-5s", j.Step, c.verdict())
+		if i == len(jobs)-1 || j.Fault != jobs[i+1].Fault {
+			fmt.Println()
+		}
 	}
+	took := time.Since(start).Seconds()
+	fmt.Printf("%d schedules in %.0f s, %.0f per second\n", total, took, float64(total)/took)
 	return cells, group.Wait()
 }
 
@@ -105,7 +105,7 @@ func (c cell) verdict() string {
 func surprises(cells []cell) error {
 	var list []string
 	for _, c := range cells {
-		if want, _ := expected(c.Job); want != c.Kinds {
+		if want := expected(c.Job).kinds; want != c.Kinds {
 			list = append(list, fmt.Sprintf("%v: expected %q, found %q", c.Job, want, c.Kinds))
 			for _, b := range c.Bad {
 				list = append(list, fmt.Sprintf("  %s: go run ./docs/explore replay %s", b.Kinds, b.ID))
@@ -123,32 +123,21 @@ func withLock(dir string, step int, fault string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
-	own, err := filepath.Abs(filepath.Join(dir, "lock.go"))
-	if err != nil {
-		return err
-	}
+	own := filepath.Join(dir, "lock.go")
 	if _, err := os.Stat(own); err != nil {
 		return err
 	}
-	root, err := findRoot()
+	overlay, err := os.CreateTemp("", "redislock-explore-*.json")
 	if err != nil {
 		return err
 	}
-	js, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, steps[step-1].dir, "lock.go"): own}})
-	if err != nil {
+	defer os.Remove(overlay.Name())
+	_, err = fmt.Fprintf(overlay, `{"Replace": {%q: %q}}`, filepath.Join(steps[step-1].dir, "lock.go"), own)
+	if err := errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp("", "redislock-explore-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	overlay := filepath.Join(tmp, "overlay.json")
-	if err := os.WriteFile(overlay, js, 0o666); err != nil {
-		return err
-	}
-	cmd := exec.Command("go", "run", "-overlay", overlay, "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, os.Stdout, os.Stderr
+	cmd := exec.Command("go", "run", "-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	fmt.Printf("%s in place of the lock of step %02d\n", own, step)
 	return cmd.Run()
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"fmt"
 	"runtime"
+
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type world struct {
 	late    func()  // a write to the resource that is still in the network
 	waiting bool    // time may pass once more, so that a holder hears of its loss
 
+	cause   int             // the choice that what is sent now comes from, -1 if none
 	entered bool            // the last choice has let a client in
 	changed string          // what it has changed
 	history map[rune]string // of each of these things
@@ -44,16 +46,17 @@ type world struct {
 type option struct {
 	label string // in the schedule's name
 	by    *client
-	on    string // what it changes: nodes by number, the resource (R), what a client has in flight (a, b, c)
+	cause int    // the choice without which it would not be there, -1 if none is known
+	on    string // what it changes: nodes by number, the resource (R), what the clients send (s)
 	do    func()
 }
 
-const everything = "123456789Rabcd"
+const everything = "123456789Rs"
 
 // play runs one schedule: choose picks what happens next, until all programs have ended. Then it is asked a last time,
 // with nothing to choose from. It can end the schedule with -1: all that can follow has been seen.
 func (l *lab) play(choose func(*world, []option) int) *world {
-	w := &world{lab: l, activity: make(chan struct{}, 1), history: map[rune]string{}}
+	w := &world{lab: l, activity: make(chan struct{}, 1), cause: -1, history: map[rune]string{}}
 	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
 	if l.step.n == 9 {
 		w.memory = fencing.NewMemory()
@@ -90,6 +93,7 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 		if chosen.by != nil {
 			w.last = chosen.by
 		}
+		w.causes(len(w.path) - 1)
 		chosen.do()
 	}
 }
@@ -103,19 +107,20 @@ func (w *world) mark(o option, sent int) {
 	if w.entered {
 		w.changed += "R"
 	}
-	for _, m := range w.flight {
-		if name := m.wire.client.name[:1]; m.seq > sent && !strings.Contains(w.changed, name) {
-			w.changed += name
-		}
+	if w.seq > sent {
+		w.changed += "s"
 	}
 	if w.everyOrder {
 		w.changed = everything
 	}
 	for _, thing := range w.changed {
-		if '1' <= thing && thing <= '9' {
+		switch {
+		case thing <= '9':
 			w.history[thing] += o.label
-		} else {
+		case thing == 'R' || o.by == nil:
 			w.history[thing] += o.label[:1]
+		default:
+			w.history[thing] += "."
 		}
 	}
 }
@@ -140,10 +145,16 @@ func (w *world) send(m *message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seq++
-	m.seq = w.seq
+	m.cause = w.cause
 	m.back = m.wire.client.phase.Load() == holding
 	w.flight = append(w.flight, m)
 	w.notify()
+}
+
+func (w *world) causes(choice int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cause = choice
 }
 
 func (w *world) notify() {
@@ -156,14 +167,11 @@ func (w *world) notify() {
 // sweep delivers the renewals of holds that are over: their clients know it, and nothing depends on when they arrive.
 // It tells nothing of them, because whether they are sent at all may hang on two timers that end at the same moment.
 func (w *world) sweep() {
-	for _, c := range w.clients {
-		for _, m := range w.sent(c) {
-			if m.back && c.lost() {
-				w.take(m)
-				m.wire.answer(m.wire.run(m.args))
-				synctest.Wait()
-			}
-		}
+	over := func(m *message) bool { return m.back && m.wire.client.lost() }
+	for m := w.first(over); m != nil; m = w.first(over) {
+		w.take(m)
+		m.wire.Write(m.wire.run(m.args))
+		synctest.Wait()
 	}
 }
 
@@ -171,10 +179,14 @@ func (w *world) sweep() {
 func (w *world) options() (opts []option) {
 	for _, c := range w.clients {
 		if c.atGate.Load() {
-			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, "R", func() { c.gate <- struct{}{} }})
+			on := "" // it tries to get the lock
+			if c.phase.Load() == holding {
+				on = "R"
+			}
+			opts = append(opts, option{strings.ToUpper(c.name[:1]), c, c.cause, on, func() { c.gate <- struct{}{} }})
 		}
 		for _, m := range w.sent(c) {
-			opts = append(opts, option{w.label(m), c, m.wire.node.String(), func() { w.deliver(m) }})
+			opts = append(opts, option{w.label(m), c, m.cause, m.wire.node.String(), func() { w.deliver(m) }})
 		}
 	}
 	slices.SortStableFunc(opts, func(a, b option) int {
@@ -187,15 +199,15 @@ func (w *world) options() (opts []option) {
 		return 0
 	})
 	if w.late != nil {
-		opts = append(opts, option{"W", nil, "R", w.late})
+		opts = append(opts, option{"W", nil, -1, "R", w.late})
 	}
 	if !w.struck && w.fault.strike != nil {
 		opts = append(opts, w.fault.strike(w)...)
 	}
 	if w.waiting && w.anyLoss() {
-		opts = append(opts, option{"T", nil, everything, func() {
+		opts = append(opts, option{"T", nil, -1, everything, func() {
 			w.waiting = false
-			w.pass(ttl, nil)
+			w.pass(ttl, renewals)
 		}})
 	}
 	return opts
@@ -239,7 +251,7 @@ func (w *world) label(m *message) string {
 // happened yet: then the script itself is delivered as well, unless that is what is explored.
 func (w *world) deliver(m *message) {
 	reply := w.execute(m)
-	m.wire.answer(reply)
+	m.wire.Write(reply)
 	if !bytes.HasPrefix(reply, []byte("-NOSCRIPT")) || w.fault.id == "flush" {
 		return
 	}
@@ -279,6 +291,7 @@ func (w *world) advance() bool {
 			continue
 		}
 		free, begin := w.keys() == 0, time.Now()
+		w.causes(-1)
 		select {
 		case <-w.activity:
 			if free && time.Since(begin) > ttl/2 {
@@ -293,21 +306,18 @@ func (w *world) advance() bool {
 	return false
 }
 
-// pass lets time pass. What the clients send meanwhile in the background, renewals, is delivered unless drop says no;
-// everything else that is in flight is as late as the time is long.
-func (w *world) pass(d time.Duration, drop func(*message) bool) {
+// pass lets time pass. Of what is sent meanwhile, or was before, some arrives; the rest is as late as the time is long.
+func (w *world) pass(d time.Duration, arrives func(*message) bool) {
 	w.tell("-- %v pass", d)
+	w.arrive(d, arrives)
+}
+
+func (w *world) arrive(d time.Duration, arrives func(*message) bool) {
 	for end := time.Now().Add(d); ; {
 		synctest.Wait()
 		w.look()
-		if m := w.background(); m != nil {
-			if drop != nil && drop(m) {
-				w.tell("%s", w.line(m, []byte("-(lost)")))
-				w.take(m)
-				m.wire.Close()
-			} else {
-				w.deliver(m)
-			}
+		if m := w.first(arrives); m != nil {
+			w.deliver(m)
 			continue
 		}
 		left := time.Until(end)
@@ -326,12 +336,11 @@ func (w *world) pass(d time.Duration, drop func(*message) bool) {
 	}
 }
 
-// background returns the next message that was sent in the background. What was sent to several nodes at once is in flight
-// in any order.
-func (w *world) background() *message {
+// first returns the first message that arrives.
+func (w *world) first(arrives func(*message) bool) *message {
 	for _, c := range w.clients {
 		for _, m := range w.sent(c) {
-			if m.back && !c.frozen.Load() {
+			if arrives(m) {
 				return m
 			}
 		}
@@ -339,41 +348,10 @@ func (w *world) background() *message {
 	return nil
 }
 
-// settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
-func (w *world) settle(goroutines int) {
-	for _, c := range w.clients {
-		c.frozen.Store(false)
-	}
-	if gone := w.fault.gone; gone == 1 || gone > 0 && gone <= (len(w.nodes)-1)/2 {
-		w.arrive(ttl + time.Second)
-		w.probe()
-	}
-	for _, n := range w.nodes {
-		n.down, n.hung = false, false
-	}
-	w.arrive(ttl + time.Second)
-	switch n := w.keys(); {
-	case n > len(w.nodes)/2:
-		w.violate(locked, "nobody is inside, and the lock is not free after a ttl")
-	case n > 0:
-		w.violate(leftover, "a key is left over")
-	}
-	sent := w.seq
-	w.arrive(5 * ttl)
-	if w.seq > sent {
-		w.violate(leftover, "commands are still sent when all have unlocked")
-	}
-	w.end()
-	if runtime.NumGoroutine() > goroutines && inBubble() > w.idle { // the runtime has goroutines of its own, outside
-		w.violate(leftover, "a goroutine is left over")
-	}
-}
+func all(*message) bool { return true }
 
-// inBubble counts the goroutines of the bubble.
-func inBubble() int {
-	stacks := make([]byte, 1<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(", synctest bubble "))
-}
+// renewals are what is sent in the background.
+func renewals(m *message) bool { return m.back && !m.wire.client.frozen.Load() }
 
 // end ends all clients.
 func (w *world) end() {
@@ -387,41 +365,8 @@ func (w *world) end() {
 	synctest.Wait()
 }
 
-// arrive lets everything in flight arrive, and what is sent because of it, for a time.
-func (w *world) arrive(d time.Duration) {
-	for end := time.After(d); ; {
-		w.quiet()
-		var next []*message
-		for _, c := range w.clients {
-			next = append(next, w.sent(c)...)
-		}
-		if len(next) > 0 {
-			w.deliver(next[0])
-			continue
-		}
-		select {
-		case <-w.activity:
-		case <-end:
-			return
-		}
-	}
-}
-
-// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must be free and work.
-func (w *world) probe() {
-	c := w.newClient(len(w.clients))
-	result := make(chan error, 1)
-	go func() { result <- c.lock.TryLock(context.Background()) }()
-	w.arrive(time.Second)
-	select {
-	case err := <-result:
-		if err != nil {
-			w.violate(unavailable, "%s cannot acquire the free lock: %v", c.name, err)
-		}
-		go c.lock.Unlock(context.Background())
-		w.arrive(time.Second)
-	default:
-		w.violate(unavailable, "%s waits for the free lock", c.name)
-		c.crash()
-	}
+// inBubble counts the goroutines of the bubble.
+func inBubble() int {
+	stacks := make([]byte, 1<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(", synctest bubble "))
 }

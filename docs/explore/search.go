@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// The search runs every schedule, depth first. It knows nothing of locks: play runs one schedule, and asks what comes next.
+
+// A point is a state in which something must be chosen.
+type point struct {
+	labels []string
+	costs  map[string]int // in preemptions
+	spent  int            // preemptions before this point
+	chosen string
+	cause  int             // the point whose choice has brought what is chosen here, -1 if that is not known
+	todo   map[string]bool // what should be tried
+	// What a choice changes. Two that change different things can change places, and only one order is run.
+	tried  map[string]string
+	asleep map[string]string // choices that lead only to where others have led before
+}
+
+// explore plays each schedule from the start, up to where it differs from the last one.
+func (l *lab) explore(each func(*world)) (schedules int) {
+	var path []*point
+	seen := map[string]int{} // with a bound: states, and the preemptions that led there
+	for {
+		depth := 0
+		w := l.play(func(w *world, opts []option) int {
+			if depth == len(path) {
+				p := l.newPoint(w, opts, path)
+				if l.Bound >= 0 {
+					state := w.state()
+					if spent, ok := seen[state]; ok && spent <= p.spent {
+						return -1
+					}
+					seen[state] = p.spent
+				}
+				if len(opts) == 0 {
+					return 0
+				}
+				if !p.next() {
+					return -1
+				}
+				path = append(path, p)
+			}
+			p := path[depth]
+			i := slices.IndexFunc(opts, func(o option) bool { return o.label == p.chosen })
+			if len(p.labels) != len(opts) || i < 0 {
+				panic(fmt.Sprintf("the same schedule had the choices %v here, and now it has %v", p.labels, opts))
+			}
+			p.cause = opts[i].cause
+			depth++
+			return i
+		})
+
+		if w != nil {
+			schedules++
+			each(w)
+		}
+		if l.Bound < 0 {
+			races(path)
+		}
+		for len(path) > 0 && !path[len(path)-1].next() {
+			path = path[:len(path)-1]
+		}
+		if len(path) == 0 {
+			return schedules
+		}
+	}
+}
+
+// newPoint is the point after path.
+func (l *lab) newPoint(w *world, opts []option, path []*point) *point {
+	p := &point{costs: map[string]int{}, todo: map[string]bool{}, tried: map[string]string{}, asleep: map[string]string{}}
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		p.spent = last.spent + last.costs[last.chosen]
+		// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
+		// it has led already: a sleep set.
+		for _, known := range []map[string]string{last.asleep, last.tried} {
+			for label, changes := range known {
+				if label != last.chosen && l.Bound < 0 && !depend(label, changes, last.chosen, w.changed) {
+					p.asleep[label] = changes
+				}
+			}
+		}
+		last.tried[last.chosen] = w.changed
+	}
+	if l.Bound < 0 { // one is enough, until a race is seen
+		for _, o := range opts {
+			if _, asleep := p.asleep[o.label]; !asleep {
+				p.todo[o.label] = true
+				break
+			}
+		}
+	}
+	for i, o := range opts {
+		fault := o.by == nil || o.label[0] == 'F'
+		if i > 0 && o.by != nil {
+			p.costs[o.label] = 1
+		}
+		if l.Bound >= 0 && p.spent+p.costs[o.label] <= l.Bound || l.Bound < 0 && (fault || w.fault.reorder) {
+			p.todo[o.label] = true
+		}
+		if fault { // it comes first: then it sleeps where it makes no difference that it comes later
+			p.labels = slices.Insert(p.labels, 0, o.label)
+		} else {
+			p.labels = append(p.labels, o.label)
+		}
+	}
+	return p
+}
+
+// next chooses something that should be tried and was not. It returns false if there is nothing.
+func (p *point) next() bool {
+	for _, label := range p.labels {
+		_, tried := p.tried[label]
+		_, asleep := p.asleep[label]
+		if p.todo[label] && !tried && !asleep {
+			p.chosen = label
+			p.tried[label] = ""
+			return true
+		}
+	}
+	return false
+}
+
+// depend reports whether the order of two choices makes a difference: they change the same thing. Commands of one client
+// to different nodes do not depend on each other. Only a fault minds that something is sent.
+func depend(a, changesA, b, changesB string) bool {
+	if a[0] == b[0] && 'a' <= a[0] && len(a) > 1 && len(b) > 1 {
+		return a[1] == b[1]
+	}
+	if fault := "FTW"; !strings.Contains(fault, a[:1]) && !strings.Contains(fault, b[:1]) {
+		changesA = strings.TrimSuffix(changesA, "s")
+	}
+	return strings.ContainsAny(changesA, changesB)
+}
+
+// races looks for two choices of a run that depend on each other, and could have come in the other order because nothing
+// between them forbids it. Then that order must be tried as well: dynamic partial-order reduction.
+func races(path []*point) {
+	before := make([]map[int]bool, len(path)) // the choices that must come before this one
+	for j, b := range path {
+		before[j] = map[int]bool{}
+		for i := j - 1; i >= 0; i-- {
+			a := path[i]
+			caused := b.cause == i
+			if before[j][i] || !caused && !depend(a.chosen, a.tried[a.chosen], b.chosen, b.tried[b.chosen]) {
+				continue
+			}
+			before[j][i] = true
+			maps.Copy(before[j], before[i])
+			if caused {
+				continue
+			}
+			first := i + 1 // what does not need a: it can be the first step towards b before a
+			for before[first][i] && first < j {
+				first++
+			}
+			if label := path[first].chosen; slices.Contains(a.labels, label) {
+				a.todo[label] = true
+			} else {
+				for _, label := range a.labels {
+					a.todo[label] = true
+				}
+			}
+		}
+	}
+}
+
+// roam runs random schedules. Like a scheduler, it mostly lets the same client go on.
+func (l *lab) roam(each func(*world)) int {
+	r := rand.New(rand.NewPCG(l.Seed, 0))
+	for range l.Random {
+		each(l.play(func(_ *world, opts []option) int {
+			if len(opts) == 0 || r.IntN(3) > 0 {
+				return 0
+			}
+			return r.IntN(len(opts))
+		}))
+	}
+	return l.Random
+}
