@@ -11,8 +11,8 @@ tour: ## play the course: every lock fails, and the next one holds
 test: ## all tests
 	go test ./...
 
-test-real: ## the stories of all steps on five real redis-servers, in real time (7 minutes)
-	go run ./docs/realfaults/servers go test -count=1 -timeout 20m ./step0...
+test-real: ## the stories of all steps on five real redis-servers, in real time (five and a half minutes)
+	go run ./docs/realfaults/servers go test -count=1 -p 8 -timeout 20m ./step0...
 
 real-faults: ## real servers and holders, killed, stopped, failed over (3 minutes)
 	REALFAULTS=1 go test -v -count=1 ./docs/realfaults

@@ -1,4 +1,4 @@
-// Package realfaults holds tests with real Redis servers, real holder processes and real signals. They take two minutes
+// Package realfaults holds tests with real Redis servers, real holder processes and real signals. They take three minutes
 // and need redis-server and redis-sentinel, so they run only when asked for:
 //
 //	REALFAULTS=1 go test -v -count=1 ./docs/realfaults
