@@ -56,7 +56,6 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 			depth++
 			return i
 		})
-
 		if w != nil {
 			schedules++
 			each(w)
@@ -90,23 +89,19 @@ func (l *lab) newPoint(w *world, opts []option, path []*point) *point {
 		}
 		last.tried[last.chosen] = w.changed
 	}
-	if l.Bound < 0 { // one is enough, until a race is seen
-		for _, o := range opts {
-			if _, asleep := p.asleep[o.label]; !asleep {
-				p.todo[o.label] = true
-				break
-			}
-		}
-	}
+	begun := false
 	for i, o := range opts {
 		fault := o.by == nil || o.label[0] == 'F'
 		if i > 0 && o.by != nil {
 			p.costs[o.label] = 1
 		}
-		if l.Bound >= 0 && p.spent+p.costs[o.label] <= l.Bound || l.Bound < 0 && (fault || w.fault.reorder) {
-			p.todo[o.label] = true
+		if l.Bound >= 0 {
+			p.todo[o.label] = p.spent+p.costs[o.label] <= l.Bound
+		} else if _, asleep := p.asleep[o.label]; !asleep { // one is enough, until a race is seen; but a fault can strike anywhere
+			p.todo[o.label] = !begun || fault || w.fault.reorder
+			begun = true
 		}
-		if fault { // it comes first: then it sleeps where it makes no difference that it comes later
+		if fault { // it is tried first: then it sleeps where it makes no difference that it comes later
 			p.labels = slices.Insert(p.labels, 0, o.label)
 		} else {
 			p.labels = append(p.labels, o.label)
