@@ -108,7 +108,7 @@ func (l *lab) cell() cell {
 	c.Schedules = explore(func(w *world) {
 		if len(w.found) > 0 {
 			b := w.bad()
-			c.All = append(c.All, b.ID)
+			c.All = append(c.All, w.id(len(w.path)))
 			if old, ok := shortest[b.Kinds]; !ok || b.Steps < old.Steps {
 				shortest[b.Kinds] = b
 			}
@@ -142,10 +142,13 @@ func (w *world) bad() (b bad) {
 		b.Steps, end = v.steps, v.line
 	}
 	b.Kinds = inOrder(b.Kinds)
-	b.ID = w.job.String() + "/" + strings.Join(w.path[:b.Steps], "")
+	b.ID = w.id(b.Steps)
 	b.Story = strings.Join(w.lines[:end], "\n") + "\n"
 	return b
 }
+
+// id names the schedule up to a step.
+func (w *world) id(steps int) string { return w.job.String() + "/" + strings.Join(w.path[:steps], "") }
 
 func (j job) StepName() string { return steps[j.Step-1].name() }
 func (j job) Title() string {
@@ -156,12 +159,15 @@ func (j job) Title() string {
 func (c cell) Why() string    { return expected(c.Job).why }
 func (c cell) Violating() int { return len(c.All) }
 
-// String names a cell: step, fault, and the number of clients and nodes if they are not as usual. With a path, that is the
-// ID of a schedule: 05/pause/abFb, 08/restart/3c5n/a1a2F.
+// String names a cell: step, fault, and if they are not as usual, the number of clients and nodes, and that they try only
+// once. With a path, that is the ID of a schedule: 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
 func (j job) String() string {
 	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
-	if j.Clients != 2 || j.Nodes != steps[j.Step-1].nodes {
+	if j.Clients != 2 || j.Nodes != steps[j.Step-1].nodes || j.Once {
 		s += fmt.Sprintf("/%dc%dn", j.Clients, j.Nodes)
+	}
+	if j.Once {
+		s += "-once"
 	}
 	return s
 }
@@ -178,6 +184,7 @@ func parseID(id string) (j job, err error) {
 	j.Fault, j.Clients, j.Nodes, j.Replay = part[1], 2, steps[j.Step-1].nodes, part[len(part)-1]
 	if len(part) == 4 {
 		fmt.Sscanf(part[2], "%dc%dn", &j.Clients, &j.Nodes)
+		j.Once = strings.HasSuffix(part[2], "-once")
 	}
 	if j.Clients < 1 || j.Clients >= len(names) || j.Nodes < 1 || j.Nodes > 9 {
 		return j, fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, len(names)-1)

@@ -125,8 +125,8 @@ func (w *world) mark(o option, sent int) {
 	}
 }
 
-// state names what can follow: the same things have happened in the same order to each node, to the resource and to
-// each client, and the same client goes on. Schedules that differ otherwise differ in the order of independent commands.
+// state names what can follow: the same things have happened in the same order to each node and to the resource, as much
+// was sent before the fault, and the same client goes on. Schedules that differ otherwise differ in the order of independent commands.
 func (w *world) state() string {
 	s := fmt.Sprint(w.history)
 	if w.last != nil {
