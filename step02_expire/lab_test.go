@@ -136,6 +136,7 @@ type client struct {
 	change []func(*redis.Options)
 	nodes  []redis.UniversalClient
 	dead   atomic.Bool
+	far    atomic.Int64                             // time.Duration: of a round trip, beside the latency
 	lose   atomic.Pointer[func(*wire, []byte) bool] // whether a reply is lost on its way
 
 	mu     sync.Mutex
@@ -219,7 +220,11 @@ func eof(err error) error {
 	return err
 }
 
+// oneWay is what a message takes to Redis, or back, beside the latency.
+func (c *client) oneWay() time.Duration { return time.Duration(c.far.Load()) / 2 }
+
 func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	time.Sleep(2 * c.oneWay())
 	c.lab.mu.Lock()
 	s := c.lab.servers[addr]
 	c.lab.mu.Unlock()
@@ -311,9 +316,10 @@ func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
 		if isSetup(cmds[0]) {
+			time.Sleep(2 * h.client.oneWay())
 			return next(ctx, cmds)
 		}
-		time.Sleep(latency)
+		time.Sleep(latency + h.client.oneWay())
 		tw := &twist{}
 		for _, cmd := range cmds {
 			if now := h.client.arrive(h.node, cmd); now != nil {
@@ -341,6 +347,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 		if h.client.dead.Load() {
 			return setErrors(cmds, net.ErrClosed)
 		}
+		time.Sleep(h.client.oneWay())
 		return err
 	}
 }
@@ -355,9 +362,10 @@ func setErrors(cmds []redis.Cmder, err error) error {
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) (err error) {
 		if isSetup(cmd) {
+			time.Sleep(2 * h.client.oneWay())
 			return next(ctx, cmd)
 		}
-		time.Sleep(latency)
+		time.Sleep(latency + h.client.oneWay())
 		tw := h.client.arrive(h.node, cmd)
 		if h.client.dead.Load() {
 			cmd.SetErr(net.ErrClosed)
@@ -378,6 +386,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			err = net.ErrClosed
 			cmd.SetErr(err)
 		}
+		time.Sleep(h.client.oneWay())
 		return err
 	}
 }

@@ -55,28 +55,24 @@ func (l *Lock) TryLock(ctx context.Context) error {
 		return l.fail("acquire", err)
 	}
 	token := newToken()
-	acquired, err := l.acquire(ctx, token)
-	if err != nil {
+	if err := l.acquire(ctx, token); err != nil {
 		return l.fail("acquire", err)
-	}
-	if !acquired {
-		return l.fail("acquire", ErrNotAcquired)
 	}
 	l.token.Store(token)
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
+// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-			return err
+		if !errors.Is(err, ErrNotAcquired) {
+			return err // nil, or what waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+			return fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}
@@ -103,15 +99,21 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// acquire stores token unless the lock is taken, and reports whether token owns it now.
-func (l *Lock) acquire(ctx context.Context, token string) (bool, error) {
+// acquire stores token unless the lock is taken.
+func (l *Lock) acquire(ctx context.Context, token string) error {
 	acquired, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
-	if err != nil || acquired {
-		return acquired, err
+	if err == nil && !acquired {
+		// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
+		// we would report a lock that we hold as taken, and nobody would release it.
+		acquired, err = l.owns(ctx, token)
 	}
-	// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
-	// we would report a lock that we hold as taken, and nobody would release it.
-	return l.owns(ctx, token)
+	if err != nil {
+		return err
+	}
+	if !acquired {
+		return ErrNotAcquired
+	}
+	return nil
 }
 
 // release deletes the lock if token owns it, and reports whether it did.
@@ -145,6 +147,10 @@ func newToken() string {
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

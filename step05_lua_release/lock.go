@@ -4,8 +4,8 @@
 //	Fix:    a Lua script compares and deletes. Redis runs a script as one command: nothing fits in between.
 //	        With that, the release is safe to send at any time, so it also takes back an acquisition whose
 //	        outcome is unknown, and it goes out although the caller's context has ended.
-//	Broken: a holder that locks again blocks itself. A lease that ends during the work lets the next owner in
-//	        while the first one is still working.
+//	Broken: a holder that locks again blocks itself. A lease that ends during the work, or before the answer to
+//	        the acquisition comes, lets the next owner in while the first one is still working.
 //
 // Needs Redis 2.6.12 (SET with NX and PX, EVALSHA).
 package redislock
@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,9 @@ const pollInterval = 30 * time.Millisecond
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
+// sends is how often a release is sent while its answers are lost.
+const sends = 4
+
 // releaseScript deletes the lock KEYS[1] if it belongs to the token ARGV[1], and returns 1 if it did.
 var releaseScript = redis.NewScript(`-- release
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
@@ -52,7 +56,8 @@ type Lock struct {
 	key string
 	ttl time.Duration
 
-	token atomic.Value // string: of the current hold, "" when there is none
+	token  atomic.Value // string: of the current hold, "" when there is none
+	unsure atomic.Value // string: of a hold whose release was sent, and the answer lost
 }
 
 // New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
@@ -62,7 +67,8 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 }
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
+// for which it may take releaseTimeout longer than ctx allows.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -71,40 +77,31 @@ func (l *Lock) TryLock(ctx context.Context) error {
 		return l.fail("acquire", err) // nothing is sent, so nothing has to be taken back
 	}
 	token := newToken()
-	acquired, err := l.acquire(ctx, token)
-	if err != nil {
-		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
-		ctx, cancel := detach(ctx)
-		defer cancel()
-		l.release(ctx, token)
+	if err := l.acquire(ctx, token); err != nil {
 		return l.fail("acquire", err)
-	}
-	if !acquired {
-		return l.fail("acquire", ErrNotAcquired)
 	}
 	l.token.Store(token)
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
+// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-			return err
+		if !errors.Is(err, ErrNotAcquired) {
+			return err // nil, or what waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+			return fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when this Lock does not hold
-// it, or no longer, and any other error when the outcome is not known; then it may be called again. It does not
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when this Lock did not hold it,
+// or no longer, and any other error when the outcome is not known; then it may be called again. It does not
 // depend on ctx being alive, and returns within releaseTimeout.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
@@ -127,29 +124,75 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// acquire stores token unless the lock is taken, and reports whether token owns it now.
-func (l *Lock) acquire(ctx context.Context, token string) (bool, error) {
+// acquire stores token unless the lock is taken. After an error other than ErrNotAcquired, it has tried to take back
+// what it may have done.
+func (l *Lock) acquire(ctx context.Context, token string) error {
 	acquired, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
-	if err != nil || acquired {
-		return acquired, err
+	if err == nil && !acquired {
+		// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
+		// we would report a lock that we hold as taken, and nobody would release it.
+		acquired, err = l.owns(ctx, token)
 	}
-	// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
-	// we would report a lock that we hold as taken, and nobody would release it.
-	return l.owns(ctx, token)
+	if err != nil {
+		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
+		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
+		ctx, cancel := detach(ctx)
+		defer cancel()
+		l.release(ctx, token)
+		return err
+	}
+	if !acquired {
+		return ErrNotAcquired
+	}
+	return nil
 }
 
-// release deletes the lock if token owns it, and reports whether it did. It stops waiting by itself when ctx ends:
-// by default, go-redis does not interrupt a read for that (ContextTimeoutEnabled), so a Redis that hangs would
-// hold up the caller for many seconds.
-func (l *Lock) release(ctx context.Context, token string) (bool, error) {
+// release deletes the lock if token owns it, and reports whether it did. The answer to a release can be lost after
+// Redis has run it. Sent again, it finds nothing, and to say "not held" then would be a false alarm.
+func (l *Lock) release(ctx context.Context, token string) (released bool, err error) {
+	for range sends {
+		released, err = l.run(ctx, releaseScript, token)
+		if err == nil || !mayHaveRun(err) {
+			break
+		}
+		l.unsure.Store(token)
+	}
+	return released || err == nil && l.unsure.Load() == token, err
+}
+
+// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read
+// for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
+func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- releaseScript.Run(ctx, l.rdb, []string{l.key}, token) }()
+	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
+}
+
+// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
+func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	rdb.Process(ctx, noRetry{cmd})
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+		return script.Eval(ctx, rdb, []string{key}, args...)
+	}
+	return cmd
+}
+
+type noRetry struct{ *redis.Cmd }
+
+func (noRetry) NoRetry() bool { return true }
+
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
+// or could not be reached.
+func mayHaveRun(err error) bool {
+	var answer redis.Error
+	var network *net.OpError
+	return !errors.As(err, &answer) && !(errors.As(err, &network) && network.Op == "dial")
 }
 
 // detach returns a context for a release: with the values of ctx, and a time limit of its own.
@@ -178,6 +221,10 @@ func newToken() string {
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// From step 05 on: a command of a certain number, and servers that hang.
+// From step 05 on: a command of a certain number, servers that hang or are far away, and connections that have died.
 
 // before runs fn just before the client's nth command from now on reaches Redis.
 func (l *lab) before(name string, nth int, fn func()) *twist {
@@ -44,4 +45,45 @@ func (l *lab) hang(node int) (goOn func()) {
 		}
 		l.wait()
 	}
+}
+
+// far lets each round trip of a client take longer from now on, also those that make a connection.
+func (l *lab) far(name string, roundTrip time.Duration) {
+	l.wait()
+	l.client(name).far.Store(int64(roundTrip))
+	l.timeline.note("from now on, Redis is %v away from %s", roundTrip, name)
+}
+
+// fillPool gives a client n connections to every node that wait to be used.
+func (l *lab) fillPool(name string, n int) {
+	for _, rdb := range l.client(name).nodes {
+		conns := make([]*redis.Conn, n)
+		for i := range conns {
+			conns[i] = rdb.(*redis.Client).Conn()
+			conns[i].Ping(ctx)
+		}
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}
+}
+
+// silence lets the connections that a node has now swallow everything, as when a NAT has forgotten them. Redis is well,
+// and new connections work.
+func (l *lab) silence(node int) {
+	s := l.server(node)
+	old := map[*wire]bool{}
+	for _, c := range l.clients {
+		c.hangUp(func(w *wire) bool {
+			old[w] = true
+			return false
+		})
+	}
+	swallow := func(w *wire, b []byte) {
+		if !old[w] {
+			w.Conn.Write(b)
+		}
+	}
+	s.hold.Store(&swallow)
+	l.timeline.note("the connections to node %d go silent, new ones work", node+1)
 }

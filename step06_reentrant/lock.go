@@ -4,7 +4,8 @@
 //	Fix:    the key is a hash {token: depth}. The owner may nest; only its outermost Unlock frees the lock.
 //	        The depth is set, never incremented: a command that go-redis sends twice counts once.
 //	        The release publishes; waiters subscribe and sleep.
-//	Broken: a lease that ends during the work lets the next owner in while the first one is still working.
+//	Broken: a lease that ends during the work, or before the answer to the acquisition comes, lets the next owner
+//	        in while the first one is still working.
 //
 // Needs Redis 5.0: before, a script that has read a PTTL may be forbidden to write.
 package redislock
@@ -15,9 +16,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 )
 
 var (
@@ -32,9 +35,16 @@ var (
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
+// sends is how often a release is sent while its answers are lost.
+const sends = 4
+
+// channelPrefix and the key name the channel on which a release is published.
+const channelPrefix = "redislock:"
+
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// OK, or else the milliseconds that the lock still lasts: -1 for ever, -2 when it is free.
+// OK, or else the milliseconds that the lock still lasts: -2 when it is free. A key that lasts for ever is no lock of
+// ours: nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -44,11 +54,14 @@ if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 
 	end
 	return 'OK'
 end
+if lease == -1 then
+	return redis.error_reply('NOTTL the key has no ttl, so it is not a lock that somebody holds')
+end
 return lease
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
+// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait on the channel ARGV[3].
 var releaseScript = redis.NewScript(`-- release
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -58,7 +71,7 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', KEYS[1], 'released') -- a user without the channel's permission has released all the same
+redis.pcall('PUBLISH', ARGV[3], 'released') -- a user without the channel's permission has released all the same
 return 1
 `)
 
@@ -69,94 +82,86 @@ type Lock struct {
 	key string
 	ttl time.Duration
 
-	// turn is taken for each command and what follows from it: Redis and we must count the same depth. It is a
-	// channel, because waiting for it ends with the context.
-	turn  chan struct{}
-	token string // of the current hold, "" when there is none
-	depth int    // how often the current hold was acquired and not released
+	mu     *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
+	token  string              // of the current hold, "" when there is none
+	depth  int                 // how often the current hold was acquired and not released
+	unsure string              // of a hold whose release was sent, and the answer lost
 }
 
 // New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
 // nothing; TryLock and Lock refuse an empty key, a nil client or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
-	return &Lock{rdb: rdb, key: key, ttl: ttl, turn: make(chan struct{}, 1)}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 }
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
+// for which it may take releaseTimeout longer than ctx allows.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again is ErrNotHeld: what the
 // hold protected so far may have changed, so a new hold can only begin after the last Unlock.
 func (l *Lock) TryLock(ctx context.Context) error {
-	_, err := l.tryLock(ctx)
-	return err
-}
-
-// tryLock is TryLock. With ErrNotAcquired, it also returns how long the holder's lease lasts.
-func (l *Lock) tryLock(ctx context.Context) (lease time.Duration, err error) {
 	if err := l.check(); err != nil {
-		return 0, l.fail("acquire", err)
+		return l.fail("acquire", err)
 	}
-	if err := l.begin(ctx); err != nil {
-		return 0, l.fail("acquire", err)
+	if err := l.mu.Acquire(ctx, 1); err != nil {
+		return l.fail("acquire", err) // nothing is sent, so nothing has to be taken back
 	}
-	defer l.end()
+	defer l.mu.Release(1)
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
 	}
-	acquired, lease, err := l.acquire(ctx, token, l.depth+1)
+	err := l.acquire(ctx, token, l.depth+1)
+	if l.depth > 0 && errors.Is(err, ErrNotAcquired) {
+		err = ErrNotHeld
+	}
 	if err != nil {
-		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
-		ctx, cancel := detach(ctx)
-		defer cancel()
-		l.release(ctx, token, l.depth)
-		return 0, l.fail("acquire", err)
-	}
-	if !acquired && l.depth > 0 {
-		return 0, l.fail("acquire again", ErrNotHeld)
-	}
-	if !acquired {
-		return lease, l.fail("acquire", ErrNotAcquired)
+		return l.fail("acquire", err)
 	}
 	l.token = token
 	l.depth++
-	return 0, nil
+	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
+// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
-	lease, err := l.tryLock(ctx)
-	if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-		return err
-	}
-	if ctx.Err() != nil {
-		return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
-	}
-	// The channel has the name of the key: in a cluster and in a ring, both are on the same server.
-	sub := l.rdb.Subscribe(ctx, l.key)
-	defer func() { go sub.Close() }() // it waits for a subscription that is being made, which takes long if Redis hangs
-	// Every event is a reason to try again. The first one says that the subscription stands: a release before
-	// that was not heard. A message that is lost costs no more than the rest of the holder's lease.
-	events := sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
+	var released <-chan any // nil until the first refusal
 	for {
+		err := l.TryLock(ctx)
+		var lease taken
+		if !errors.As(err, &lease) {
+			return err // nil, or what waiting does not change
+		}
+		if released == nil {
+			// Its first event says that the subscription stands: a release before that was not heard.
+			sub := l.rdb.Subscribe(ctx, channelPrefix+l.key)
+			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
+			defer func() { go hangUp(sub, released) }()
+		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
-		case <-events:
-		case <-time.After(lease):
+			return fmt.Errorf("%w: %w", err, ctx.Err())
+		case <-released:
+			for len(released) > 0 {
+				<-released // one attempt is the answer to all of them
+			}
+		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
 		}
-		lease, err = l.tryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && ctx.Err() == nil {
-			return err
-		}
+	}
+}
+
+// hangUp ends a subscription. It waits for one that is being made, which takes long if Redis hangs, and takes the
+// messages that nobody wants any more: go-redis would wait a minute to be rid of each.
+func hangUp(sub *redis.PubSub, messages <-chan any) {
+	sub.Close()
+	for range messages {
 	}
 }
 
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil when it did, ErrNotHeld
-// when this Lock does not hold the lock, or no longer, and any other error when the outcome is not known. Then
+// when this Lock did not hold the lock, or no longer, and any other error when the outcome is not known. Then
 // the Unlock has counted all the same; only the last one may be called again. It does not depend on ctx being
 // alive. It returns within releaseTimeout; if it had to wait so long for another goroutine's TryLock on this handle,
 // it has not counted.
@@ -166,10 +171,10 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	ctx, cancel := detach(ctx)
 	defer cancel()
-	if err := l.begin(ctx); err != nil {
+	if err := l.mu.Acquire(ctx, 1); err != nil {
 		return l.fail("release", err)
 	}
-	defer l.end()
+	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
@@ -187,32 +192,81 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// acquire stores token with depth unless the lock is taken, and reports whether token owns it now, or else how
-// long the holder's lease lasts.
-func (l *Lock) acquire(ctx context.Context, token string, depth int) (acquired bool, lease time.Duration, err error) {
+// acquire stores token with depth unless the lock is taken; then the error says for how long. After an error other than
+// ErrNotAcquired, it has tried to take back what it may have done.
+func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds(), depth).Result()
-	if err != nil || reply == "OK" {
-		return err == nil, 0, err
+	if err != nil {
+		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
+		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
+		ctx, cancel := detach(ctx)
+		defer cancel()
+		l.release(ctx, token, depth-1)
+		return err
 	}
-	lease = l.ttl // the holder's key has no expiry: look again from time to time
-	if pttl, ok := reply.(int64); ok && pttl >= 0 {
-		lease = max(time.Duration(pttl), 1) * time.Millisecond
+	if lease, ok := reply.(int64); ok {
+		return taken(max(time.Duration(lease), 1) * time.Millisecond)
 	}
-	return false, lease, nil
+	return nil
 }
 
-// release sets the depth of token if token owns the lock, and reports whether it does; depth 0 deletes the lock.
-// It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read for that
-// (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
-func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
+// taken is ErrNotAcquired, with the time that the holder's lease lasts.
+type taken time.Duration
+
+func (t taken) Error() string {
+	return fmt.Sprintf("%v: it is taken for %v", ErrNotAcquired, time.Duration(t))
+}
+func (t taken) Unwrap() error { return ErrNotAcquired }
+
+// release sets the depth of token if token owns the lock, and reports whether it did; depth 0 deletes the lock. The
+// answer to that can be lost after Redis has run it. Sent again, it finds nothing, and to say "not held" then would be
+// a false alarm.
+func (l *Lock) release(ctx context.Context, token string, depth int) (released bool, err error) {
+	for range sends {
+		released, err = l.run(ctx, releaseScript, token, depth, channelPrefix+l.key)
+		if err == nil || !mayHaveRun(err) {
+			break
+		}
+		if depth == 0 {
+			l.unsure = token
+		}
+	}
+	return released || err == nil && l.unsure == token, err
+}
+
+// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read
+// for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
+func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- releaseScript.Run(ctx, l.rdb, []string{l.key}, token, depth) }()
+	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
+}
+
+// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
+func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	rdb.Process(ctx, noRetry{cmd})
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+		return script.Eval(ctx, rdb, []string{key}, args...)
+	}
+	return cmd
+}
+
+type noRetry struct{ *redis.Cmd }
+
+func (noRetry) NoRetry() bool { return true }
+
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
+// or could not be reached.
+func mayHaveRun(err error) bool {
+	var answer redis.Error
+	var network *net.OpError
+	return !errors.As(err, &answer) && !(errors.As(err, &network) && network.Op == "dial")
 }
 
 // detach returns a context for a release: with the values of ctx, and a time limit of its own.
@@ -228,25 +282,14 @@ func newToken() string {
 	return hex.EncodeToString(b)
 }
 
-// begin waits for this goroutine's turn.
-func (l *Lock) begin(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ctx.Err() // a select would take either
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *Lock) end() { <-l.turn }
-
 // check refuses what must not reach Redis.
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

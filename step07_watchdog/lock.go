@@ -16,10 +16,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
+	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 )
 
 var (
@@ -29,17 +33,27 @@ var (
 	// ErrNotHeld means that the lock to release is not held by this Lock, or no longer.
 	ErrNotHeld = errors.New("lock not held")
 
-	// ErrLost is the cause with which Do cancels the work's context when the lock was lost under its holder.
+	// ErrLost means that the lock was lost under its holder. Do cancels the work's context with it.
 	ErrLost = errors.New("lock lost")
+
+	// ErrNotRun means that Do did not get the lock, so the work did not begin.
+	ErrNotRun = errors.New("the work did not run")
 )
 
 // releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
+// sends is how often a release is sent while its answers are lost.
+const sends = 4
+
+// channelPrefix and the key name the channel on which a release is published.
+const channelPrefix = "redislock:"
+
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// OK, or else the milliseconds that the lock still lasts: -1 for ever, -2 when it is free.
+// OK, or else the milliseconds that the lock still lasts: -2 when it is free. A key that lasts for ever is no lock of
+// ours: nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -49,11 +63,14 @@ if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 
 	end
 	return 'OK'
 end
+if lease == -1 then
+	return redis.error_reply('NOTTL the key has no ttl, so it is not a lock that somebody holds')
+end
 return lease
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
+// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait on the channel ARGV[3].
 var releaseScript = redis.NewScript(`-- release
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -63,7 +80,7 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', KEYS[1], 'released') -- a user without the channel's permission has released all the same
+redis.pcall('PUBLISH', ARGV[3], 'released') -- a user without the channel's permission has released all the same
 return 1
 `)
 
@@ -88,105 +105,96 @@ type Lock struct {
 	// to unlock: at most a ttl later, the hold is lost. Set it before the lock is used.
 	MaxHold time.Duration
 
-	// turn is taken for each command and what follows from it: Redis and we must count the same depth. It is a
-	// channel, because waiting for it ends with the context.
-	turn  chan struct{}
-	token string // of the current hold, "" when there is none
-	depth int    // how often the current hold was acquired and not released
-	dog   atomic.Pointer[watchdog]
+	mu     *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
+	token  string              // of the current hold, "" when there is none
+	depth  int                 // how often the current hold was acquired and not released
+	unsure string              // of a hold whose release was sent, and the answer lost
+	dog    atomic.Pointer[watchdog]
 }
 
 // New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
 // nothing; TryLock and Lock refuse an empty key, a nil client or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
-	return &Lock{rdb: rdb, key: key, ttl: ttl, turn: make(chan struct{}, 1)}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 }
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
+// for which it may take releaseTimeout longer than ctx allows.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again is ErrNotHeld: what the
 // hold protected so far may have changed, so a new hold can only begin after the last Unlock.
 func (l *Lock) TryLock(ctx context.Context) error {
-	_, err := l.tryLock(ctx)
-	return err
-}
-
-// tryLock is TryLock. With ErrNotAcquired, it also returns how long the holder's lease lasts.
-func (l *Lock) tryLock(ctx context.Context) (lease time.Duration, err error) {
 	if err := l.check(); err != nil {
-		return 0, l.fail("acquire", err)
+		return l.fail("acquire", err)
 	}
-	if err := l.begin(ctx); err != nil {
-		return 0, l.fail("acquire", err)
+	if err := l.mu.Acquire(ctx, 1); err != nil {
+		return l.fail("acquire", err) // nothing is sent, so nothing has to be taken back
 	}
-	defer l.end()
+	defer l.mu.Release(1)
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
-	} else if l.dog.Load().lost.Err() != nil {
-		return 0, l.fail("acquire again", ErrNotHeld)
 	}
 	start := time.Now()
-	acquired, lease, err := l.acquire(ctx, token, l.depth+1)
-	if acquired && l.depth == 0 && !time.Now().Before(l.validUntil(start)) {
-		// Somebody else may be inside by now, and our own watchdog would report the loss at once.
-		lease, err = time.Millisecond, fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
+	err := l.acquire(ctx, token, l.depth+1)
+	if dog := l.dog.Load(); l.depth > 0 {
+		if errors.Is(err, ErrNotAcquired) {
+			dog.end(ErrNotHeld)
+		}
+		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
+			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
+		}
 	}
 	if err != nil {
-		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
-		ctx, cancel := detach(ctx)
-		defer cancel()
-		l.release(ctx, token, l.depth)
-		return lease, l.fail("acquire", err)
-	}
-	if !acquired && l.depth > 0 {
-		return 0, l.fail("acquire again", ErrNotHeld)
-	}
-	if !acquired {
-		return lease, l.fail("acquire", ErrNotAcquired)
+		return l.fail("acquire", err)
 	}
 	if l.depth == 0 {
 		l.dog.Store(l.watch(token, start))
 	}
 	l.token = token
 	l.depth++
-	return 0, nil
+	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
+// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
-	lease, err := l.tryLock(ctx)
-	if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-		return err
-	}
-	if ctx.Err() != nil {
-		return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
-	}
-	// The channel has the name of the key: in a cluster and in a ring, both are on the same server.
-	sub := l.rdb.Subscribe(ctx, l.key)
-	defer func() { go sub.Close() }() // it waits for a subscription that is being made, which takes long if Redis hangs
-	// Every event is a reason to try again. The first one says that the subscription stands: a release before
-	// that was not heard. A message that is lost costs no more than the rest of the holder's lease.
-	events := sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
+	var released <-chan any // nil until the first refusal
 	for {
+		err := l.TryLock(ctx)
+		var lease taken
+		if !errors.As(err, &lease) {
+			return err // nil, or what waiting does not change
+		}
+		if released == nil {
+			// Its first event says that the subscription stands: a release before that was not heard.
+			sub := l.rdb.Subscribe(ctx, channelPrefix+l.key)
+			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
+			defer func() { go hangUp(sub, released) }()
+		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
-		case <-events:
-		case <-time.After(lease):
+			return fmt.Errorf("%w: %w", err, ctx.Err())
+		case <-released:
+			for len(released) > 0 {
+				<-released // one attempt is the answer to all of them
+			}
+		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
 		}
-		lease, err = l.tryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && ctx.Err() == nil {
-			return err
-		}
+	}
+}
+
+// hangUp ends a subscription. It waits for one that is being made, which takes long if Redis hangs, and takes the
+// messages that nobody wants any more: go-redis would wait a minute to be rid of each.
+func hangUp(sub *redis.PubSub, messages <-chan any) {
+	sub.Close()
+	for range messages {
 	}
 }
 
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil when it did, ErrNotHeld
-// when this Lock does not hold the lock, or no longer, and any other error when the outcome is not known. Then
+// when this Lock did not hold the lock, or no longer, and any other error when the outcome is not known. Then
 // the Unlock has counted all the same; only the last one may be called again. It does not depend on ctx being
 // alive. It returns within releaseTimeout; if it had to wait so long for another goroutine's TryLock on this handle,
 // it has not counted.
@@ -196,16 +204,16 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	ctx, cancel := detach(ctx)
 	defer cancel()
-	if err := l.begin(ctx); err != nil {
+	if err := l.mu.Acquire(ctx, 1); err != nil {
 		return l.fail("release", err)
 	}
-	defer l.end()
+	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
-		l.dog.Load().end()
+		l.dog.Load().end(nil)
 	}
 	released, err := l.release(ctx, l.token, l.depth)
 	if err != nil {
@@ -215,6 +223,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.token = ""
 	}
 	if !released {
+		l.dog.Load().end(ErrNotHeld)
 		return l.fail("release", ErrNotHeld)
 	}
 	return nil
@@ -222,7 +231,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 
 // Lost returns a channel that is closed when the current hold is lost: it is not the owner's any more, or Redis could
 // not be reached for so long that it may not be. It is closed before the key can expire. Unlock is needed all the
-// same. Without a hold, the channel is that of the last one, or nil.
+// same, and does not close it: a goroutine that waits for it must wait for the end of the work as well. Without a hold,
+// the channel is that of the last one, or nil.
 func (l *Lock) Lost() <-chan struct{} {
 	if dog := l.dog.Load(); dog != nil {
 		return dog.lost.Done()
@@ -230,27 +240,38 @@ func (l *Lock) Lost() <-chan struct{} {
 	return nil
 }
 
-// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. When the lock is lost, the context of fn is
-// cancelled with the cause ErrLost. Do returns the errors of Lock, fn and Unlock, and ErrLost when the lock was lost,
-// even if fn did not notice.
+// ValidUntil returns the local time until which the current hold is safe, the zero time when there is none. The
+// watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
+func (l *Lock) ValidUntil() time.Time {
+	dog := l.dog.Load()
+	if dog == nil {
+		return time.Time{}
+	}
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	return dog.valid
+}
+
+// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
+// cause ErrLost when the lock is lost. Do returns ErrNotRun and the error of Lock when fn did not run; else the error of
+// fn, and ErrLost when the lock was lost, even if fn did not notice. A release whose outcome is not known is no error:
+// the work is done, and the ttl ends the lock.
 func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err error) {
 	if err := l.Lock(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNotRun, err)
 	}
-	lost := l.dog.Load().lost
+	dog := l.dog.Load()
 	work, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(lost, func() { cancel(ErrLost) })
+	stop := context.AfterFunc(dog.lost, func() { cancel(dog.loss()) })
 	defer func() {
 		stop()
 		cancel(nil)
-		released := l.Unlock(ctx)
-		if lost.Err() != nil {
-			released = l.fail("hold", ErrLost)
-		}
-		if err == nil {
-			err = released
-		} else if released != nil {
-			err = fmt.Errorf("%w; %w", err, released)
+		l.Unlock(ctx)
+		loss := dog.loss()
+		if loss != nil && err != nil {
+			err = fmt.Errorf("%w; %w", err, l.fail("hold", loss))
+		} else if loss != nil {
+			err = l.fail("hold", loss)
 		}
 	}()
 	return fn(work)
@@ -258,29 +279,26 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 
 // watchdog keeps a hold alive and knows when it is lost.
 type watchdog struct {
-	token   string
-	until   time.Time       // no renewal after this; zero is no limit
-	lost    context.Context // ends when the hold is lost
-	lose    context.CancelCauseFunc
-	work    context.Context // of the renewals: ends with lost, and with stop
-	stop    context.CancelFunc
-	renewal *time.Timer   // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
-	expiry  *time.Timer   // loses the hold when it has not been renewed in time
-	busy    chan struct{} // taken while a renewal is under way
+	token string
+	start time.Time
+	lost  context.Context // ends when the hold is lost
+	lose  context.CancelCauseFunc
+
+	mu      sync.Mutex
+	valid   time.Time   // until when the hold is safe, zero when it is over
+	timer   *time.Timer // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
+	ctx     context.Context
+	stop    context.CancelFunc // ends the renewals that are under way, nil before the first
+	trouble error              // why the last renewal failed
 }
 
 // watch starts the watchdog of a hold that was acquired by a command sent at start.
 func (l *Lock) watch(token string, start time.Time) *watchdog {
-	d := &watchdog{token: token, busy: make(chan struct{}, 1)}
-	if l.MaxHold > 0 {
-		d.until = start.Add(l.MaxHold)
-	}
+	d := &watchdog{token: token, start: start, valid: l.validUntil(start)}
 	d.lost, d.lose = context.WithCancelCause(context.Background())
-	d.work, d.stop = context.WithCancel(d.lost)
-	d.busy <- struct{}{}
-	defer func() { <-d.busy }()
-	d.expiry = time.AfterFunc(time.Until(l.validUntil(start)), func() { d.lose(ErrLost) })
-	d.renewal = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
 	return d
 }
 
@@ -291,76 +309,153 @@ func (l *Lock) validUntil(start time.Time) time.Time {
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
+// renew renews the lease, or loses the hold when it is not valid any more.
 func (l *Lock) renew(d *watchdog) {
-	d.busy <- struct{}{}
-	defer func() { <-d.busy }()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	start := time.Now()
-	if d.work.Err() != nil || !d.until.IsZero() && !start.Before(d.until) {
-		return
-	}
-	// A connection that has gone silent must not use up the lease: another one may do.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.work), l.ttl/4)
-	defer cancel()
-	owns, err := l.run(ctx, d.work, renewScript, d.token, l.ttl.Milliseconds())
+	left := d.valid.Sub(start)
 	switch {
-	case d.work.Err() != nil:
-		// Unlock came, or it took too long.
+	case d.valid.IsZero():
+		return
+	case left <= 0:
+		d.over(d.trouble)
+		return
+	case l.MaxHold > 0 && start.Sub(d.start) >= l.MaxHold:
+		d.trouble = errors.New("MaxHold is over")
+		d.timer.Reset(left)
+		return
+	case d.stop == nil:
+		d.ctx, d.stop = context.WithCancel(context.Background())
+	}
+	// Without an answer, or after an error, the next one begins soon: a connection that has died silently must not use
+	// up the lease, another one may do.
+	d.trouble = os.ErrDeadlineExceeded
+	d.timer.Reset(min(l.ttl/30, left))
+	d.mu.Unlock()
+	owns, err := l.extend(d.ctx, d.token)
+	d.mu.Lock()
+	switch valid := l.validUntil(start); {
+	case d.valid.IsZero(): // Unlock came first, or it took too long
 	case err != nil:
-		d.renewal.Reset(l.ttl / 30) // it may pass before the lease ends
+		d.trouble = err
 	case !owns:
-		d.lose(ErrLost) // to renew now would prolong the lock of the next owner
-	default:
-		d.expiry.Reset(time.Until(l.validUntil(start)))
-		d.renewal.Reset(time.Until(start.Add(l.ttl / 3)))
+		d.over(ErrNotHeld) // to renew now would prolong the lock of the next owner
+	case valid.After(d.valid):
+		d.valid = valid
+		d.timer.Reset(time.Until(start.Add(l.ttl / 3)))
 	}
 }
 
-// end stops the watchdog. It waits for a renewal that is under way, so that none reaches Redis after the release, but
-// not so long that no time is left for the release.
-func (d *watchdog) end() {
-	d.stop()
-	if !d.renewal.Stop() { // it has fired: the renewal is under way, or was the last one
-		select {
-		case d.busy <- struct{}{}:
-			defer func() { <-d.busy }()
-		case <-time.After(releaseTimeout / 3):
+// end ends the watchdog. With a cause, the hold is lost.
+func (d *watchdog) end(cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over(cause)
+}
+
+func (d *watchdog) over(cause error) {
+	d.valid = time.Time{}
+	d.timer.Stop()
+	if d.stop != nil {
+		d.stop()
+	}
+	if cause != nil {
+		d.lose(fmt.Errorf("%w: %w", ErrLost, cause))
+	}
+}
+
+// loss returns why the hold was lost, nil if it was not.
+func (d *watchdog) loss() error { return context.Cause(d.lost) }
+
+// acquire stores token with depth unless the lock is taken; then the error says for how long. After an error other than
+// ErrNotAcquired, it has tried to take back what it may have done.
+func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
+	start, lease := time.Now(), l.ttl.Milliseconds()
+	if depth > 1 {
+		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
+	}
+	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Result()
+	if reply == "OK" && depth == 1 && !time.Now().Before(l.validUntil(start)) {
+		// Somebody else may be inside by now.
+		err = fmt.Errorf("%w, and the answer came when that was over", taken(time.Millisecond))
+	}
+	if err != nil {
+		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
+		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
+		ctx, cancel := detach(ctx)
+		defer cancel()
+		l.release(ctx, token, depth-1)
+		return err
+	}
+	if lease, ok := reply.(int64); ok {
+		return taken(max(time.Duration(lease), 1) * time.Millisecond)
+	}
+	return nil
+}
+
+// taken is ErrNotAcquired, with the time that the holder's lease lasts.
+type taken time.Duration
+
+func (t taken) Error() string {
+	return fmt.Sprintf("%v: it is taken for %v", ErrNotAcquired, time.Duration(t))
+}
+func (t taken) Unwrap() error { return ErrNotAcquired }
+
+// release sets the depth of token if token owns the lock, and reports whether it did; depth 0 deletes the lock. The
+// answer to that can be lost after Redis has run it. Sent again, it finds nothing, and to say "not held" then would be
+// a false alarm.
+func (l *Lock) release(ctx context.Context, token string, depth int) (released bool, err error) {
+	for range sends {
+		released, err = l.run(ctx, releaseScript, token, depth, channelPrefix+l.key)
+		if err == nil || !mayHaveRun(err) {
+			break
 		}
-		d.renewal.Stop()
+		if depth == 0 {
+			l.unsure = token
+		}
 	}
-	d.expiry.Stop()
+	return released || err == nil && l.unsure == token, err
 }
 
-// acquire stores token with depth unless the lock is taken, and reports whether token owns it now, or else how
-// long the holder's lease lasts.
-func (l *Lock) acquire(ctx context.Context, token string, depth int) (acquired bool, lease time.Duration, err error) {
-	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds(), depth).Result()
-	if err != nil || reply == "OK" {
-		return err == nil, 0, err
-	}
-	lease = l.ttl // the holder's key has no expiry: look again from time to time
-	if pttl, ok := reply.(int64); ok && pttl >= 0 {
-		lease = max(time.Duration(pttl), 1) * time.Millisecond
-	}
-	return false, lease, nil
+// extend lets the lock last for a ttl from now if token owns it, and reports whether it does.
+func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
+	return renewScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
 }
 
-// release sets the depth of token if token owns the lock, and reports whether it does; depth 0 deletes the lock.
-// It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read for that
-// (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
-func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
-	return l.run(ctx, ctx, releaseScript, token, depth)
-}
-
-// run sends a script with the context send, and waits for the answer until ctx ends.
-func (l *Lock) run(ctx, send context.Context, script *redis.Script, args ...any) (bool, error) {
+// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read
+// for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
+func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- script.Run(send, l.rdb, []string{l.key}, args...) }()
+	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
+}
+
+// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
+func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	rdb.Process(ctx, noRetry{cmd})
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+		return script.Eval(ctx, rdb, []string{key}, args...)
+	}
+	return cmd
+}
+
+type noRetry struct{ *redis.Cmd }
+
+func (noRetry) NoRetry() bool { return true }
+
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
+// or could not be reached.
+func mayHaveRun(err error) bool {
+	var answer redis.Error
+	var network *net.OpError
+	return !errors.As(err, &answer) && !(errors.As(err, &network) && network.Op == "dial")
 }
 
 // detach returns a context for a release: with the values of ctx, and a time limit of its own.
@@ -376,25 +471,14 @@ func newToken() string {
 	return hex.EncodeToString(b)
 }
 
-// begin waits for this goroutine's turn.
-func (l *Lock) begin(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ctx.Err() // a select would take either
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *Lock) end() { <-l.turn }
-
 // check refuses what must not reach Redis.
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -117,8 +117,10 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 					require.ErrorContains(t, err, "redislock: ", "%s does not say who speaks", what)
 					require.ErrorContains(t, err, fmt.Sprintf("%q", key), "%s does not say which lock it is about", what)
 				}
+				waiting, cancel := context.WithTimeout(ctx, ttl)
+				defer cancel()
 				requireTrouble(bob.TryLock(ctx), "bob's TryLock")
-				requireTrouble(bob.Lock(ctx), "bob's Lock")
+				requireTrouble(bob.Lock(waiting), "bob's Lock")
 				requireTrouble(alice.Unlock(ctx), "alice's Unlock")
 			})
 		})

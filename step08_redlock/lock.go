@@ -21,11 +21,15 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 )
 
 var (
@@ -35,8 +39,11 @@ var (
 	// ErrNotHeld means that the lock to release is not held by this Lock, or no longer.
 	ErrNotHeld = errors.New("lock not held")
 
-	// ErrLost is the cause with which Do cancels the work's context when the lock was lost under its holder.
+	// ErrLost means that the lock was lost under its holder. Do cancels the work's context with it.
 	ErrLost = errors.New("lock lost")
+
+	// ErrNotRun means that Do did not get the lock, so the work did not begin.
+	ErrNotRun = errors.New("the work did not run")
 )
 
 // Lock waits between minRetry and twice as long before it tries again, at random: clients that each got some nodes
@@ -47,9 +54,12 @@ const minRetry = 50 * time.Millisecond
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
+// sends is how often a release is sent while its answers are lost.
+const sends = 4
+
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// 1 if it did.
+// 1 if it did. A key that lasts for ever is no lock of ours: nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -59,11 +69,14 @@ if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 
 	end
 	return 1
 end
+if lease == -1 then
+	return redis.error_reply('NOTTL the key has no ttl, so it is not a lock that somebody holds')
+end
 return 0
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
+// returns 1 if it does. At depth 0 it deletes the lock.
 var releaseScript = redis.NewScript(`-- release
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -72,9 +85,7 @@ if ARGV[2] ~= '0' then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 	return 1
 end
-redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', KEYS[1], 'released') -- a user without the channel's permission has released all the same
-return 1
+return redis.call('DEL', KEYS[1])
 `)
 
 // renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs to the token ARGV[1], and
@@ -98,36 +109,37 @@ type Lock struct {
 	// to unlock: at most a ttl later, the hold is lost. Set it before the lock is used.
 	MaxHold time.Duration
 
-	// NodeTimeout is how long one node may take to answer before it counts as failed, far less than the ttl;
-	// 0 is 50ms, or a tenth of the ttl if that is less. Set it before the lock is used.
+	// NodeTimeout is how long TryLock waits for nodes that do not answer, and Unlock for them when a majority has
+	// answered; 0 is 50ms, or a tenth of the ttl if that is less. It must be far less than the ttl, and more than a
+	// node takes to answer: one round trip, and on a cold connection up to five (TCP, TLS, HELLO, EVALSHA, EVAL).
+	// Set it before the lock is used.
 	NodeTimeout time.Duration
 
-	// turn is taken for each command and what follows from it: Redis and we must count the same depth. It is a
-	// channel, because waiting for it ends with the context.
-	turn  chan struct{}
-	token string // of the current hold, "" when there is none
-	depth int    // how often the current hold was acquired and not released
-	sent  []bool // whether the current hold's token was ever sent to a node; used in that node's queue only
+	mu    *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
+	token string              // of the current hold, "" when there is none
+	depth int                 // how often the current hold was acquired and not released
 	dog   atomic.Pointer[watchdog]
 }
 
 // New returns a handle on the lock that is stored at key on all nodes and lasts for ttl, at least a millisecond. The
 // nodes are independent Redis masters, an odd number, best five. It sends nothing; TryLock and Lock refuse an empty key,
-// no nodes, a nil client, the same client twice, or a ttl that is too short.
+// no nodes, a nil client, the same client twice, a Ring, or a ttl that is too short.
 //
 // Leave ReadTimeout and ContextTimeoutEnabled of the clients as they are: NodeTimeout bounds the wait, and a reply that
 // go-redis gives up early lets the release reach a slow node before the acquisition, which then stays for its ttl.
 func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
-	l := &Lock{key: key, ttl: ttl, turn: make(chan struct{}, 1)}
+	l := &Lock{key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 	for _, rdb := range nodes {
-		l.nodes = append(l.nodes, &node{rdb: rdb})
+		idle := make(chan struct{})
+		close(idle)
+		l.nodes = append(l.nodes, &node{rdb: rdb, last: idle})
 	}
 	return l
 }
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// no majority could be had because somebody else holds nodes, or not in time, and any other error when too few nodes
-// answered to know.
+// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
+// for which it may take releaseTimeout longer than ctx allows.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again is ErrNotHeld: what the
 // hold protected so far may have changed, so a new hold can only begin after the last Unlock.
@@ -135,107 +147,93 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
 	}
-	if err := l.begin(ctx); err != nil {
-		return l.fail("acquire", err)
+	if err := l.mu.Acquire(ctx, 1); err != nil {
+		return l.fail("acquire", err) // nothing is sent, so nothing has to be taken back
 	}
-	defer l.end()
-	token, sent := l.token, l.sent
+	defer l.mu.Release(1)
+	token := l.token
 	if l.depth == 0 {
-		token, sent = newToken(), make([]bool, len(l.nodes))
-	} else if l.dog.Load().lost.Err() != nil {
-		return l.fail("acquire again", ErrNotHeld)
+		token = newToken()
 	}
 	start := time.Now()
-	votes := l.ask(context.WithoutCancel(ctx), sent, 0, acquireScript, token, l.ttl.Milliseconds(), l.depth+1)
-	result := l.count(ctx, votes, tally.majority)
-	if !result.majority() || !time.Now().Before(l.validUntil(start)) {
-		// All nodes are told, also those that did not answer: they may have run the command, or will. Those
-		// that answered are waited for, so that nobody meets what is left of this attempt.
-		votes := l.release(ctx, sent, token, l.depth)
-		l.count(context.WithoutCancel(ctx), votes, func(t tally) bool { return t.answered() >= result.answered() })
-		return l.fail("acquire", l.refusal(ctx, result))
+	err := l.acquire(ctx, token, l.depth+1)
+	if dog := l.dog.Load(); l.depth > 0 {
+		if errors.Is(err, ErrNotAcquired) {
+			dog.end(ErrNotHeld)
+		}
+		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
+			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
+		}
+	}
+	if err != nil {
+		return l.fail("acquire", err)
 	}
 	if l.depth == 0 {
-		l.dog.Store(l.watch(token, sent, start))
+		l.dog.Store(l.watch(token, start))
 	}
-	l.token, l.sent = token, sent
+	l.token = token
 	l.depth++
 	return nil
 }
 
-// refusal says why the nodes' answers to an acquisition are not a lock.
-func (l *Lock) refusal(ctx context.Context, result tally) error {
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", ctx.Err(), result)
-	case l.depth > 0 && result.refused():
-		return fmt.Errorf("%w: %w", ErrNotHeld, result)
-	case !result.refused() && result.yes+result.no < result.quorum():
-		return result // nobody knows whether somebody holds the lock
-	case l.depth > 0:
-		return result
-	case result.majority():
-		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w", ErrNotAcquired, result)
-	default:
-		return fmt.Errorf("%w: %w", ErrNotAcquired, result)
-	}
-}
-
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it, or while too few nodes answer to know. When ctx ends
+// while it waits, the error matches ctx.Err(), and ErrNotAcquired if somebody else holds the lock. Any other error is
+// that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-			return err
+		var t tally
+		if !errors.As(err, &t) || t.hopeless() {
+			return err // nil, or what waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+			return fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(minRetry + mathrand.N(minRetry)):
 		}
 	}
 }
 
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil when it did, ErrNotHeld
-// when this Lock does not hold the lock, or no longer, and any other error when the outcome is not known. Then
+// when this Lock did not hold the lock, or no longer, and any other error when the outcome is not known. Then
 // the Unlock has counted all the same; only the last one may be called again. It does not depend on ctx being
-// alive, and returns when a majority has answered. A node that hangs is released when it goes on, as long as go-redis
-// waits for it (ReadTimeout, 5s by default); after that, its key lasts for the rest of its ttl. An Unlock that had to
-// wait longer than releaseTimeout for another goroutine's TryLock on this handle has not counted.
+// alive. It returns within releaseTimeout; if it had to wait so long for another goroutine's TryLock on this handle,
+// it has not counted.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
 	}
 	ctx, cancel := detach(ctx)
 	defer cancel()
-	if err := l.begin(ctx); err != nil {
+	if err := l.mu.Acquire(ctx, 1); err != nil {
 		return l.fail("release", err)
 	}
-	defer l.end()
+	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
-		l.dog.Load().end()
+		l.dog.Load().end(nil)
 	}
-	result := l.count(ctx, l.release(ctx, l.sent, l.token, l.depth), tally.majority)
-	if !result.majority() && !result.refused() {
-		return l.fail("release", result)
+	released, err := l.release(ctx, l.token, l.depth)
+	if err != nil {
+		return l.fail("release", err)
 	}
 	if l.depth == 0 {
 		l.token = ""
 	}
-	if result.refused() {
-		return l.fail("release", fmt.Errorf("%w: %w", ErrNotHeld, result))
+	if !released {
+		l.dog.Load().end(ErrNotHeld)
+		return l.fail("release", ErrNotHeld)
 	}
 	return nil
 }
 
 // Lost returns a channel that is closed when the current hold is lost: it is not the owner's any more, or Redis could
 // not be reached for so long that it may not be. It is closed before the key can expire. Unlock is needed all the
-// same. Without a hold, the channel is that of the last one, or nil.
+// same, and does not close it: a goroutine that waits for it must wait for the end of the work as well. Without a hold,
+// the channel is that of the last one, or nil.
 func (l *Lock) Lost() <-chan struct{} {
 	if dog := l.dog.Load(); dog != nil {
 		return dog.lost.Done()
@@ -247,33 +245,34 @@ func (l *Lock) Lost() <-chan struct{} {
 // watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
 func (l *Lock) ValidUntil() time.Time {
 	dog := l.dog.Load()
-	if dog == nil || dog.work.Err() != nil {
+	if dog == nil {
 		return time.Time{}
 	}
-	return dog.valid.Load().(time.Time)
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	return dog.valid
 }
 
-// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. When the lock is lost, the context of fn is
-// cancelled with the cause ErrLost. Do returns the errors of Lock, fn and Unlock, and ErrLost when the lock was lost,
-// even if fn did not notice.
+// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
+// cause ErrLost when the lock is lost. Do returns ErrNotRun and the error of Lock when fn did not run; else the error of
+// fn, and ErrLost when the lock was lost, even if fn did not notice. A release whose outcome is not known is no error:
+// the work is done, and the ttl ends the lock.
 func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err error) {
 	if err := l.Lock(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNotRun, err)
 	}
-	lost := l.dog.Load().lost
+	dog := l.dog.Load()
 	work, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(lost, func() { cancel(ErrLost) })
+	stop := context.AfterFunc(dog.lost, func() { cancel(dog.loss()) })
 	defer func() {
 		stop()
 		cancel(nil)
-		released := l.Unlock(ctx)
-		if lost.Err() != nil {
-			released = l.fail("hold", ErrLost)
-		}
-		if err == nil {
-			err = released
-		} else if released != nil {
-			err = fmt.Errorf("%w; %w", err, released)
+		l.Unlock(ctx)
+		loss := dog.loss()
+		if loss != nil && err != nil {
+			err = fmt.Errorf("%w; %w", err, l.fail("hold", loss))
+		} else if loss != nil {
+			err = l.fail("hold", loss)
 		}
 	}()
 	return fn(work)
@@ -281,32 +280,26 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 
 // watchdog keeps a hold alive and knows when it is lost.
 type watchdog struct {
-	token   string
-	sent    []bool
-	valid   atomic.Value    // time.Time: until when the hold is safe
-	until   time.Time       // no renewal after this; zero is no limit
-	lost    context.Context // ends when the hold is lost
-	lose    context.CancelCauseFunc
-	work    context.Context // of the renewals: ends with lost, and with stop
-	stop    context.CancelFunc
-	renewal *time.Timer   // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
-	expiry  *time.Timer   // loses the hold when it has not been renewed in time
-	busy    chan struct{} // taken while a renewal is under way
+	token string
+	start time.Time
+	lost  context.Context // ends when the hold is lost
+	lose  context.CancelCauseFunc
+
+	mu      sync.Mutex
+	valid   time.Time   // until when the hold is safe, zero when it is over
+	timer   *time.Timer // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
+	ctx     context.Context
+	stop    context.CancelFunc // ends the renewals that are under way, nil before the first
+	trouble error              // why the last renewal failed
 }
 
 // watch starts the watchdog of a hold that was acquired by a command sent at start.
-func (l *Lock) watch(token string, sent []bool, start time.Time) *watchdog {
-	d := &watchdog{token: token, sent: sent, busy: make(chan struct{}, 1)}
-	if l.MaxHold > 0 {
-		d.until = start.Add(l.MaxHold)
-	}
+func (l *Lock) watch(token string, start time.Time) *watchdog {
+	d := &watchdog{token: token, start: start, valid: l.validUntil(start)}
 	d.lost, d.lose = context.WithCancelCause(context.Background())
-	d.work, d.stop = context.WithCancel(d.lost)
-	d.valid.Store(l.validUntil(start))
-	d.busy <- struct{}{}
-	defer func() { <-d.busy }()
-	d.expiry = time.AfterFunc(time.Until(l.validUntil(start)), func() { d.lose(ErrLost) })
-	d.renewal = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
 	return d
 }
 
@@ -317,158 +310,237 @@ func (l *Lock) validUntil(start time.Time) time.Time {
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
+// renew renews the lease, or loses the hold when it is not valid any more.
 func (l *Lock) renew(d *watchdog) {
-	d.busy <- struct{}{}
-	defer func() { <-d.busy }()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	start := time.Now()
-	if d.work.Err() != nil || !d.until.IsZero() && !start.Before(d.until) {
-		return
-	}
-	result := l.count(d.work, l.ask(d.work, d.sent, l.ttl/4, renewScript, d.token, l.ttl.Milliseconds()), tally.majority)
+	left := d.valid.Sub(start)
 	switch {
-	case d.work.Err() != nil:
-		// Unlock came, or it took too long.
-	case result.refused():
-		d.lose(ErrLost) // no majority can be had again
-	case !result.majority():
-		d.renewal.Reset(l.ttl / 30) // it may pass before the lease ends
-	default:
-		d.valid.Store(l.validUntil(start))
-		d.expiry.Reset(time.Until(l.validUntil(start)))
-		d.renewal.Reset(time.Until(start.Add(l.ttl / 3)))
+	case d.valid.IsZero():
+		return
+	case left <= 0:
+		d.over(d.trouble)
+		return
+	case l.MaxHold > 0 && start.Sub(d.start) >= l.MaxHold:
+		d.trouble = errors.New("MaxHold is over")
+		d.timer.Reset(left)
+		return
+	case d.stop == nil:
+		d.ctx, d.stop = context.WithCancel(context.Background())
+	}
+	// Without an answer, or after an error, the next one begins soon: a connection that has died silently must not use
+	// up the lease, another one may do.
+	d.trouble = os.ErrDeadlineExceeded
+	d.timer.Reset(min(l.ttl/30, left))
+	d.mu.Unlock()
+	owns, err := l.extend(d.ctx, d.token)
+	d.mu.Lock()
+	switch valid := l.validUntil(start); {
+	case d.valid.IsZero(): // Unlock came first, or it took too long
+	case err != nil:
+		d.trouble = err
+	case !owns:
+		d.over(ErrNotHeld) // to renew now would prolong the lock of the next owner
+	case valid.After(d.valid):
+		d.valid = valid
+		d.timer.Reset(time.Until(start.Add(l.ttl / 3)))
+		l.heal(d.token)
 	}
 }
 
-// end stops the watchdog. It waits for a renewal that is under way, so that none reaches Redis after the release, but
-// not so long that no time is left for the release.
-func (d *watchdog) end() {
-	d.stop()
-	if !d.renewal.Stop() { // it has fired: the renewal is under way, or was the last one
-		select {
-		case d.busy <- struct{}{}:
-			defer func() { <-d.busy }()
-		case <-time.After(releaseTimeout / 3):
+// end ends the watchdog. With a cause, the hold is lost.
+func (d *watchdog) end(cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over(cause)
+}
+
+func (d *watchdog) over(cause error) {
+	d.valid = time.Time{}
+	d.timer.Stop()
+	if d.stop != nil {
+		d.stop()
+	}
+	if cause != nil {
+		d.lose(fmt.Errorf("%w: %w", ErrLost, cause))
+	}
+}
+
+// loss returns why the hold was lost, nil if it was not.
+func (d *watchdog) loss() error { return context.Cause(d.lost) }
+
+// acquire stores token with depth on all nodes unless the lock is taken. After an error, it has told all nodes to take back
+// what they may have done.
+func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
+	start, lease := time.Now(), l.ttl.Milliseconds()
+	if depth > 1 {
+		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
+	}
+	votes, _ := l.ask(func(n *node) (bool, error) {
+		if time.Since(start) >= l.nodeTimeout() {
+			return false, errors.New("not asked: it has not answered an earlier command in time")
 		}
-		d.renewal.Stop()
-	}
-	d.expiry.Stop()
-}
-
-// A node is one Redis, and the queue of this handle's commands to it. A command waits until the one before it is
-// answered. So a release that comes after an acquisition on a slow node runs after it, however late that is.
-type node struct {
-	rdb   redis.UniversalClient
-	mu    sync.Mutex
-	queue []func()
-}
-
-func (n *node) enqueue(command func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.queue = append(n.queue, command)
-	if len(n.queue) == 1 {
-		go n.work(command)
-	}
-}
-
-// work runs command, and what comes after it in the queue.
-func (n *node) work(command func()) {
-	for ; command != nil; command = n.next() {
-		command()
-	}
-}
-
-func (n *node) next() func() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.queue = n.queue[1:]
-	if len(n.queue) == 0 {
+		return n.acquire(context.WithoutCancel(ctx), l.key, token, lease, depth)
+	})
+	t := tally{nodes: len(l.nodes)}
+	t.count(ctx, votes, l.nodeTimeout(), tally.majority)
+	late := depth == 1 && !time.Now().Before(l.validUntil(start))
+	if t.majority() && !late {
 		return nil
 	}
-	return n.queue[0]
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.nodeTimeout())
+	defer cancel()
+	l.release(waiting, token, depth-1)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %v", ctx.Err(), t)
+	case late && t.majority(): // somebody else may be inside by now
+		return fmt.Errorf("%w: the answers came when it was not valid any more: %w", ErrNotAcquired, t)
+	case t.refused() || depth == 1 && t.yes+t.no >= t.quorum():
+		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
+	}
+	return t // nobody knows
+}
+
+// release sets the depth of token on all nodes that may have it, and reports whether a majority did; depth 0 deletes the
+// lock. It waits until that is certain, and then NodeTimeout for the rest, so that nobody meets what is left of a hold.
+// It does not wait for a node that has not answered the acquisition: that is released when it goes on.
+func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
+	votes, busy := l.ask(func(n *node) (bool, error) { return n.release(ctx, l.key, token, depth) })
+	rest := func(t tally) bool { return t.answered()+int(busy.Load()) >= t.nodes }
+	t := tally{nodes: len(l.nodes)}
+	t.count(ctx, votes, releaseTimeout, func(t tally) bool { return t.decided() || rest(t) })
+	t.count(ctx, votes, l.nodeTimeout(), rest)
+	return t.result()
+}
+
+// extend lets the lock last for a ttl from now on all nodes where token owns it, and reports whether a majority does. It
+// does not queue: a node that does not answer is asked again, on another connection.
+func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
+	votes := make(chan vote, len(l.nodes))
+	for i, n := range l.nodes {
+		go func() {
+			yes, err := renewScript.Run(ctx, n.rdb, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
+			n.absent.Store(err == nil && !yes)
+			votes <- vote{i, yes, err}
+		}()
+	}
+	t := tally{nodes: len(l.nodes)}
+	t.count(ctx, votes, l.ttl, tally.decided)
+	return t.result()
+}
+
+// heal gives the lock to nodes that are free: they were down when it was acquired, or have lost it since. It comes after
+// a renewal with a majority, and is never counted for one: between the loss of a majority and such a renewal, somebody
+// else may have come and gone.
+func (l *Lock) heal(token string) {
+	for _, n := range l.nodes {
+		if n.absent.Swap(false) {
+			n.queue(new(atomic.Int32), func() { n.acquire(context.Background(), l.key, token, l.ttl.Milliseconds(), 1) })
+		}
+	}
+}
+
+// A node is one Redis. The acquisitions and releases that this handle sends to it wait for each other: so a release that
+// comes after an acquisition on a slow node runs after it, however late that is.
+type node struct {
+	rdb    redis.UniversalClient
+	absent atomic.Bool // whether it said at the last renewal that it does not have the lock
+
+	mu   sync.Mutex
+	last chan struct{} // closed when the last command is answered
+
+	// Only for the command whose turn it is.
+	has    bool   // whether it may have the lock
+	unsure string // token of a hold whose release was sent
+}
+
+// queue runs command when the one before it is answered, and counts it in busy until then.
+func (n *node) queue(busy *atomic.Int32, command func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, done := n.last, make(chan struct{})
+	n.last = done
+	wait := func() {}
+	select {
+	case <-before:
+	default:
+		busy.Add(1)
+		wait = func() { <-before; busy.Add(-1) }
+	}
+	go func() {
+		wait()
+		command()
+		close(done)
+	}()
+}
+
+func (n *node) acquire(ctx context.Context, key, token string, lease int64, depth int) (bool, error) {
+	n.has = true
+	yes, err := acquireScript.Run(ctx, n.rdb, []string{key}, token, lease, depth).Bool()
+	n.has = yes || err != nil
+	return yes, err
+}
+
+// release sends a release, unless the node does not have the lock. The answer can be lost after Redis has run it. Sent
+// again, it finds nothing, and to say "not held" then would be a false alarm.
+func (n *node) release(ctx context.Context, key, token string, depth int) (released bool, err error) {
+	ctx, cancel := detach(ctx) // it may have waited for long
+	defer cancel()
+	for try := 0; try < sends && n.has; try++ {
+		released, err = runOnce(ctx, n.rdb, releaseScript, key, token, depth).Bool()
+		if depth == 0 && (released || err != nil && mayHaveRun(err)) {
+			n.unsure = token
+		}
+		n.has = err != nil || depth > 0 && released
+		if err != nil && !mayHaveRun(err) {
+			break
+		}
+	}
+	return released || err == nil && n.unsure == token, err
+}
+
+// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
+func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	rdb.Process(ctx, noRetry{cmd})
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+		return script.Eval(ctx, rdb, []string{key}, args...)
+	}
+	return cmd
+}
+
+type noRetry struct{ *redis.Cmd }
+
+func (noRetry) NoRetry() bool { return true }
+
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
+// or could not be reached.
+func mayHaveRun(err error) bool {
+	var answer redis.Error
+	var network *net.OpError
+	return !errors.As(err, &answer) && !(errors.As(err, &network) && network.Op == "dial")
 }
 
 // vote is a node's answer.
 type vote struct {
-	yes bool
-	err error
+	node int
+	yes  bool
+	err  error
 }
 
-// run sends a script to a node and waits for its answer.
-func (l *Lock) run(ctx context.Context, node int, script *redis.Script, args ...any) vote {
-	yes, err := script.Run(ctx, l.nodes[node].rdb, []string{l.key}, args...).Bool()
-	if err != nil {
-		err = fmt.Errorf("node %d: %w", node+1, err)
-	}
-	return vote{yes, err}
-}
-
-// ask sends a script to all nodes at once. A node whose queue does not get to it within NodeTimeout is never sent it.
-// The queue waits for the answer: for ever if patience is 0, because a release must not overtake an acquisition. It may
-// overtake a renewal: a connection that has gone silent must not use up the lease, another one may do.
-func (l *Lock) ask(ctx context.Context, sent []bool, patience time.Duration, script *redis.Script, args ...any) <-chan vote {
-	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout())
-	context.AfterFunc(ctx, cancel) // not when we return: a majority is enough for us, but all nodes should have it
-	votes := make(chan vote, len(l.nodes))
-	for i, node := range l.nodes {
-		node.enqueue(func() {
-			if ctx.Err() != nil {
-				votes <- vote{err: fmt.Errorf("node %d: it has not answered an earlier command yet", i+1)}
-				return
-			}
-			sent[i] = true
-			if patience == 0 {
-				votes <- l.run(ctx, i, script, args...)
-				return
-			}
-			answered := make(chan struct{})
-			go func() {
-				votes <- l.run(ctx, i, script, args...)
-				close(answered)
-			}()
-			select {
-			case <-answered:
-			case <-time.After(patience):
-			}
+// ask lets all nodes do something at once. busy is how many have not begun, because they have not answered an earlier
+// command.
+func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomic.Int32) {
+	votes, busy = make(chan vote, len(l.nodes)), new(atomic.Int32)
+	for i, n := range l.nodes {
+		n.queue(busy, func() {
+			yes, err := do(n)
+			votes <- vote{i, yes, err}
 		})
 	}
-	return votes
-}
-
-// release sets the depth of token on all nodes that were ever sent it, when their queue gets to that; depth 0 deletes
-// the lock.
-func (l *Lock) release(ctx context.Context, sent []bool, token string, depth int) <-chan vote {
-	votes := make(chan vote, len(l.nodes))
-	for i, node := range l.nodes {
-		node.enqueue(func() {
-			if !sent[i] {
-				votes <- vote{}
-				return
-			}
-			ctx, cancel := detach(ctx)
-			defer cancel()
-			votes <- l.run(ctx, i, releaseScript, token, depth)
-		})
-	}
-	return votes
-}
-
-// count waits until enough nodes have answered, at most NodeTimeout, or until ctx ends. It does not rely on ctx to
-// interrupt go-redis, which by default it does not (ContextTimeoutEnabled).
-func (l *Lock) count(ctx context.Context, votes <-chan vote, enough func(tally) bool) tally {
-	t := tally{nodes: len(l.nodes)}
-	timeout := time.After(l.nodeTimeout())
-	for t.answered() < t.nodes && !enough(t) {
-		select {
-		case v := <-votes:
-			t.add(v)
-		case <-timeout:
-			return t
-		case <-ctx.Done():
-			return t
-		}
-	}
-	return t
+	return votes, busy
 }
 
 // tally is how the nodes have voted. As an error, it says so.
@@ -477,23 +549,56 @@ type tally struct {
 	errs           []error
 }
 
-func (t *tally) add(v vote) {
-	switch {
-	case v.err != nil:
-		t.errs = append(t.errs, v.err)
-	case v.yes:
-		t.yes++
-	default:
-		t.no++
+// count waits for votes until they are enough, at most for patience, or until ctx ends. It does not rely on ctx to
+// interrupt go-redis, which by default it does not (ContextTimeoutEnabled).
+func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Duration, enough func(tally) bool) {
+	timeout := time.After(patience)
+	for t.answered() < t.nodes && !enough(*t) {
+		select {
+		case v := <-votes:
+			switch {
+			case v.err != nil:
+				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node+1, v.err))
+			case v.yes:
+				t.yes++
+			default:
+				t.no++
+			}
+		case <-timeout:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 func (t tally) answered() int { return t.yes + t.no + len(t.errs) }
 
-// majority is counted over the nodes as configured, whether they are up or not.
+// quorum is a majority of the nodes as configured, whether they are up or not.
 func (t tally) quorum() int    { return t.nodes/2 + 1 }
 func (t tally) majority() bool { return t.yes >= t.quorum() }
 func (t tally) refused() bool  { return t.nodes-t.no < t.quorum() }
+func (t tally) decided() bool  { return t.majority() || t.refused() }
+
+// hopeless reports whether so many nodes answered with an error that the others are no majority.
+func (t tally) hopeless() bool {
+	hope := t.nodes
+	for _, err := range t.errs {
+		var answer redis.Error
+		if errors.As(err, &answer) || errors.Is(err, redis.ErrClosed) {
+			hope--
+		}
+	}
+	return hope < t.quorum()
+}
+
+// result reports whether a majority said yes. Unless a majority said yes or no, that is not known.
+func (t tally) result() (bool, error) {
+	if t.decided() {
+		return t.majority(), nil
+	}
+	return false, t
+}
 
 func (t tally) Error() string {
 	s := fmt.Sprintf("%d of %d nodes said yes, %d no, %d failed, %d did not answer in time",
@@ -526,21 +631,6 @@ func newToken() string {
 	return hex.EncodeToString(b)
 }
 
-// begin waits for this goroutine's turn.
-func (l *Lock) begin(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ctx.Err() // a select would take either
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *Lock) end() { <-l.turn }
-
 // check refuses what must not reach Redis.
 func (l *Lock) check() error {
 	if len(l.nodes) == 0 {
@@ -550,8 +640,12 @@ func (l *Lock) check() error {
 		if n.rdb == nil {
 			return fmt.Errorf("node %d: the Redis client is nil", i+1)
 		}
+		if _, ok := n.rdb.(*redis.Ring); ok {
+			// It moves a key to another server when the first does not answer: then two clients hold the lock.
+			return fmt.Errorf("node %d: the Redis client is a Ring, which moves keys between servers: give each server as a node", i+1)
+		}
 		for j, other := range l.nodes[:i] {
-			if n.rdb == other.rdb { // it would have two votes
+			if reflect.ValueOf(n.rdb).Comparable() && n.rdb == other.rdb { // it would have two votes
 				return fmt.Errorf("nodes %d and %d are the same Redis client", j+1, i+1)
 			}
 		}
