@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -21,6 +22,7 @@ type wire struct {
 	client   *client
 	node     *node
 	peer     *server.Peer
+	silent   atomic.Bool // it has died, and neither end knows
 
 	mu    sync.Mutex
 	reply *bytes.Buffer // to the command that runs
@@ -73,7 +75,10 @@ func (w *wire) read() {
 			return
 		}
 		args, _ := proto.ReadStrings(command)
-		if name := strings.ToLower(args[0]); name == "hello" || name == "client" {
+		if w.silent.Load() {
+			continue
+		}
+		if name := strings.ToLower(args[0]); name == "hello" || name == "client" || name == "ping" {
 			w.Write(w.run(args))
 		} else {
 			w.client.world.send(&message{wire: w, args: args})
