@@ -125,10 +125,11 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var released <-chan any // nil until the first refusal
 	for {
 		err := l.TryLock(ctx)
-		var lease taken
-		if !errors.As(err, &lease) {
+		if !errors.Is(err, ErrNotAcquired) {
 			return err // nil, or what waiting does not change
 		}
+		var lease taken
+		errors.As(err, &lease)
 		if released == nil {
 			// Its first event says that the subscription stands: a release before that was not heard.
 			sub := l.rdb.Subscribe(ctx, "redislock:"+l.key)

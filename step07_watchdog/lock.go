@@ -157,10 +157,11 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var released <-chan any // nil until the first refusal
 	for {
 		err := l.TryLock(ctx)
-		var lease taken
-		if !errors.As(err, &lease) {
+		if !errors.Is(err, ErrNotAcquired) {
 			return err // nil, or what waiting does not change
 		}
+		var lease taken
+		errors.As(err, &lease)
 		if released == nil {
 			// Its first event says that the subscription stands: a release before that was not heard.
 			sub := l.rdb.Subscribe(ctx, "redislock:"+l.key)
@@ -308,7 +309,7 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 		err  error
 	}
 	answers := make(chan answer)
-	var trouble error // why there was no renewal
+	trouble := os.ErrDeadlineExceeded // why there was no renewal
 	for next := time.NewTimer(0); ; {
 		select {
 		case <-d.work.Done():
@@ -357,7 +358,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Result()
 	if reply == "OK" && depth == 1 && !time.Now().Before(l.validUntil(start)) {
 		// Somebody else may be inside by now.
-		err = fmt.Errorf("%w, and the answer came when that was over", taken(time.Millisecond))
+		err = fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
 	}
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep

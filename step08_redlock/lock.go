@@ -314,7 +314,7 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 		err  error
 	}
 	answers := make(chan answer)
-	var trouble error // why there was no renewal
+	trouble := os.ErrDeadlineExceeded // why there was no renewal
 	for next := time.NewTimer(0); ; {
 		select {
 		case <-d.work.Done():
