@@ -103,7 +103,7 @@ var steps = [...]step{
 		dir:       "step07_watchdog",
 		title:     "a watchdog that renews",
 		lock:      "as step 06; renewed every ttl/3 until Unlock or loss",
-		fresh:     "Renewal every ttl/3, with Lost, Do and MaxHold.",
+		fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		file:      "watchdog_test.go",
 		guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
 		broken:    "The master fails over before it has replicated the key: two inside.",
@@ -113,7 +113,7 @@ var steps = [...]step{
 		dir:       "step08_redlock",
 		title:     "a majority of independent masters",
 		lock:      "the scripts of step 06 on all nodes at once, by majority; all nodes",
-		fresh:     "Quorum, NodeTimeout, ValidUntil, clock drift, retry after a random delay.",
+		fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
 		file:      "failover_test.go",
 		guarantee: "losing a minority of the masters neither loses nor blocks the lock",
 		broken: "Exactly three of five held and one of them restarts empty; a node's clock jumps; " +
