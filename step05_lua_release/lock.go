@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,9 +38,6 @@ const pollInterval = 30 * time.Millisecond
 // releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
-
-// sends is how often a release is sent while its answers are lost.
-const sends = 4
 
 // releaseScript deletes the lock KEYS[1] if it belongs to the token ARGV[1], and returns 1 if it did.
 var releaseScript = redis.NewScript(`-- release
@@ -150,7 +148,7 @@ func (l *Lock) acquire(ctx context.Context, token string) error {
 // release deletes the lock if token owns it, and reports whether it did. The answer to a release can be lost after
 // Redis has run it. Sent again, it finds nothing, and to say "not held" then would be a false alarm.
 func (l *Lock) release(ctx context.Context, token string) (released bool, err error) {
-	for range sends {
+	for range 4 { // as often as go-redis would
 		released, err = l.run(ctx, releaseScript, token)
 		if err == nil || !mayHaveRun(err) {
 			break
@@ -175,9 +173,9 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 
 // runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
 func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
 	rdb.Process(ctx, noRetry{cmd})
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
 		return script.Eval(ctx, rdb, []string{key}, args...)
 	}
 	return cmd

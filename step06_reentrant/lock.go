@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,12 +35,6 @@ var (
 // releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
-
-// sends is how often a release is sent while its answers are lost.
-const sends = 4
-
-// channelPrefix and the key name the channel on which a release is published.
-const channelPrefix = "redislock:"
 
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
@@ -61,7 +56,7 @@ return lease
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait on the channel ARGV[3].
+// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
 var releaseScript = redis.NewScript(`-- release
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -71,7 +66,7 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', ARGV[3], 'released') -- a user without the channel's permission has released all the same
+redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released') -- a user without the channel's permission has released all the same
 return 1
 `)
 
@@ -130,15 +125,22 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var released <-chan any // nil until the first refusal
 	for {
 		err := l.TryLock(ctx)
-		var lease taken
-		if !errors.As(err, &lease) {
+		if !errors.Is(err, ErrNotAcquired) {
 			return err // nil, or what waiting does not change
 		}
+		var lease taken
+		errors.As(err, &lease)
 		if released == nil {
 			// Its first event says that the subscription stands: a release before that was not heard.
-			sub := l.rdb.Subscribe(ctx, channelPrefix+l.key)
+			sub := l.rdb.Subscribe(ctx, "redislock:"+l.key)
 			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
-			defer func() { go hangUp(sub, released) }()
+			defer func() {
+				go func() {
+					sub.Close() // it waits for a subscription that is being made, which takes long if Redis hangs
+					for range released {
+					} // go-redis waits a minute to be rid of a message
+				}()
+			}()
 		}
 		select {
 		case <-ctx.Done():
@@ -149,14 +151,6 @@ func (l *Lock) Lock(ctx context.Context) error {
 			}
 		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
 		}
-	}
-}
-
-// hangUp ends a subscription. It waits for one that is being made, which takes long if Redis hangs, and takes the
-// messages that nobody wants any more: go-redis would wait a minute to be rid of each.
-func hangUp(sub *redis.PubSub, messages <-chan any) {
-	sub.Close()
-	for range messages {
 	}
 }
 
@@ -214,7 +208,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 type taken time.Duration
 
 func (t taken) Error() string {
-	return fmt.Sprintf("%v: it is taken for %v", ErrNotAcquired, time.Duration(t))
+	return fmt.Sprintf("%v: it is taken for another %v", ErrNotAcquired, time.Duration(t))
 }
 func (t taken) Unwrap() error { return ErrNotAcquired }
 
@@ -222,8 +216,8 @@ func (t taken) Unwrap() error { return ErrNotAcquired }
 // answer to that can be lost after Redis has run it. Sent again, it finds nothing, and to say "not held" then would be
 // a false alarm.
 func (l *Lock) release(ctx context.Context, token string, depth int) (released bool, err error) {
-	for range sends {
-		released, err = l.run(ctx, releaseScript, token, depth, channelPrefix+l.key)
+	for range 4 { // as often as go-redis would
+		released, err = l.run(ctx, releaseScript, token, depth)
 		if err == nil || !mayHaveRun(err) {
 			break
 		}
@@ -249,9 +243,9 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 
 // runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
 func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
 	rdb.Process(ctx, noRetry{cmd})
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
 		return script.Eval(ctx, rdb, []string{key}, args...)
 	}
 	return cmd

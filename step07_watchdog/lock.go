@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -44,12 +44,6 @@ var (
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// sends is how often a release is sent while its answers are lost.
-const sends = 4
-
-// channelPrefix and the key name the channel on which a release is published.
-const channelPrefix = "redislock:"
-
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
 // OK, or else the milliseconds that the lock still lasts: -2 when it is free. A key that lasts for ever is no lock of
@@ -70,7 +64,7 @@ return lease
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait on the channel ARGV[3].
+// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
 var releaseScript = redis.NewScript(`-- release
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -80,7 +74,7 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', ARGV[3], 'released') -- a user without the channel's permission has released all the same
+redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released') -- a user without the channel's permission has released all the same
 return 1
 `)
 
@@ -140,7 +134,7 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	err := l.acquire(ctx, token, l.depth+1)
 	if dog := l.dog.Load(); l.depth > 0 {
 		if errors.Is(err, ErrNotAcquired) {
-			dog.end(ErrNotHeld)
+			dog.lose(ErrNotHeld)
 		}
 		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
 			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
@@ -163,15 +157,22 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var released <-chan any // nil until the first refusal
 	for {
 		err := l.TryLock(ctx)
-		var lease taken
-		if !errors.As(err, &lease) {
+		if !errors.Is(err, ErrNotAcquired) {
 			return err // nil, or what waiting does not change
 		}
+		var lease taken
+		errors.As(err, &lease)
 		if released == nil {
 			// Its first event says that the subscription stands: a release before that was not heard.
-			sub := l.rdb.Subscribe(ctx, channelPrefix+l.key)
+			sub := l.rdb.Subscribe(ctx, "redislock:"+l.key)
 			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
-			defer func() { go hangUp(sub, released) }()
+			defer func() {
+				go func() {
+					sub.Close() // it waits for a subscription that is being made, which takes long if Redis hangs
+					for range released {
+					} // go-redis waits a minute to be rid of a message
+				}()
+			}()
 		}
 		select {
 		case <-ctx.Done():
@@ -182,14 +183,6 @@ func (l *Lock) Lock(ctx context.Context) error {
 			}
 		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
 		}
-	}
-}
-
-// hangUp ends a subscription. It waits for one that is being made, which takes long if Redis hangs, and takes the
-// messages that nobody wants any more: go-redis would wait a minute to be rid of each.
-func hangUp(sub *redis.PubSub, messages <-chan any) {
-	sub.Close()
-	for range messages {
 	}
 }
 
@@ -213,7 +206,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
-		l.dog.Load().end(nil)
+		l.dog.Load().stop()
 	}
 	released, err := l.release(ctx, l.token, l.depth)
 	if err != nil {
@@ -223,7 +216,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.token = ""
 	}
 	if !released {
-		l.dog.Load().end(ErrNotHeld)
+		l.dog.Load().lose(ErrNotHeld)
 		return l.fail("release", ErrNotHeld)
 	}
 	return nil
@@ -244,12 +237,10 @@ func (l *Lock) Lost() <-chan struct{} {
 // watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
 func (l *Lock) ValidUntil() time.Time {
 	dog := l.dog.Load()
-	if dog == nil {
+	if dog == nil || dog.work.Err() != nil {
 		return time.Time{}
 	}
-	dog.mu.Lock()
-	defer dog.mu.Unlock()
-	return dog.valid
+	return *dog.valid.Load()
 }
 
 // Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
@@ -267,11 +258,8 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 		stop()
 		cancel(nil)
 		l.Unlock(ctx)
-		loss := dog.loss()
-		if loss != nil && err != nil {
-			err = fmt.Errorf("%w; %w", err, l.fail("hold", loss))
-		} else if loss != nil {
-			err = l.fail("hold", loss)
+		if loss := dog.loss(); loss != nil {
+			err = errors.Join(err, l.fail("hold", loss))
 		}
 	}()
 	return fn(work)
@@ -280,27 +268,30 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 // watchdog keeps a hold alive and knows when it is lost.
 type watchdog struct {
 	token string
-	start time.Time
-	lost  context.Context // ends when the hold is lost
-	lose  context.CancelCauseFunc
-
-	mu      sync.Mutex
-	valid   time.Time   // until when the hold is safe, zero when it is over
-	timer   *time.Timer // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
-	ctx     context.Context
-	stop    context.CancelFunc // ends the renewals that are under way, nil before the first
-	trouble error              // why the last renewal failed
+	valid atomic.Pointer[time.Time] // until when the hold is safe
+	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	lost  context.Context           // ends when the hold is lost
+	end   context.CancelCauseFunc
+	work  context.Context // ends with lost, and with Unlock
+	over  context.CancelFunc
 }
 
 // watch starts the watchdog of a hold that was acquired by a command sent at start.
 func (l *Lock) watch(token string, start time.Time) *watchdog {
-	d := &watchdog{token: token, start: start, valid: l.validUntil(start)}
-	d.lost, d.lose = context.WithCancelCause(context.Background())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.timer = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
+	d := &watchdog{token: token}
+	d.keep(l.validUntil(start))
+	d.lost, d.end = context.WithCancelCause(context.Background())
+	d.work, d.over = context.WithCancel(d.lost)
+	d.first = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d, start) })
 	return d
 }
+
+func (d *watchdog) keep(until time.Time) { d.valid.Store(&until) }
+func (d *watchdog) stop()                { d.first.Stop(); d.over() }
+func (d *watchdog) lose(cause error)     { d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
+
+// loss returns why the hold was lost, nil if it was not.
+func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
 // validUntil returns how long a lock that was acquired or renewed by a command sent at start is safe. The key lasts
 // longer: it was set later, and clocks may differ a little.
@@ -309,64 +300,53 @@ func (l *Lock) validUntil(start time.Time) time.Time {
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
-// renew renews the lease, or loses the hold when it is not valid any more.
-func (l *Lock) renew(d *watchdog) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	start := time.Now()
-	left := d.valid.Sub(start)
-	switch {
-	case d.valid.IsZero():
-		return
-	case left <= 0:
-		d.over(d.trouble)
-		return
-	case l.MaxHold > 0 && start.Sub(d.start) >= l.MaxHold:
-		d.trouble = errors.New("MaxHold is over")
-		d.timer.Reset(left)
-		return
-	case d.stop == nil:
-		d.ctx, d.stop = context.WithCancel(context.Background())
+// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What is not answered is asked again
+// soon: a connection that has died silently must not use up the lease, another one may do.
+func (l *Lock) renew(d *watchdog, begin time.Time) {
+	type answer struct {
+		sent time.Time
+		owns bool
+		err  error
 	}
-	// Without an answer, or after an error, the next one begins soon: a connection that has died silently must not use
-	// up the lease, another one may do.
-	d.trouble = os.ErrDeadlineExceeded
-	d.timer.Reset(min(l.ttl/30, left))
-	d.mu.Unlock()
-	owns, err := l.extend(d.ctx, d.token)
-	d.mu.Lock()
-	switch valid := l.validUntil(start); {
-	case d.valid.IsZero(): // Unlock came first, or it took too long
-	case err != nil:
-		d.trouble = err
-	case !owns:
-		d.over(ErrNotHeld) // to renew now would prolong the lock of the next owner
-	case valid.After(d.valid):
-		d.valid = valid
-		d.timer.Reset(time.Until(start.Add(l.ttl / 3)))
-	}
-}
-
-// end ends the watchdog. With a cause, the hold is lost.
-func (d *watchdog) end(cause error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.over(cause)
-}
-
-func (d *watchdog) over(cause error) {
-	d.valid = time.Time{}
-	d.timer.Stop()
-	if d.stop != nil {
-		d.stop()
-	}
-	if cause != nil {
-		d.lose(fmt.Errorf("%w: %w", ErrLost, cause))
+	answers := make(chan answer)
+	trouble := os.ErrDeadlineExceeded // why there was no renewal
+	for next := time.NewTimer(0); ; {
+		select {
+		case <-d.work.Done():
+			return
+		case <-next.C:
+			now := time.Now()
+			left := d.valid.Load().Sub(now)
+			switch {
+			case left <= 0:
+				d.lose(trouble)
+			case l.MaxHold > 0 && now.Sub(begin) >= l.MaxHold:
+				trouble = errors.New("MaxHold is over")
+				next.Reset(left)
+			default:
+				trouble = os.ErrDeadlineExceeded
+				next.Reset(min(l.ttl/30, left))
+				go func() {
+					owns, err := l.extend(d.work, d.token)
+					select {
+					case answers <- answer{now, owns, err}:
+					case <-d.work.Done():
+					}
+				}()
+			}
+		case a := <-answers:
+			switch valid := l.validUntil(a.sent); {
+			case a.err != nil:
+				trouble = a.err
+			case !a.owns:
+				d.lose(ErrNotHeld) // to renew now would prolong the lock of the next owner
+			case valid.After(*d.valid.Load()):
+				d.keep(valid)
+				next.Reset(time.Until(a.sent.Add(l.ttl / 3)))
+			}
+		}
 	}
 }
-
-// loss returns why the hold was lost, nil if it was not.
-func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
 // acquire stores token with depth unless the lock is taken; then the error says for how long. After an error other than
 // ErrNotAcquired, it has tried to take back what it may have done.
@@ -378,7 +358,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Result()
 	if reply == "OK" && depth == 1 && !time.Now().Before(l.validUntil(start)) {
 		// Somebody else may be inside by now.
-		err = fmt.Errorf("%w, and the answer came when that was over", taken(time.Millisecond))
+		err = fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
 	}
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
@@ -398,7 +378,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 type taken time.Duration
 
 func (t taken) Error() string {
-	return fmt.Sprintf("%v: it is taken for %v", ErrNotAcquired, time.Duration(t))
+	return fmt.Sprintf("%v: it is taken for another %v", ErrNotAcquired, time.Duration(t))
 }
 func (t taken) Unwrap() error { return ErrNotAcquired }
 
@@ -406,8 +386,8 @@ func (t taken) Unwrap() error { return ErrNotAcquired }
 // answer to that can be lost after Redis has run it. Sent again, it finds nothing, and to say "not held" then would be
 // a false alarm.
 func (l *Lock) release(ctx context.Context, token string, depth int) (released bool, err error) {
-	for range sends {
-		released, err = l.run(ctx, releaseScript, token, depth, channelPrefix+l.key)
+	for range 4 { // as often as go-redis would
+		released, err = l.run(ctx, releaseScript, token, depth)
 		if err == nil || !mayHaveRun(err) {
 			break
 		}
@@ -438,9 +418,9 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 
 // runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
 func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
 	rdb.Process(ctx, noRetry{cmd})
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
 		return script.Eval(ctx, rdb, []string{key}, args...)
 	}
 	return cmd

@@ -24,6 +24,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,9 +54,6 @@ const minRetry = 50 * time.Millisecond
 // releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
 // into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
-
-// sends is how often a release is sent while its answers are lost.
-const sends = 4
 
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
@@ -119,6 +117,7 @@ type Lock struct {
 	token string              // of the current hold, "" when there is none
 	depth int                 // how often the current hold was acquired and not released
 	dog   atomic.Pointer[watchdog]
+	queue sync.Mutex // of the nodes
 }
 
 // New returns a handle on the lock that is stored at key on all nodes and lasts for ttl, at least a millisecond. The
@@ -130,9 +129,7 @@ type Lock struct {
 func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	l := &Lock{key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 	for _, rdb := range nodes {
-		idle := make(chan struct{})
-		close(idle)
-		l.nodes = append(l.nodes, &node{rdb: rdb, last: idle})
+		l.nodes = append(l.nodes, &node{rdb: rdb})
 	}
 	return l
 }
@@ -159,7 +156,7 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	err := l.acquire(ctx, token, l.depth+1)
 	if dog := l.dog.Load(); l.depth > 0 {
 		if errors.Is(err, ErrNotAcquired) {
-			dog.end(ErrNotHeld)
+			dog.lose(ErrNotHeld)
 		}
 		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
 			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
@@ -214,7 +211,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
-		l.dog.Load().end(nil)
+		l.dog.Load().stop()
 	}
 	released, err := l.release(ctx, l.token, l.depth)
 	if err != nil {
@@ -224,7 +221,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.token = ""
 	}
 	if !released {
-		l.dog.Load().end(ErrNotHeld)
+		l.dog.Load().lose(ErrNotHeld)
 		return l.fail("release", ErrNotHeld)
 	}
 	return nil
@@ -245,12 +242,10 @@ func (l *Lock) Lost() <-chan struct{} {
 // watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
 func (l *Lock) ValidUntil() time.Time {
 	dog := l.dog.Load()
-	if dog == nil {
+	if dog == nil || dog.work.Err() != nil {
 		return time.Time{}
 	}
-	dog.mu.Lock()
-	defer dog.mu.Unlock()
-	return dog.valid
+	return *dog.valid.Load()
 }
 
 // Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
@@ -268,11 +263,8 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 		stop()
 		cancel(nil)
 		l.Unlock(ctx)
-		loss := dog.loss()
-		if loss != nil && err != nil {
-			err = fmt.Errorf("%w; %w", err, l.fail("hold", loss))
-		} else if loss != nil {
-			err = l.fail("hold", loss)
+		if loss := dog.loss(); loss != nil {
+			err = errors.Join(err, l.fail("hold", loss))
 		}
 	}()
 	return fn(work)
@@ -281,27 +273,30 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 // watchdog keeps a hold alive and knows when it is lost.
 type watchdog struct {
 	token string
-	start time.Time
-	lost  context.Context // ends when the hold is lost
-	lose  context.CancelCauseFunc
-
-	mu      sync.Mutex
-	valid   time.Time   // until when the hold is safe, zero when it is over
-	timer   *time.Timer // starts the next renewal; so a hold shorter than ttl/3 costs no goroutine
-	ctx     context.Context
-	stop    context.CancelFunc // ends the renewals that are under way, nil before the first
-	trouble error              // why the last renewal failed
+	valid atomic.Pointer[time.Time] // until when the hold is safe
+	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	lost  context.Context           // ends when the hold is lost
+	end   context.CancelCauseFunc
+	work  context.Context // ends with lost, and with Unlock
+	over  context.CancelFunc
 }
 
 // watch starts the watchdog of a hold that was acquired by a command sent at start.
 func (l *Lock) watch(token string, start time.Time) *watchdog {
-	d := &watchdog{token: token, start: start, valid: l.validUntil(start)}
-	d.lost, d.lose = context.WithCancelCause(context.Background())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.timer = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d) })
+	d := &watchdog{token: token}
+	d.keep(l.validUntil(start))
+	d.lost, d.end = context.WithCancelCause(context.Background())
+	d.work, d.over = context.WithCancel(d.lost)
+	d.first = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d, start) })
 	return d
 }
+
+func (d *watchdog) keep(until time.Time) { d.valid.Store(&until) }
+func (d *watchdog) stop()                { d.first.Stop(); d.over() }
+func (d *watchdog) lose(cause error)     { d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
+
+// loss returns why the hold was lost, nil if it was not.
+func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
 // validUntil returns how long a lock that was acquired or renewed by a command sent at start is safe. The key lasts
 // longer: it was set later, and clocks may differ a little.
@@ -310,68 +305,57 @@ func (l *Lock) validUntil(start time.Time) time.Time {
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
-// renew renews the lease, or loses the hold when it is not valid any more.
-func (l *Lock) renew(d *watchdog) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	start := time.Now()
-	left := d.valid.Sub(start)
-	switch {
-	case d.valid.IsZero():
-		return
-	case left <= 0:
-		d.over(d.trouble)
-		return
-	case l.MaxHold > 0 && start.Sub(d.start) >= l.MaxHold:
-		d.trouble = errors.New("MaxHold is over")
-		d.timer.Reset(left)
-		return
-	case d.stop == nil:
-		d.ctx, d.stop = context.WithCancel(context.Background())
+// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What is not answered is asked again
+// soon: a connection that has died silently must not use up the lease, another one may do.
+func (l *Lock) renew(d *watchdog, begin time.Time) {
+	type answer struct {
+		sent time.Time
+		owns bool
+		err  error
 	}
-	// Without an answer, or after an error, the next one begins soon: a connection that has died silently must not use
-	// up the lease, another one may do.
-	d.trouble = os.ErrDeadlineExceeded
-	d.timer.Reset(min(l.ttl/30, left))
-	d.mu.Unlock()
-	owns, err := l.extend(d.ctx, d.token)
-	d.mu.Lock()
-	switch valid := l.validUntil(start); {
-	case d.valid.IsZero(): // Unlock came first, or it took too long
-	case err != nil:
-		d.trouble = err
-	case !owns:
-		d.over(ErrNotHeld) // to renew now would prolong the lock of the next owner
-	case valid.After(d.valid):
-		d.valid = valid
-		d.timer.Reset(time.Until(start.Add(l.ttl / 3)))
-		l.heal(d.token)
-	}
-}
-
-// end ends the watchdog. With a cause, the hold is lost.
-func (d *watchdog) end(cause error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.over(cause)
-}
-
-func (d *watchdog) over(cause error) {
-	d.valid = time.Time{}
-	d.timer.Stop()
-	if d.stop != nil {
-		d.stop()
-	}
-	if cause != nil {
-		d.lose(fmt.Errorf("%w: %w", ErrLost, cause))
+	answers := make(chan answer)
+	trouble := os.ErrDeadlineExceeded // why there was no renewal
+	for next := time.NewTimer(0); ; {
+		select {
+		case <-d.work.Done():
+			return
+		case <-next.C:
+			now := time.Now()
+			left := d.valid.Load().Sub(now)
+			switch {
+			case left <= 0:
+				d.lose(trouble)
+			case l.MaxHold > 0 && now.Sub(begin) >= l.MaxHold:
+				trouble = errors.New("MaxHold is over")
+				next.Reset(left)
+			default:
+				trouble = os.ErrDeadlineExceeded
+				next.Reset(min(l.ttl/30, left))
+				go func() {
+					owns, err := l.extend(d.work, d.token)
+					select {
+					case answers <- answer{now, owns, err}:
+					case <-d.work.Done():
+					}
+				}()
+			}
+		case a := <-answers:
+			switch valid := l.validUntil(a.sent); {
+			case a.err != nil:
+				trouble = a.err
+			case !a.owns:
+				d.lose(ErrNotHeld) // to renew now would prolong the lock of the next owner
+			case valid.After(*d.valid.Load()):
+				d.keep(valid)
+				l.heal(d)
+				next.Reset(time.Until(a.sent.Add(l.ttl / 3)))
+			}
+		}
 	}
 }
 
-// loss returns why the hold was lost, nil if it was not.
-func (d *watchdog) loss() error { return context.Cause(d.lost) }
-
-// acquire stores token with depth on all nodes unless the lock is taken. After an error, it has told all nodes to take back
-// what they may have done.
+// acquire stores token with depth on all nodes, unless the lock is taken on a majority. After an error, it has told them to
+// take back what they may have done, and waited for those that had answered.
 func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	start, lease := time.Now(), l.ttl.Milliseconds()
 	if depth > 1 {
@@ -379,13 +363,13 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	}
 	votes, _ := l.ask(func(n *node) (bool, error) {
 		if time.Since(start) >= l.nodeTimeout() {
-			return false, errors.New("not asked: it has not answered an earlier command in time")
+			return false, errors.New("not asked: it did not answer an earlier command in time")
 		}
 		return n.acquire(context.WithoutCancel(ctx), l.key, token, lease, depth)
 	})
 	t := tally{nodes: len(l.nodes)}
 	t.count(ctx, votes, l.nodeTimeout(), tally.majority)
-	late := depth == 1 && !time.Now().Before(l.validUntil(start))
+	late := depth == 1 && !time.Now().Before(l.validUntil(start)) // somebody else may be inside by now
 	if t.majority() && !late {
 		return nil
 	}
@@ -395,17 +379,15 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
-	case late && t.majority(): // somebody else may be inside by now
-		return fmt.Errorf("%w: the answers came when it was not valid any more: %w", ErrNotAcquired, t)
-	case t.refused() || depth == 1 && t.yes+t.no >= t.quorum():
+	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum(), late && t.majority():
 		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
 	}
 	return t // nobody knows
 }
 
 // release sets the depth of token on all nodes that may have it, and reports whether a majority did; depth 0 deletes the
-// lock. It waits until that is certain, and then NodeTimeout for the rest, so that nobody meets what is left of a hold.
-// It does not wait for a node that has not answered the acquisition: that is released when it goes on.
+// lock. When that is certain, it waits NodeTimeout for the rest, so that nobody meets what is left of the hold; but a
+// node that has not yet answered the acquisition is released when it has.
 func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
 	votes, busy := l.ask(func(n *node) (bool, error) { return n.release(ctx, l.key, token, depth) })
 	rest := func(t tally) bool { return t.answered()+int(busy.Load()) >= t.nodes }
@@ -416,7 +398,7 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (bool, erro
 }
 
 // extend lets the lock last for a ttl from now on all nodes where token owns it, and reports whether a majority does. It
-// does not queue: a node that does not answer is asked again, on another connection.
+// does not wait for its turn: where there is no answer, another connection may do.
 func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	votes := make(chan vote, len(l.nodes))
 	for i, n := range l.nodes {
@@ -432,48 +414,24 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 }
 
 // heal gives the lock to nodes that are free: they were down when it was acquired, or have lost it since. It comes after
-// a renewal with a majority, and is never counted for one: between the loss of a majority and such a renewal, somebody
-// else may have come and gone.
-func (l *Lock) heal(token string) {
-	for _, n := range l.nodes {
-		if n.absent.Swap(false) {
-			n.queue(new(atomic.Int32), func() { n.acquire(context.Background(), l.key, token, l.ttl.Milliseconds(), 1) })
+// a renewal with a majority, and never counts for one: before that renewal, somebody else may have come and gone.
+func (l *Lock) heal(d *watchdog) {
+	l.ask(func(n *node) (bool, error) {
+		if !n.absent.Swap(false) || d.work.Err() != nil { // the release has gone before
+			return false, nil
 		}
-	}
+		return n.acquire(context.Background(), l.key, d.token, l.ttl.Milliseconds(), 1)
+	})
 }
 
-// A node is one Redis. The acquisitions and releases that this handle sends to it wait for each other: so a release that
-// comes after an acquisition on a slow node runs after it, however late that is.
+// A node is one Redis. What ask sends to it waits for the answer to what was sent before: so a release that comes after
+// an acquisition on a slow node runs after it, however late that is.
 type node struct {
 	rdb    redis.UniversalClient
-	absent atomic.Bool // whether it said at the last renewal that it does not have the lock
-
-	mu   sync.Mutex
-	last chan struct{} // closed when the last command is answered
-
-	// Only for the command whose turn it is.
-	has    bool   // whether it may have the lock
-	unsure string // token of a hold whose release was sent
-}
-
-// queue runs command when the one before it is answered, and counts it in busy until then.
-func (n *node) queue(busy *atomic.Int32, command func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before, done := n.last, make(chan struct{})
-	n.last = done
-	wait := func() {}
-	select {
-	case <-before:
-	default:
-		busy.Add(1)
-		wait = func() { <-before; busy.Add(-1) }
-	}
-	go func() {
-		wait()
-		command()
-		close(done)
-	}()
+	absent atomic.Bool   // whether it said at the last renewal that it does not have the lock
+	last   chan struct{} // closed when the last turn is over
+	has    bool          // whether it may have the lock; used by whose turn it is, as is
+	unsure string        // the token of a hold whose release was sent
 }
 
 func (n *node) acquire(ctx context.Context, key, token string, lease int64, depth int) (bool, error) {
@@ -488,14 +446,14 @@ func (n *node) acquire(ctx context.Context, key, token string, lease int64, dept
 func (n *node) release(ctx context.Context, key, token string, depth int) (released bool, err error) {
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
-	for try := 0; try < sends && n.has; try++ {
+	for try := 0; try < 4 && n.has; try++ {
 		released, err = runOnce(ctx, n.rdb, releaseScript, key, token, depth).Bool()
-		if depth == 0 && (released || err != nil && mayHaveRun(err)) {
-			n.unsure = token
-		}
-		n.has = err != nil || depth > 0 && released
+		n.has = err != nil || released && depth > 0
 		if err != nil && !mayHaveRun(err) {
 			break
+		}
+		if depth == 0 && (released || err != nil) {
+			n.unsure = token
 		}
 	}
 	return released || err == nil && n.unsure == token, err
@@ -503,9 +461,9 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 
 // runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
 func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, append([]any{"evalsha", script.Hash(), 1, key}, args...)...)
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
 	rdb.Process(ctx, noRetry{cmd})
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
 		return script.Eval(ctx, rdb, []string{key}, args...)
 	}
 	return cmd
@@ -530,15 +488,29 @@ type vote struct {
 	err  error
 }
 
-// ask lets all nodes do something at once. busy is how many have not begun, because they have not answered an earlier
-// command.
+// ask gives all nodes something to do, each when its turn comes. busy is how many still wait for that.
 func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomic.Int32) {
+	l.queue.Lock()
+	defer l.queue.Unlock()
 	votes, busy = make(chan vote, len(l.nodes)), new(atomic.Int32)
 	for i, n := range l.nodes {
-		n.queue(busy, func() {
+		before, done := n.last, make(chan struct{})
+		n.last = done
+		begin := func() {}
+		select {
+		case <-before:
+		default:
+			if before != nil {
+				busy.Add(1)
+				begin = func() { <-before; busy.Add(-1) }
+			}
+		}
+		go func() {
+			begin()
 			yes, err := do(n)
 			votes <- vote{i, yes, err}
-		})
+			close(done)
+		}()
 	}
 	return votes, busy
 }
@@ -547,6 +519,7 @@ func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomi
 type tally struct {
 	nodes, yes, no int
 	errs           []error
+	broken         int // of the nodes with errs, those that waiting does not mend
 }
 
 // count waits for votes until they are enough, at most for patience, or until ctx ends. It does not rely on ctx to
@@ -559,6 +532,9 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 			switch {
 			case v.err != nil:
 				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node+1, v.err))
+				if answer := redis.Error(nil); errors.As(v.err, &answer) || errors.Is(v.err, redis.ErrClosed) {
+					t.broken++
+				}
 			case v.yes:
 				t.yes++
 			default:
@@ -573,26 +549,14 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 }
 
 func (t tally) answered() int { return t.yes + t.no + len(t.errs) }
+func (t tally) quorum() int   { return t.nodes/2 + 1 } // of the nodes as configured, whether they are up or not
 
-// quorum is a majority of the nodes as configured, whether they are up or not.
-func (t tally) quorum() int    { return t.nodes/2 + 1 }
 func (t tally) majority() bool { return t.yes >= t.quorum() }
 func (t tally) refused() bool  { return t.nodes-t.no < t.quorum() }
 func (t tally) decided() bool  { return t.majority() || t.refused() }
+func (t tally) hopeless() bool { return t.nodes-t.broken < t.quorum() }
 
-// hopeless reports whether so many nodes answered with an error that the others are no majority.
-func (t tally) hopeless() bool {
-	hope := t.nodes
-	for _, err := range t.errs {
-		var answer redis.Error
-		if errors.As(err, &answer) || errors.Is(err, redis.ErrClosed) {
-			hope--
-		}
-	}
-	return hope < t.quorum()
-}
-
-// result reports whether a majority said yes. Unless a majority said yes or no, that is not known.
+// result reports whether a majority said yes, and is an error unless that is certain.
 func (t tally) result() (bool, error) {
 	if t.decided() {
 		return t.majority(), nil
@@ -601,12 +565,8 @@ func (t tally) result() (bool, error) {
 }
 
 func (t tally) Error() string {
-	s := fmt.Sprintf("%d of %d nodes said yes, %d no, %d failed, %d did not answer in time",
-		t.yes, t.nodes, t.no, len(t.errs), t.nodes-t.answered())
-	for _, err := range t.errs {
-		s += "; " + err.Error()
-	}
-	return s
+	return fmt.Sprintf("%d of %d nodes said yes, %d no, %d did not answer in time, %d failed %v",
+		t.yes, t.nodes, t.no, t.nodes-t.answered(), len(t.errs), t.errs)
 }
 
 func (t tally) Unwrap() []error { return t.errs }

@@ -108,16 +108,16 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 }
 
 // Lock acquires the lock, waiting while somebody else holds it, and returns the fencing token of the hold. When ctx
-// ends first, the error matches both ErrNotAcquired and ctx.Err().
+// ends while it waits, the error matches both ErrNotAcquired and ctx.Err().
 func (l *Lock) Lock(ctx context.Context) (token int64, err error) {
 	for {
 		token, err := l.TryLock(ctx)
-		if err == nil || ctx.Err() == nil && !errors.Is(err, ErrNotAcquired) {
-			return token, err
+		if !errors.Is(err, ErrNotAcquired) {
+			return token, err // the lock, or what waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return 0, l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+			return 0, fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}
@@ -204,6 +204,10 @@ func newOwner() string {
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -103,7 +103,7 @@ var steps = [...]step{
 		dir:       "step07_watchdog",
 		title:     "a watchdog that renews",
 		lock:      "as step 06; renewed every ttl/3 until Unlock or loss",
-		fresh:     "Renewal every ttl/3, with Lost, Do and MaxHold.",
+		fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		file:      "watchdog_test.go",
 		guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
 		broken:    "The master fails over before it has replicated the key: two inside.",
@@ -113,7 +113,7 @@ var steps = [...]step{
 		dir:       "step08_redlock",
 		title:     "a majority of independent masters",
 		lock:      "the scripts of step 06 on all nodes at once, by majority; all nodes",
-		fresh:     "Quorum, NodeTimeout, ValidUntil, clock drift, retry after a random delay.",
+		fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
 		file:      "failover_test.go",
 		guarantee: "losing a minority of the masters neither loses nor blocks the lock",
 		broken: "Exactly three of five held and one of them restarts empty; a node's clock jumps; " +
@@ -172,8 +172,8 @@ type testFile struct {
 // a newer API than TryLock, Lock and Unlock.
 var besides = [...]testFile{
 	{"waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
-	{"lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "Do", "MaxHold", "ErrLost"}},
-	{"validity_test.go", "the holder knows until when the lock is safe", 8, 8, []string{"ValidUntil", "NodeTimeout"}},
+	{"lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
+	{"validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
 }
 
 // testFiles returns what all steps guarantee, in the order of the course.
