@@ -24,7 +24,8 @@ type client struct {
 	phase  atomic.Int32  // of its program
 	gate   chan struct{} // the explorer lets the client go on at the resource
 	atGate atomic.Bool
-	cause  int // the choice that has brought the client to the gate
+	cause  int          // the choice that has brought the client to the gate
+	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
 	died   chan struct{}
 	dead   atomic.Bool
 	frozen atomic.Bool   // paused: it notices nothing
@@ -170,7 +171,7 @@ func (c *client) acquire() bool {
 		defer cancel()
 	}
 	c.phase.Store(acquiring)
-	c.world.freed[c] = 0
+	c.freed.Store(0)
 	err := try(ctx)
 	if err != nil && fault.passes && !c.dead.Load() {
 		c.world.violate(unavailable, "%s gives up: %v", c.name, err)
@@ -213,11 +214,11 @@ func (c *client) release() (known bool) {
 	c.phase.Store(releasing)
 	err := c.lock.Unlock(context.Background())
 	if err == nil {
-		c.world.freed[c] = 0
+		c.freed.Store(0)
 		return true
 	}
 	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
-	if notHeld && !c.dead.Load() && (c.world.freed[c] > len(c.world.nodes)/2 || c.world.owns(c)) {
+	if notHeld && !c.dead.Load() && (int(c.freed.Load()) > len(c.world.nodes)/2 || c.world.owns(c)) {
 		c.world.violate(falseAlarm, "%s is told that it did not hold the lock, and it did", c.name)
 	}
 	return notHeld

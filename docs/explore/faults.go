@@ -24,7 +24,6 @@ type fault struct {
 	idle      int                     // connections that alice has besides
 	keeps     bool                    // it does not end a hold
 	passes    bool                    // it passes, so a client in Lock should wait
-	byChance  bool                    // only one schedule follows
 	strike    func(w *world) []option // in what ways it can strike now
 }
 
@@ -80,7 +79,7 @@ var faults = []fault{
 	{id: "down-1", title: "one node is down", gone: 1, strike: anywhere(down)},
 	{id: "down-2", title: "two nodes are down", steps: many, gone: 2, strike: anywhere(down)},
 	{id: "down-3", title: "three nodes are down", steps: many, gone: 3, strike: anywhere(down)},
-	{id: "outage-waits", title: "two nodes are down for a while, the clients wait in Lock", steps: many, wait: true, keeps: true, passes: true, byChance: true, strike: anywhere(outage)},
+	{id: "outage-waits", title: "two nodes are down for a while, the clients wait in Lock", steps: many, wait: true, keeps: true, passes: true, strike: anywhere(outage)},
 	{id: "hung-1", title: "one node hangs", gone: 1, client: timeouts, strike: anywhere(hang)},
 	{id: "hung-2", title: "two nodes hang", steps: many, gone: 2, client: timeouts, strike: anywhere(hang)},
 	{id: "hung-3", title: "three nodes hang", steps: many, gone: 3, client: timeouts, strike: anywhere(hang)},
@@ -371,6 +370,7 @@ func outage(w *world) {
 		w.disconnect(n)
 	}
 	w.pass(ttl/2, all)
+	w.pauses++
 	w.tell("-- they are back")
 	for _, n := range majority {
 		n.down = false

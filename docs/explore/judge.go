@@ -38,7 +38,6 @@ type judge struct {
 	value  int
 	gone   map[*client]time.Time // since when a holder's key is not there
 	passed map[*client]bool      // somebody else was inside meanwhile: to have the key again does not help
-	freed  map[*client]int       // how many nodes a holder has released by itself
 	memory *fencing.Memory       // the resource of the epilogue, which checks tokens
 
 	path  []string // the schedule
@@ -130,7 +129,7 @@ func (w *world) deletes(n *node, c *client, before bool) {
 		w.violate(deleted, "%s deletes the lock of %s", c.name, n.owner.name)
 	}
 	if before && !after && n.owner == c {
-		w.freed[c]++
+		c.freed.Add(1)
 	}
 	if !before && after {
 		n.owner = c

@@ -23,6 +23,7 @@ type wire struct {
 	node     *node
 	peer     *server.Peer
 	silent   atomic.Bool // it has died, and neither end knows
+	closed   atomic.Bool // by go-redis
 
 	mu    sync.Mutex
 	reply *bytes.Buffer // to the command that runs
@@ -68,7 +69,10 @@ func (e nearEnd) SetWriteDeadline(time.Time) error  { return nil }
 
 // read puts in flight what go-redis sends. Commands that set up a connection are not worth a step: they run at once.
 func (w *wire) read() {
-	defer w.run([]string{"UNSUBSCRIBE"}) // the goroutines of a subscription end
+	defer func() {
+		w.closed.Store(true)
+		w.unsubscribe()
+	}()
 	for r := bufio.NewReader(w.Conn); ; {
 		command, err := proto.Read(r)
 		if err != nil {
@@ -85,6 +89,9 @@ func (w *wire) read() {
 		}
 	}
 }
+
+// unsubscribe ends the goroutines of a subscription.
+func (w *wire) unsubscribe() { w.run([]string{"UNSUBSCRIBE"}) }
 
 // run lets the node execute a command, and returns its reply.
 func (w *wire) run(args []string) []byte {

@@ -60,7 +60,7 @@ const everything = "123456789Rs"
 // with nothing to choose from. It can end the schedule with -1: all that can follow has been seen.
 func (l *lab) play(choose func(*world, []option) int) *world {
 	w := &world{lab: l, activity: make(chan struct{}, 1), cause: -1, history: map[rune]string{}}
-	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}, passed: map[*client]bool{}, freed: map[*client]int{}}
+	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}, passed: map[*client]bool{}}
 	if l.step.n == 9 {
 		w.memory = fencing.NewMemory()
 		w.memory.Create(context.Background(), key, "0")
@@ -127,11 +127,11 @@ func (w *world) mark(o option, sent int) {
 	if w.everyOrder {
 		changed = everything
 	}
-	if w.forced {
+	if w.forced { // it follows from the last choice
 		w.changed += changed
-	} else {
-		w.changed = changed
+		return
 	}
+	w.changed = changed
 	for _, thing := range changed {
 		switch {
 		case thing <= '9':
@@ -154,13 +154,13 @@ func (w *world) state() string {
 	return s
 }
 
-// settled reports whether nothing is chosen any more: after the fault all clients that are left ask for the lock again and again.
-// After some faults it is always so, because the clients choose the length of their pauses at random, and no name of a schedule could say it.
+// settled reports whether nothing is chosen any more: after the fault, all clients that are left ask for the lock again and
+// again. On several nodes, one pause is enough: its length is chosen at random, and no name of a schedule could say it.
 func (w *world) settled(opts []option) bool {
 	if !w.fault.wait || !w.struck || len(opts) == 0 || w.late != nil {
 		return false
 	}
-	if w.fault.byChance {
+	if len(w.nodes) > 1 && w.pauses > 0 {
 		return true
 	}
 	left := 0
@@ -315,6 +315,9 @@ func (w *world) execute(m *message) (reply []byte) {
 		w.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
 	}
 	reply = m.wire.run(m.args)
+	if m.wire.closed.Load() {
+		m.wire.unsubscribe() // what was sent before runs all the same
+	}
 	w.tell("%s", w.line(m, reply))
 	w.deletes(n, m.wire.client, before)
 	return reply
