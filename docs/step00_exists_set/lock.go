@@ -58,17 +58,17 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends first, the error matches both
-// ErrNotAcquired and ctx.Err().
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
+// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
-		if err == nil || !errors.Is(err, ErrNotAcquired) && (ctx.Err() == nil || l.check() != nil) {
-			return err
+		if !errors.Is(err, ErrNotAcquired) {
+			return err // nil, or what waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return l.fail("acquire", fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err()))
+			return fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(pollInterval):
 		}
 	}
@@ -94,6 +94,10 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) check() error {
 	if l.rdb == nil {
 		return errors.New("the Redis client is nil")
+	}
+	if _, ok := l.rdb.(*redis.Ring); ok {
+		// It moves a key to another server when the first does not answer: then two clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")
