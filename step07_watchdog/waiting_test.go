@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -176,6 +178,54 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 	})
 }
 
+// Green before too: nobody publishes.
+func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
+	inForbidden(t, "PUBLISH", func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, and Unlock says that it is not")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+	})
+}
+
+// Green before too: nobody subscribes.
+func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
+	inForbidden(t, "SUBSCRIBE", func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		limitHold(alice, time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		start := time.Now()
+		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) }) // he cannot hear it
+		require.NoError(t, bob.Lock(ctx), "bob's user has no right to subscribe, and he did not get in")
+		require.LessOrEqual(t, time.Since(start), slack(ttl+2*time.Millisecond), "the lease was over, and bob slept on")
+		requireNobodyListens(t)
+	})
+}
+
+// inForbidden plays a story on a Redis whose user may not run a command, not in a script either.
+func inForbidden(t *testing.T, command string, story func(t *testing.T, lab *lab)) {
+	t.Helper()
+	needsVirtualTime(t, "it needs a user with other rights, see docs/realfaults")
+	inLab(t, func(t *testing.T, lab *lab) {
+		for node := range nodes {
+			memory := lab.server(node).backend.(*miniredis.Miniredis)
+			conn, err := memory.Dial() // starts it
+			require.NoError(t, err)
+			conn.Close()
+			memory.Server().SetPreHook(func(peer *miniserver.Peer, cmd string, _ ...string) bool {
+				if cmd != command {
+					return false
+				}
+				peer.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
+				return true
+			})
+		}
+		lab.timeline.note("this user may not %s", command)
+		story(t, lab)
+	})
+}
+
 func TestAStrangerPublishesUnderTheKeysName_TheWaitersAreNotDisturbed(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
@@ -241,7 +291,7 @@ func requireServed(t *testing.T, waiters []<-chan result) {
 // requireNobodyListens fails when a goroutine of go-redis is left that has a message which nobody takes.
 func requireNobodyListens(t *testing.T) {
 	t.Helper()
-	time.Sleep(slack(10 * time.Millisecond))
+	time.Sleep(slack(200 * time.Millisecond)) // after an error, go-redis pauses for half of that
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	require.Zero(t, bytes.Count(stacks, []byte("created by github.com/redis/go-redis/v9.(*channel)")),
