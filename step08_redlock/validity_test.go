@@ -12,23 +12,6 @@ import (
 // Also from step 08 on: how long a hold is safe, and how long a node may take. These stories need ValidUntil and
 // NodeTimeout.
 
-func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice := lab.lock("alice")
-		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
-
-		drift := ttl/100 + 2*time.Millisecond
-		start := time.Now()
-		require.NoError(t, alice.TryLock(ctx))
-		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "validity counts from before the command was sent, and allows for drift")
-
-		time.Sleep(ttl / 2)
-		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "the renewal at ttl/3 did not move the validity on")
-		require.NoError(t, alice.Unlock(ctx))
-		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
-	})
-}
-
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
