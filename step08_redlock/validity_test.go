@@ -305,6 +305,25 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 	})
 }
 
+func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		goOn1, goOn2 := lab.hang(1), lab.hang(2)
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "two of five nodes said yes, and alice is deeper in the lock")
+		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, and she is told that her hold is gone")
+		requireNotLost(t, alice, "one of five nodes has lost alice's lock, two hang")
+		goOn1()
+		goOn2()
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
 func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
