@@ -54,7 +54,7 @@ const (
 //	SET key token PX ttl NX                                       acquisition of 05
 //	EVALSHA or EVAL script 1 key token ttl depth                  acquisition of 06 to 08, the outermost if depth is 1
 //	EVALSHA or EVAL script 1 key token ttl                        renewal
-//	EVALSHA or EVAL script 1 key token [depth [channel]]          release: its depth is no int64, its channel no int
+//	EVALSHA or EVAL script 1 key token depth                      release, of 05 without the depth: it is no int64
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":
