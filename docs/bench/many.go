@@ -16,17 +16,20 @@ const (
 
 var manyWaiters = []int{10, 100, 1000}
 
-// manyOnes are the ways to wait from step 05 on, and two in which one client of a process waits for all of them.
+// manyOnes are the ways to wait from step 05 on, and those in which one of a process waits for all of them.
 func manyOnes() []contestant {
 	var list []contestant
-	for _, name := range []string{"step 05", "step 06", "step 07", "step 07", rueidisProc, "step 08 on 5"} {
+	for _, name := range []string{"step 05", "step 06", "step 07", "step 08 on 5", rueidisProc} {
 		list = append(list, contestantNamed(name))
 	}
-	list[3].name, list[3].open = step07Turns, openInTurns(list[3].open)
+	for _, name := range []string{"step 07", "step 08 on 5"} {
+		c := contestantNamed(name)
+		list = append(list, contestant{name: name + inTurns, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+	}
 	return list
 }
 
-const step07Turns = "step 07, one at a time"
+const inTurns = ", one at a time"
 
 // turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
 // many waiters has this around its lock.

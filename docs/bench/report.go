@@ -281,15 +281,14 @@ connections that the waiters' client opened.
 		rows = append(rows, row)
 	}
 	p.table(head, rows)
-	p.textf(`
+	p.text(`
 A release wakes all who wait in steps 06 and 07, and all ask: together N²/2 attempts of three commands, and a connection for each
 waiter. The attempts of one process also wait for its pool's connections, and so does its Unlock: where they pile up for longer than
 Unlock waits, the lock stays for its ttl; in step 08, where they do for longer than NodeTimeout, nobody has a majority in time, and
-nobody gets in. %q is step 07 behind a channel with room for one, from before Lock
-to after Unlock: one goroutine of the process asks, and the others wait for it in memory. With it, and with "one Locker", N is the
-number of processes.
+nobody gets in. "One at a time" is a channel with room for one around the lock, from before Lock to after Unlock: one goroutine of the
+process asks, and the others wait for it in memory. With that, and with "one Locker", N is the number of processes.
 
-`, step07Turns)
+`)
 }
 
 func (p *page) contention(r *results) {
