@@ -342,8 +342,9 @@ func (p *page) watchdogs(r *results) {
 ## Watchdogs
 
 For each contestant, a process of its own takes %d locks with a ttl of %s and holds them for %s. redsync has no
-watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
-time, so the renewals come in bursts: "at most" is such a moment.
+watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All
+locks were taken at about the same time, so the renewals come in bursts: "at most" is such a moment; goroutines at rest, heap and stacks
+are those between two bursts.
 
 `, r.plan.watchdogs, duration(ttl), duration(r.plan.hold))
 	var rows [][]string
