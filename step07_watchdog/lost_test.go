@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -134,6 +135,38 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 	}
 }
 
+func TestAnswersToRenewalsTakeHalfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.fillPool("alice", 30) // to make a connection takes more round trips
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2) // a renewal: Redis knows the script
+		lab.far("alice", ttl/2)
+		time.Sleep(5 * ttl)
+		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+	})
+}
+
+func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, ttl)
+		slow := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which Redis does not know yet, and EVAL
+		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, and she was refused")
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
+	})
+}
+
+// bePatient sets NodeTimeout on the locks that have it.
+func bePatient(l *Lock, d time.Duration) {
+	if f := reflect.ValueOf(l).Elem().FieldByName("NodeTimeout"); f.IsValid() {
+		f.SetInt(int64(d))
+	}
+}
+
 func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
 	inLab(t, func(t *testing.T, lab *lab) {
@@ -219,6 +252,22 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 	})
 }
 
+func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		goOn := everyNode(lab.hang)
+		err := alice.Unlock(ctx)
+		require.Error(t, err, "no node has answered, and Unlock says that all is well")
+		require.Zero(t, alice.ValidUntil(), "alice has unlocked, and her hold is still valid")
+		goOn()
+		time.Sleep(slack(ttl / 100))
+		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, and when she asks again she is told that she held nothing")
+		requireNotLost(t, alice, "alice has unlocked")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says once more that it released her lock")
+	})
+}
+
 func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -285,10 +334,33 @@ func TestALossShowsInACall_LostAndValidUntilTellIt(t *testing.T) {
 			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, and %s did not say so", story.call)
 			requireLost(t, alice, 0, "%s said that alice's hold is gone, and Lost does not", story.call)
 			require.Zero(t, alice.ValidUntil(), "%s said that alice's hold is gone, and ValidUntil goes on promising it", story.call)
-			lab.wait()
-			sent := lab.timeline.sent()
+			reached := lab.reached()
 			time.Sleep(ttl)
-			require.Equal(t, sent, lab.timeline.sent(), "%s said that alice's hold is gone, and her watchdog goes on", story.call)
+			require.Equal(t, reached, lab.reached(), "%s said that alice's hold is gone, and her watchdog goes on", story.call)
+		})
+	}
+}
+
+func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
+	for _, fault := range []struct {
+		name string
+		fail func(lab *lab) (heal func())
+	}{
+		{"Redis was down", func(lab *lab) func() { return everyNode(lab.stop) }},
+		{"Redis hung", func(lab *lab) func() { return everyNode(lab.hang) }},
+		{"the key was deleted", func(lab *lab) func() { lab.endLease(); return func() {} }},
+	} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			heal := fault.fail(lab)
+			requireLost(t, alice, ttl, "%s, alice's lease is over, and she was not told", fault.name)
+			heal()
+			patience, cancel := context.WithTimeout(ctx, ttl)
+			defer cancel()
+			start := time.Now()
+			require.ErrorIs(t, alice.Lock(patience), ErrNotHeld, "%s, alice has lost the lock and may go deeper into it", fault.name)
+			require.Less(t, time.Since(start), slack(ttl/10), "%s: alice has lost the lock, waiting does not bring it back, and her Lock waited", fault.name)
 		})
 	}
 }
@@ -353,6 +425,14 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		time.Sleep(ttl / 4)
 		require.NoError(t, alice.Unlock(ctx))
 		require.Equal(t, before, goroutines(lab), "alice has left, and a goroutine stayed behind")
+		for range 10 {
+			require.NoError(t, alice.TryLock(ctx))
+			require.NoError(t, alice.Unlock(ctx))
+		}
+		lab.wait()
+		sent := lab.timeline.sent()
+		time.Sleep(ttl)
+		require.Equal(t, sent, lab.timeline.sent(), "alice has left, and her watchdog wakes up all the same")
 	})
 }
 
@@ -530,6 +610,14 @@ func (l *lab) stopTwists(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.twists = nil
+}
+
+// reached returns how many commands have reached Redis so far.
+func (l *lab) reached() (n int) {
+	for node := range nodes {
+		n += l.server(node).CommandCount()
+	}
+	return n
 }
 
 // goroutines counts those that the lock has started, when all have done what they can do now. Connections have some of

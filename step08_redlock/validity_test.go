@@ -382,22 +382,6 @@ func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
 	})
 }
 
-func TestUnlockIsNotAnswered_RepeatedItSaysNil(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		goOn := everyNode(lab.hang)
-		err := alice.Unlock(ctx)
-		require.Error(t, err, "no node has answered, and Unlock says that all is well")
-		require.NotErrorIs(t, err, ErrNotHeld, "no node has answered, and Unlock says that the lock is not held")
-		goOn()
-		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answers were late, and when she asks again she is told that she held nothing")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says nil again")
-	})
-}
-
 func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 	type labelled struct {
 		redis.UniversalClient
