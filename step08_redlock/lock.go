@@ -447,7 +447,7 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
 	for try := 0; try < 4 && n.has; try++ {
-		released, err = runOnce(ctx, n.rdb, releaseScript, key, token, depth).Bool()
+		released, err = releaseScript.Run(ctx, once{n.rdb}, []string{key}, token, depth).Bool()
 		n.has = err != nil || released && depth > 0
 		if err != nil && !mayHaveRun(err) {
 			break
@@ -459,13 +459,22 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 	return released || err == nil && n.unsure == token, err
 }
 
-// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
-func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
-	rdb.Process(ctx, noRetry{cmd})
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
-		return script.Eval(ctx, rdb, []string{key}, args...)
-	}
+// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
+// (MaxRetries).
+type once struct{ redis.UniversalClient }
+
+func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval is for a Redis that has been restarted, or has never seen the script.
+func (c once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", script, keys, args)
+}
+
+func (c once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{name, script, len(keys), keys[0]}, args)...)
+	c.Process(ctx, noRetry{cmd})
 	return cmd
 }
 

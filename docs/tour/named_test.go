@@ -29,7 +29,7 @@ func TestNamedStories_AreFoundOrRefused(t *testing.T) {
 		"green 3 Test_owner_release_test":   "has no test",
 		"red 3 Test_crashed_holder_test":    "red 3 runs the stories of atomic_acquire_test.go. Test_crashed_holder_test stands in crashed_holder_test.go, which begins in step 02: ask red 2",
 		"red 7 Test_waiting_test":           "which begins in step 06: ask red 6",
-		"red 7 Test_lost_test":              "which needs what the lock of step 06 has not: Lost, Do, MaxHold, ErrLost",
+		"red 7 Test_lost_test":              "which needs what the lock of step 06 has not: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
 		"red 3 TestBug":                     "TestBug stands in bug_test.go, which is not run red",
 		"red 3 Test_atomic_acquire_test/ab": "has no test Test_atomic_acquire_test/ab",
 	} {

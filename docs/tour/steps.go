@@ -172,8 +172,8 @@ type testFile struct {
 // a newer API than TryLock, Lock and Unlock.
 var besides = [...]testFile{
 	{"waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
-	{"lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "Do", "MaxHold", "ErrLost"}},
-	{"validity_test.go", "the holder knows until when the lock is safe", 8, 8, []string{"ValidUntil", "NodeTimeout"}},
+	{"lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
+	{"validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
 }
 
 // testFiles returns what all steps guarantee, in the order of the course.

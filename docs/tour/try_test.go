@@ -91,8 +91,8 @@ func TestConstructor(t *testing.T) {
 
 func TestAPIFiles(t *testing.T) {
 	const (
-		fields7 = "type Lock struct {\n\tkey string\n\tMaxHold time.Duration\n}\nvar (\n\tErrNotHeld, ErrLost error\n)\n"
-		fields8 = "type Lock struct { MaxHold, NodeTimeout time.Duration }\nvar ErrLost error\n"
+		fields7 = "type Lock struct {\n\tkey string\n\tMaxHold time.Duration\n}\nvar (\n\tErrNotHeld, ErrLost, ErrNotRun error\n)\n"
+		fields8 = "type Lock struct { MaxHold, NodeTimeout time.Duration }\nvar ErrLost, ErrNotRun error\n"
 		lost    = "func (l *Lock) Lost() <-chan struct{} { return nil }\n"
 		do      = "func (l *Lock) Do() {}\n"
 		valid   = "func (l Lock) ValidUntil() time.Time { return time.Time{} }\n"
@@ -106,17 +106,17 @@ func TestAPIFiles(t *testing.T) {
 		out  []string // files left out
 		need []string
 	}{
-		{"all of 7", 7, lockOf2 + fields7 + lost + do, []string{bugFile, "validity_test.go"}, nil},
+		{"all of 7", 7, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "validity_test.go"}, nil},
 		{"nothing of 7", 7, lockOf2, []string{bugFile, "lost_test.go", "validity_test.go"},
-			[]string{"lost_test.go needs Lost, Do, MaxHold, ErrLost"}},
-		{"Do is missing", 7, lockOf2 + fields7 + lost, []string{bugFile, "lost_test.go", "validity_test.go"},
+			[]string{"lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
+		{"Do is missing", 7, lockOf2 + fields7 + lost + valid, []string{bugFile, "lost_test.go", "validity_test.go"},
 			[]string{"lost_test.go needs Do"}},
 		{"another type has them", 7, lockOf2 + other, []string{bugFile, "lost_test.go", "validity_test.go"},
-			[]string{"lost_test.go needs Lost, Do, MaxHold, ErrLost"}},
+			[]string{"lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
 		{"a step without API files", 3, lockOf2, []string{bugFile, "lost_test.go", "validity_test.go"}, nil},
 		{"all of 8", 8, lockOf8 + fields8 + lost + do + valid, []string{bugFile}, nil},
-		{"7 at 8", 8, lockOf2 + fields7 + lost + do, []string{bugFile, "validity_test.go"},
-			[]string{"validity_test.go needs ValidUntil, NodeTimeout"}},
+		{"7 at 8", 8, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "validity_test.go"},
+			[]string{"validity_test.go needs NodeTimeout"}},
 	} {
 		s := steps[tt.step-1]
 		b, _, err := tr.tryBuild(s, []byte(tt.src))
