@@ -92,7 +92,7 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			inLab(t, func(t *testing.T, lab *lab) {
-				alice, bob := lab.lock("alice"), lab.lock("bob")
+				alice, bob := newLock(lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // Unlock waits 3s for a Redis that hangs
 				require.NoError(t, alice.TryLock(ctx))
 				require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
 				limitHold(alice, time.Millisecond)    // what hangs is to be the release

@@ -129,6 +129,8 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
+	} else if loss := l.dog.Load().loss(); loss != nil {
+		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
 	err := l.acquire(ctx, token, l.depth+1)

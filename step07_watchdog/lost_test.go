@@ -268,6 +268,18 @@ func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) 
 	})
 }
 
+func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsTold(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.Unlock(ctx))
+		lab.endLease()
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and she is told that all is well, because an inner Unlock was not answered once")
+	})
+}
+
 func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

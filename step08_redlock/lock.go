@@ -151,6 +151,8 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
+	} else if loss := l.dog.Load().loss(); loss != nil {
+		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
 	err := l.acquire(ctx, token, l.depth+1)
@@ -180,7 +182,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
 		var t tally
-		if !errors.As(err, &t) || t.hopeless() {
+		if !errors.As(err, &t) || t.hopeless() || errors.Is(err, ErrNotHeld) {
 			return err // nil, or what waiting does not change
 		}
 		select {

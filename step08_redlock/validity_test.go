@@ -258,6 +258,72 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 	})
 }
 
+func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.slow(3, 5*time.Millisecond, "alice")
+		lab.slow(4, 5*time.Millisecond, "alice")
+		request, cancel := context.WithCancel(ctx)
+		require.NoError(t, alice.TryLock(request))
+		cancel()
+		time.Sleep(slack(ttl / 100))
+		require.Len(t, lab.keys(), 5, "alice's request for the lock was over when three of five nodes had answered, and the others did not get it")
+	})
+}
+
+func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		for node := range 3 {
+			lab.hang(node)
+		}
+		request, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
+		lab.crash("alice") // her process ends
+		require.Empty(t, lab.keys(), "alice gave up, her process ended, and nodes that are well keep her lock for a ttl")
+	})
+}
+
+func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(50 * time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		for node := range 3 {
+			lab.hang(node)
+		}
+		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have said yes
+			lab.hang(3)
+			lab.hang(4)
+		})
+		start := time.Now()
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "three of five nodes hang, and alice has a lock")
+		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, and longer than another one to take it back")
+	})
+}
+
+func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		goOn1, goOn2 := lab.hang(1), lab.hang(2)
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "two of five nodes said yes, and alice is deeper in the lock")
+		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, and she is told that her hold is gone")
+		requireNotLost(t, alice, "one of five nodes has lost alice's lock, two hang")
+		goOn1()
+		goOn2()
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
 func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")

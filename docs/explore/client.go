@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,12 +24,14 @@ type client struct {
 	phase  atomic.Int32  // of its program
 	gate   chan struct{} // the explorer lets the client go on at the resource
 	atGate atomic.Bool
-	cause  int // the choice that has brought the client to the gate
+	cause  int          // the choice that has brought the client to the gate
+	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
 	died   chan struct{}
 	dead   atomic.Bool
-	frozen atomic.Bool // paused: it notices nothing
-	cut    bool        // it cannot dial
-	gaveUp bool        // its write is in the network
+	frozen atomic.Bool   // paused: it notices nothing
+	cut    bool          // it cannot dial
+	gaveUp bool          // its write is in the network
+	delay  time.Duration // of the answers to it
 }
 
 type phase = int32
@@ -68,13 +71,16 @@ func (w *world) newClient(i int) *client {
 
 // run runs the client's program, if it lives until its end.
 func (c *client) run() {
+	if c.id == 0 {
+		c.warm(c.world.fault.idle)
+	}
 	program := cycle
 	if c.id == 0 && c.world.fault.program != nil {
 		program = c.world.fault.program
 	}
 	switch {
 	case !c.world.Once: // who does not get the lock tries once more
-		if !program(c) && c.atTheGate(nil) {
+		if !program(c) && !c.world.fault.wait && c.atTheGate(nil) {
 			program(c)
 		}
 	case c.atTheGate(nil): // who tries only once may come late
@@ -122,19 +128,54 @@ func unlocksTwice(c *client) bool {
 	return acquired
 }
 
+// unlocksAgain unlocks a second time if the first does not say what came of it.
+func unlocksAgain(c *client) bool {
+	if !c.acquire() {
+		return false
+	}
+	c.use()
+	if known := c.release(); !known {
+		c.release()
+	}
+	return true
+}
+
+// warm leaves n idle connections to each node.
+func (c *client) warm(n int) {
+	for _, rdb := range c.rdbs {
+		var open []*redis.Conn
+		for range n {
+			conn := rdb.(*redis.Client).Conn()
+			conn.Ping(context.Background())
+			open = append(open, conn)
+		}
+		for _, conn := range open {
+			conn.Close()
+		}
+	}
+}
+
 func (c *client) acquire() bool {
+	fault, deadline := c.world.fault, time.Duration(0)
+	if c.id == 0 {
+		deadline = fault.deadline
+	}
+	try := c.lock.TryLock
+	if fault.wait {
+		try, deadline = c.lock.Lock, patience
+	}
 	ctx := context.Background()
-	if c.id == 0 && c.world.fault.deadline > 0 {
+	if deadline > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.world.fault.deadline)
+		ctx, cancel = context.WithTimeout(ctx, deadline)
 		defer cancel()
 	}
 	c.phase.Store(acquiring)
-	try := c.lock.TryLock
-	if c.world.fault.wait {
-		try = c.lock.Lock
-	}
+	c.freed.Store(0)
 	err := try(ctx)
+	if err != nil && fault.passes && !c.dead.Load() {
+		c.world.violate(unavailable, "%s gives up: %v", c.name, err)
+	}
 	if err != nil || c.dead.Load() {
 		c.phase.Store(idle)
 		return false
@@ -156,17 +197,31 @@ func (c *client) use() {
 	if !goOn && c.frozen.Load() { // the pause came between the last look at Lost and the write
 		goOn = c.atTheGate(nil)
 	}
+	if !goOn && !c.dead.Load() && c.world.fault.keeps {
+		c.world.violate(falseAlarm, "%s is told that its lock is lost", c.name)
+	}
 	if goOn && !c.gaveUp {
 		c.world.write(c)
 	}
 	c.world.leave(c)
 }
 
-func (c *client) release() {
-	if !c.dead.Load() {
-		c.phase.Store(releasing)
-		c.lock.Unlock(context.Background())
+// release reports whether it is known what came of it.
+func (c *client) release() (known bool) {
+	if c.dead.Load() {
+		return true
 	}
+	c.phase.Store(releasing)
+	err := c.lock.Unlock(context.Background())
+	if err == nil {
+		c.freed.Store(0)
+		return true
+	}
+	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
+	if notHeld && !c.dead.Load() && (int(c.freed.Load()) > len(c.world.nodes)/2 || c.world.owns(c)) {
+		c.world.violate(falseAlarm, "%s is told that it did not hold the lock, and it did", c.name)
+	}
+	return notHeld
 }
 
 // atTheGate waits until the explorer lets the client go on.

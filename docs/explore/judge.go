@@ -21,6 +21,7 @@ const (
 	locked      kind = "K" // locked with nobody inside, a ttl after the last command
 	blocked     kind = "B" // a holder is kept out by its own lock
 	untold      kind = "T" // a holder is not told that its lock is lost
+	falseAlarm  kind = "N" // a holder is told that its lock is lost, and it is not
 	unavailable kind = "U" // a node is gone, and the free lock cannot be had
 	asleep      kind = "W" // a client in Lock sleeps on, though the lock is free
 	stuck       kind = "S" // a call does not return
@@ -28,7 +29,7 @@ const (
 )
 
 // kinds is the order in which a cell names them.
-const kinds = "XLDKBTUWSG"
+const kinds = "XLDKBTNUWSG"
 
 // A judge stands at the resource. The resource is a number; each holder reads it, adds one, and writes it.
 type judge struct {
@@ -36,6 +37,7 @@ type judge struct {
 	read   map[*client]int // what it has read
 	value  int
 	gone   map[*client]time.Time // since when a holder's key is not there
+	passed map[*client]bool      // somebody else was inside meanwhile: to have the key again does not help
 	memory *fencing.Memory       // the resource of the epilogue, which checks tokens
 
 	path  []string // the schedule
@@ -81,6 +83,9 @@ func (w *world) enter(c *client) {
 		return
 	}
 	w.read[c] = value
+	for other := range w.gone {
+		w.passed[other] = true
+	}
 	w.tell("%-5s is inside, reads %d%s", c.name, value, with)
 	for _, other := range w.clients {
 		if w.memory == nil && other != c && w.inside[other] > 0 && !other.dead.Load() {
@@ -114,6 +119,7 @@ func (w *world) leave(c *client) {
 	defer w.mu.Unlock()
 	w.inside[c]--
 	delete(w.gone, c)
+	delete(w.passed, c)
 }
 
 // deletes judges a command of c that has run on n: whose key was there before it?
@@ -121,6 +127,9 @@ func (w *world) deletes(n *node, c *client, before bool) {
 	after := n.Exists(key)
 	if before && !after && n.owner != c {
 		w.violate(deleted, "%s deletes the lock of %s", c.name, n.owner.name)
+	}
+	if before && !after && n.owner == c {
+		c.freed.Add(1)
 	}
 	if !before && after {
 		n.owner = c
@@ -131,6 +140,9 @@ func (w *world) deletes(n *node, c *client, before bool) {
 func (w *world) look() {
 	for _, c := range w.clients {
 		if !w.unaware(c) {
+			if !w.passed[c] {
+				delete(w.gone, c) // it has the key again, and nobody was there
+			}
 			continue
 		}
 		if w.gone[c].IsZero() {
@@ -144,7 +156,7 @@ func (w *world) look() {
 
 // unaware reports whether c works on, has lost the lock, and could know that and does not.
 func (w *world) unaware(c *client) bool {
-	return w.tells() && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && !w.owns(c)
+	return w.tells() && w.inside[c] > 0 && c.phase.Load() == holding && !c.dead.Load() && !c.frozen.Load() && !c.lost() && (!w.owns(c) || w.passed[c])
 }
 
 // tells reports whether the locks tell their holders of a loss.

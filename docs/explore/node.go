@@ -18,6 +18,7 @@ type node struct {
 	forgot     bool    // the scripts are not loaded any more
 }
 
+func (n *node) name() string   { return "node " + n.String() }
 func (n *node) String() string { return strconv.Itoa(n.n + 1) }
 
 // reset empties a node for the next schedule. Its scripts stay loaded.
@@ -46,6 +47,9 @@ func (n *node) flushScripts() {
 func (n *node) command(args ...string) {
 	n.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), args)
 }
+
+// spare is the nodes that are more than a majority.
+func (w *world) spare() []*node { return w.nodes[len(w.nodes)/2+1:] }
 
 // stop breaks the connections to the first node.
 func (w *world) stop(what string) *node {

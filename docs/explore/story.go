@@ -11,13 +11,24 @@ import (
 type story struct {
 	begin  time.Time
 	lines  []string
+	last   string            // the last line without its time
+	again  bool              // it has come twice
 	tokens map[string]string // their names
 	had    map[string]int    // tokens by client
 }
 
 func (s *story) tell(format string, args ...any) {
 	at := float64(time.Since(s.begin).Round(latency)) / float64(time.Millisecond)
-	s.lines = append(s.lines, fmt.Sprintf("%9.1fms  ", at)+fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if text == s.last { // who waits asks again and again
+		if !s.again {
+			s.lines = append(s.lines, strings.Repeat(" ", 13)+"and again, and again")
+		}
+		s.again = true
+		return
+	}
+	s.last, s.again = text, false
+	s.lines = append(s.lines, fmt.Sprintf("%9.1fms  ", at)+text)
 }
 
 func (s *story) String() string { return strings.Join(s.lines, "\n") + "\n" }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -21,6 +22,8 @@ type wire struct {
 	client   *client
 	node     *node
 	peer     *server.Peer
+	silent   atomic.Bool // it has died, and neither end knows
+	closed   atomic.Bool // by go-redis
 
 	mu    sync.Mutex
 	reply *bytes.Buffer // to the command that runs
@@ -66,20 +69,29 @@ func (e nearEnd) SetWriteDeadline(time.Time) error  { return nil }
 
 // read puts in flight what go-redis sends. Commands that set up a connection are not worth a step: they run at once.
 func (w *wire) read() {
-	defer w.run([]string{"UNSUBSCRIBE"}) // the goroutines of a subscription end
+	defer func() {
+		w.closed.Store(true)
+		w.unsubscribe()
+	}()
 	for r := bufio.NewReader(w.Conn); ; {
 		command, err := proto.Read(r)
 		if err != nil {
 			return
 		}
 		args, _ := proto.ReadStrings(command)
-		if name := strings.ToLower(args[0]); name == "hello" || name == "client" {
+		if w.silent.Load() {
+			continue
+		}
+		if name := strings.ToLower(args[0]); name == "hello" || name == "client" || name == "ping" {
 			w.Write(w.run(args))
 		} else {
 			w.client.world.send(&message{wire: w, args: args})
 		}
 	}
 }
+
+// unsubscribe ends the goroutines of a subscription.
+func (w *wire) unsubscribe() { w.run([]string{"UNSUBSCRIBE"}) }
 
 // run lets the node execute a command, and returns its reply.
 func (w *wire) run(args []string) []byte {

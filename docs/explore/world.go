@@ -33,12 +33,15 @@ type world struct {
 
 	last    *client // who moved last
 	struck  bool    // the fault has happened
-	late    func()  // a write to the resource that is still in the network
+	late    func()  // what is still in the network: a write to the resource, or an answer
+	lateOn  string  // what it changes
 	waiting bool    // time may pass once more, so that a holder hears of its loss
 
 	cause   int             // the choice that what is sent now comes from, -1 if none
 	entered bool            // the last choice has let a client in
-	changed string          // what it has changed
+	pauses  int             // how often time has passed since the fault
+	forced  bool            // nothing had to be chosen
+	changed string          // what the last choice has changed, and what followed without one
 	history map[rune]string // of each of these things
 }
 
@@ -57,7 +60,7 @@ const everything = "123456789Rs"
 // with nothing to choose from. It can end the schedule with -1: all that can follow has been seen.
 func (l *lab) play(choose func(*world, []option) int) *world {
 	w := &world{lab: l, activity: make(chan struct{}, 1), cause: -1, history: map[rune]string{}}
-	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}}
+	w.judge = judge{inside: map[*client]int{}, read: map[*client]int{}, gone: map[*client]time.Time{}, passed: map[*client]bool{}}
 	if l.step.n == 9 {
 		w.memory = fencing.NewMemory()
 		w.memory.Create(context.Background(), key, "0")
@@ -65,6 +68,12 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 	w.story = story{begin: time.Now(), tokens: map[string]string{}, had: map[string]int{}}
 	for _, n := range w.nodes {
 		n.reset(l.scripts)
+	}
+	if l.fault.missing {
+		for _, n := range w.spare() {
+			n.down = true
+			w.tell("-- %s is down", n.name())
+		}
 	}
 	goroutines := runtime.NumGoroutine()
 	for i := range l.Clients {
@@ -79,6 +88,11 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 		if len(opts) == 0 && w.advance() {
 			continue
 		}
+		if w.settled(opts) {
+			chosen, sent, w.entered, w.forced = opts[0], w.seq, false, true
+			chosen.do()
+			continue
+		}
 		n := choose(w, opts)
 		if n < 0 {
 			w.end()
@@ -88,7 +102,7 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 			w.settle(goroutines)
 			return w
 		}
-		chosen, sent, w.entered = opts[n], w.seq, false
+		chosen, sent, w.entered, w.forced = opts[n], w.seq, false, false
 		w.path = append(w.path, chosen.label)
 		if chosen.by != nil {
 			w.last = chosen.by
@@ -103,17 +117,22 @@ func (w *world) mark(o option, sent int) {
 	if o.label == "" {
 		return
 	}
-	w.changed = o.on
+	changed := o.on
 	if w.entered {
-		w.changed += "R"
+		changed += "R"
 	}
 	if w.seq > sent {
-		w.changed += "s"
+		changed += "s"
 	}
 	if w.everyOrder {
-		w.changed = everything
+		changed = everything
 	}
-	for _, thing := range w.changed {
+	if w.forced { // it follows from the last choice
+		w.changed += changed
+		return
+	}
+	w.changed = changed
+	for _, thing := range changed {
 		switch {
 		case thing <= '9':
 			w.history[thing] += o.label
@@ -133,6 +152,26 @@ func (w *world) state() string {
 		s += w.last.name
 	}
 	return s
+}
+
+// settled reports whether nothing is chosen any more: after the fault, all clients that are left ask for the lock again and
+// again. On several nodes, one pause is enough: its length is chosen at random, and no name of a schedule could say it.
+func (w *world) settled(opts []option) bool {
+	if !w.fault.wait || !w.struck || len(opts) == 0 || w.late != nil {
+		return false
+	}
+	if len(w.nodes) > 1 && w.pauses > 0 {
+		return true
+	}
+	left := 0
+	for _, c := range w.clients {
+		if phase := c.phase.Load(); phase == acquiring && !c.dead.Load() {
+			left++
+		} else if phase != done && !c.dead.Load() {
+			return false
+		}
+	}
+	return left == 1 || w.pauses > 2
 }
 
 // quiet waits until no client can do anything before something is delivered or time passes.
@@ -199,7 +238,7 @@ func (w *world) options() (opts []option) {
 		return 0
 	})
 	if w.late != nil {
-		opts = append(opts, option{"W", nil, -1, "R", w.late})
+		opts = append(opts, option{"W", nil, -1, w.lateOn, w.late})
 	}
 	if !w.struck && w.fault.strike != nil {
 		opts = append(opts, w.fault.strike(w)...)
@@ -251,6 +290,10 @@ func (w *world) label(m *message) string {
 // happened yet: then the script itself is delivered as well, unless that is what is explored.
 func (w *world) deliver(m *message) {
 	reply := w.execute(m)
+	if delay := m.wire.client.delay; delay > 0 {
+		time.AfterFunc(delay, func() { m.wire.Write(reply) })
+		return
+	}
 	m.wire.Write(reply)
 	if !bytes.HasPrefix(reply, []byte("-NOSCRIPT")) || w.fault.id == "flush" {
 		return
@@ -272,6 +315,9 @@ func (w *world) execute(m *message) (reply []byte) {
 		w.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
 	}
 	reply = m.wire.run(m.args)
+	if m.wire.closed.Load() {
+		m.wire.unsubscribe() // what was sent before runs all the same
+	}
 	w.tell("%s", w.line(m, reply))
 	w.deletes(n, m.wire.client, before)
 	return reply
@@ -290,18 +336,26 @@ func (w *world) advance() bool {
 		if c.phase.Load() == done || c.dead.Load() {
 			continue
 		}
-		free, begin := w.keys() == 0, time.Now()
 		w.causes(-1)
-		select {
-		case <-w.activity:
-			if free && time.Since(begin) > ttl/2 {
-				w.violate(asleep, "a client waits, and the lock is free")
+		for end := time.Now().Add(time.Hour); ; {
+			free, begin, waits := w.keys() == 0, time.Now(), w.fault.wait && c.phase.Load() == acquiring
+			select {
+			case <-w.activity:
+				if w.struck {
+					w.pauses++
+				}
+				if free && waits && time.Since(begin) > ttl/2 {
+					w.violate(asleep, "a client waits, and the lock is free")
+				}
+				return true
+			case <-time.After(w.expiry(time.Until(end))): // then the lock is free
 			}
-		case <-time.After(time.Hour):
-			w.violate(stuck, "%s waits for ever", c.name)
-			c.crash()
+			if !time.Now().Before(end) {
+				w.violate(stuck, "%s waits for ever", c.name)
+				c.crash()
+				return true
+			}
 		}
-		return true
 	}
 	return false
 }
@@ -324,16 +378,21 @@ func (w *world) arrive(d time.Duration, arrives func(*message) bool) {
 		if left <= 0 {
 			return
 		}
-		for _, n := range w.nodes { // when a key expires is a moment to look
-			if expiry := n.TTL(key); expiry > 0 {
-				left = min(left, expiry)
-			}
-		}
 		select {
 		case <-w.activity:
-		case <-time.After(left):
+		case <-time.After(w.expiry(left)): // when a key expires is a moment to look
 		}
 	}
+}
+
+// expiry returns how long it takes until a key expires, at most d.
+func (w *world) expiry(d time.Duration) time.Duration {
+	for _, n := range w.nodes {
+		if expiry := n.TTL(key); expiry > 0 {
+			d = min(d, expiry)
+		}
+	}
+	return d
 }
 
 // first returns the first message that arrives.
