@@ -72,15 +72,15 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 		fail func(lab *lab) (heal func())
 	}{
 		{"Redis hangs", func(lab *lab) func() {
-			var goOn []func()
+			hung := make(chan func(), nodes)
 			lab.beforeWrite("alice", func() {
 				for node := range nodes {
-					goOn = append(goOn, lab.hang(node))
+					hung <- lab.hang(node)
 				}
 			})
 			return func() {
-				for _, goOn := range goOn {
-					goOn()
+				for range nodes {
+					(<-hung)()
 				}
 			}
 		}},

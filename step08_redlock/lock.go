@@ -288,14 +288,14 @@ func (l *Lock) watch(token string, start time.Time) *watchdog {
 	d := &watchdog{token: token}
 	d.keep(l.validUntil(start))
 	d.lost, d.end = context.WithCancelCause(context.Background())
-	d.work, d.over = context.WithCancel(d.lost)
+	d.work, d.over = context.WithCancel(context.Background())
 	d.first = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d, start) })
 	return d
 }
 
 func (d *watchdog) keep(until time.Time) { d.valid.Store(&until) }
 func (d *watchdog) stop()                { d.first.Stop(); d.over() }
-func (d *watchdog) lose(cause error)     { d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
+func (d *watchdog) lose(cause error)     { d.over(); d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
 
 // loss returns why the hold was lost, nil if it was not.
 func (d *watchdog) loss() error { return context.Cause(d.lost) }
@@ -519,8 +519,8 @@ func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomi
 		go func() {
 			begin()
 			yes, err := do(n)
+			close(done) // before the vote: whoever has counted it must not find the node busy
 			votes <- vote{i, yes, err}
-			close(done)
 		}()
 	}
 	return votes, busy
