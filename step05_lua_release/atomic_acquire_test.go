@@ -12,6 +12,7 @@ import (
 // Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
 
 func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
+	deaths := 0
 	for nth, died := 1, true; died && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("after command %d", nth), func(t *testing.T) {
 			inLab(t, func(t *testing.T, lab *lab) {
@@ -21,12 +22,14 @@ func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 				if died = death.came; !died {
 					return // her TryLock has no command number nth: that was all
 				}
+				deaths++
 				time.Sleep(ttl + ttl/10)
 				require.NoError(t, bob.TryLock(ctx),
 					"alice died right after command %d of her TryLock, the ttl is over, and bob is locked out: for ever", nth)
 			})
 		})
 	}
+	require.Positive(t, deaths, "alice's TryLock sent no command, so she could not die in it")
 }
 
 func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {

@@ -162,7 +162,7 @@ func (l *Lock) release(ctx context.Context, token string) (released bool, err er
 // for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
 func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
+	go func() { done <- script.Run(ctx, once{l.rdb}, []string{l.key}, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
@@ -171,13 +171,22 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 	}
 }
 
-// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
-func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
-	rdb.Process(ctx, noRetry{cmd})
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
-		return script.Eval(ctx, rdb, []string{key}, args...)
-	}
+// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
+// (MaxRetries).
+type once struct{ redis.UniversalClient }
+
+func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval is for a Redis that has been restarted, or has never seen the script.
+func (c once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", script, keys, args)
+}
+
+func (c once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{name, script, len(keys), keys[0]}, args)...)
+	c.Process(ctx, noRetry{cmd})
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +23,43 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, and she was not told")
 		require.NoError(t, bob.Unlock(ctx), "bob cannot release his own lock")
+	})
+}
+
+func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		for range 2 { // the second time, bob's handle has had a hold of its own
+			require.NoError(t, alice.TryLock(ctx))
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
+			err := bob.Unlock(ctx) // deferred before he looked at the error
+			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+				"bob was refused, unlocked all the same, and deleted alice's lock: carol is inside with her")
+			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, and his Unlock does not say so")
+			require.NoError(t, alice.Unlock(ctx), "alice cannot release her own lock")
+			require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+			require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		}
+	})
+}
+
+// Green before too: these locks keep nothing in the handle.
+func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
+		require.NoError(t, alice.TryLock(ctx))
+		second := make(chan error, 1)
+		write := func(cmd redis.Cmder, _ int) bool { return isWrite(cmd.Name()) }
+		lab.announce("alice", &twist{match: write, after: func() { // Redis has released, and Unlock has not heard of it yet
+			go func() { second <- alice.TryLock(ctx) }()
+			time.Sleep(10 * time.Millisecond)
+		}})
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, <-second, "alice has released the lock, and another goroutine of hers was refused")
+		require.NoError(t, alice.Unlock(ctx), "another goroutine had locked already when Unlock ended, and its hold was forgotten: nobody can release it")
+		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
 	})
 }
 

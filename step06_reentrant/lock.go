@@ -38,8 +38,8 @@ const releaseTimeout = 3 * time.Second
 
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// OK, or else the milliseconds that the lock still lasts: -2 when it is free. A key that lasts for ever is no lock of
-// ours: nobody will release it, so that is an error.
+// 1 if it did, or else minus the milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
+// nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -47,12 +47,12 @@ if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 
 	if lease < tonumber(ARGV[2]) then
 		redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	end
-	return 'OK'
+	return 1
 end
 if lease == -1 then
 	return redis.error_reply('NOTTL the key has no ttl, so it is not a lock that somebody holds')
 end
-return lease
+return -math.max(lease, 1)
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
@@ -189,7 +189,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 // acquire stores token with depth unless the lock is taken; then the error says for how long. After an error other than
 // ErrNotAcquired, it has tried to take back what it may have done.
 func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
-	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds(), depth).Result()
+	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds(), depth).Int64()
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
 		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
@@ -198,8 +198,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 		l.release(ctx, token, depth-1)
 		return err
 	}
-	if lease, ok := reply.(int64); ok {
-		return taken(max(time.Duration(lease), 1) * time.Millisecond)
+	if reply != 1 {
+		return taken(-time.Duration(reply) * time.Millisecond)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (released b
 // for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
 func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
+	go func() { done <- script.Run(ctx, once{l.rdb}, []string{l.key}, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
@@ -241,13 +241,22 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 	}
 }
 
-// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
-func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
-	rdb.Process(ctx, noRetry{cmd})
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
-		return script.Eval(ctx, rdb, []string{key}, args...)
-	}
+// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
+// (MaxRetries).
+type once struct{ redis.UniversalClient }
+
+func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval is for a Redis that has been restarted, or has never seen the script.
+func (c once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", script, keys, args)
+}
+
+func (c once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{name, script, len(keys), keys[0]}, args)...)
+	c.Process(ctx, noRetry{cmd})
 	return cmd
 }
 

@@ -46,8 +46,8 @@ const releaseTimeout = 3 * time.Second
 
 // acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// OK, or else the milliseconds that the lock still lasts: -2 when it is free. A key that lasts for ever is no lock of
-// ours: nobody will release it, so that is an error.
+// 1 if it did, or else minus the milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
+// nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -55,12 +55,12 @@ if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 
 	if lease < tonumber(ARGV[2]) then
 		redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	end
-	return 'OK'
+	return 1
 end
 if lease == -1 then
 	return redis.error_reply('NOTTL the key has no ttl, so it is not a lock that somebody holds')
 end
-return lease
+return -math.max(lease, 1)
 `)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
@@ -129,6 +129,8 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
+	} else if loss := l.dog.Load().loss(); loss != nil {
+		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
 	err := l.acquire(ctx, token, l.depth+1)
@@ -281,14 +283,14 @@ func (l *Lock) watch(token string, start time.Time) *watchdog {
 	d := &watchdog{token: token}
 	d.keep(l.validUntil(start))
 	d.lost, d.end = context.WithCancelCause(context.Background())
-	d.work, d.over = context.WithCancel(d.lost)
+	d.work, d.over = context.WithCancel(context.Background())
 	d.first = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d, start) })
 	return d
 }
 
 func (d *watchdog) keep(until time.Time) { d.valid.Store(&until) }
 func (d *watchdog) stop()                { d.first.Stop(); d.over() }
-func (d *watchdog) lose(cause error)     { d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
+func (d *watchdog) lose(cause error)     { d.over(); d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
 
 // loss returns why the hold was lost, nil if it was not.
 func (d *watchdog) loss() error { return context.Cause(d.lost) }
@@ -355,8 +357,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	if depth > 1 {
 		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
 	}
-	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Result()
-	if reply == "OK" && depth == 1 && !time.Now().Before(l.validUntil(start)) {
+	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Int64()
+	if reply == 1 && depth == 1 && !time.Now().Before(l.validUntil(start)) {
 		// Somebody else may be inside by now.
 		err = fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
 	}
@@ -368,8 +370,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 		l.release(ctx, token, depth-1)
 		return err
 	}
-	if lease, ok := reply.(int64); ok {
-		return taken(max(time.Duration(lease), 1) * time.Millisecond)
+	if reply != 1 {
+		return taken(-time.Duration(reply) * time.Millisecond)
 	}
 	return nil
 }
@@ -407,7 +409,7 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 // for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
 func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
-	go func() { done <- runOnce(ctx, l.rdb, script, l.key, args...) }()
+	go func() { done <- script.Run(ctx, once{l.rdb}, []string{l.key}, args...) }()
 	select {
 	case reply := <-done:
 		return reply.Bool()
@@ -416,13 +418,22 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 	}
 }
 
-// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
-func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
-	rdb.Process(ctx, noRetry{cmd})
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
-		return script.Eval(ctx, rdb, []string{key}, args...)
-	}
+// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
+// (MaxRetries).
+type once struct{ redis.UniversalClient }
+
+func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval is for a Redis that has been restarted, or has never seen the script.
+func (c once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", script, keys, args)
+}
+
+func (c once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{name, script, len(keys), keys[0]}, args)...)
+	c.Process(ctx, noRetry{cmd})
 	return cmd
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -12,7 +14,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do and MaxHold.
+// Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do, MaxHold
+// and ValidUntil.
+
+func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
+
+		drift := ttl/100 + 2*time.Millisecond
+		start := time.Now()
+		require.NoError(t, alice.TryLock(ctx))
+		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "validity counts from before the command was sent, and allows for drift")
+
+		time.Sleep(ttl / 2)
+		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "the renewal at ttl/3 did not move the validity on")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
+	})
+}
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	for _, fault := range []struct {
@@ -115,6 +135,38 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 	}
 }
 
+func TestAnswersToRenewalsTakeHalfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.fillPool("alice", 30) // to make a connection takes more round trips
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2) // a renewal: Redis knows the script
+		lab.far("alice", ttl/2)
+		time.Sleep(5 * ttl)
+		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+	})
+}
+
+func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, ttl)
+		slow := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which Redis does not know yet, and EVAL
+		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, and she was refused")
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
+	})
+}
+
+// bePatient sets NodeTimeout on the locks that have it.
+func bePatient(l *Lock, d time.Duration) {
+	if f := reflect.ValueOf(l).Elem().FieldByName("NodeTimeout"); f.IsValid() {
+		f.SetInt(int64(d))
+	}
+}
+
 func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
 	inLab(t, func(t *testing.T, lab *lab) {
@@ -200,6 +252,34 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 	})
 }
 
+func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		goOn := everyNode(lab.hang)
+		err := alice.Unlock(ctx)
+		require.Error(t, err, "no node has answered, and Unlock says that all is well")
+		require.Zero(t, alice.ValidUntil(), "alice has unlocked, and her hold is still valid")
+		goOn()
+		time.Sleep(slack(ttl / 100))
+		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, and when she asks again she is told that she held nothing")
+		requireNotLost(t, alice, "alice has unlocked")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says once more that it released her lock")
+	})
+}
+
+func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsTold(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.Unlock(ctx))
+		lab.endLease()
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and she is told that all is well, because an inner Unlock was not answered once")
+	})
+}
+
 func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -231,6 +311,121 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 	})
 }
 
+func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
+	needsVirtualTime(t, "the hold must end in the milliseconds that an answer takes")
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.MaxHold = time.Millisecond // no renewal
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl - ttl/100 - 10*time.Millisecond) // the key lasts 110ms from now on, the hold only 8ms
+		first := func(_ redis.Cmder, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
+		err := alice.TryLock(ctx)
+		requireLost(t, alice, 0, "alice's lease is over, and she was not told")
+		require.ErrorIs(t, err, ErrNotHeld, "alice was told of a loss, and then Redis's answer to her nested TryLock came: she goes deeper into a hold that is over")
+		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, and the error does not say so")
+	})
+}
+
+func TestALossShowsInACall_LostAndValidUntilTellIt(t *testing.T) {
+	for _, story := range []struct {
+		call  string
+		depth int
+		learn func(*Lock) error
+	}{
+		{"a nested TryLock", 1, func(l *Lock) error { return l.TryLock(ctx) }},
+		{"an inner Unlock", 2, func(l *Lock) error { return l.Unlock(ctx) }},
+		{"the last Unlock", 1, func(l *Lock) error { return l.Unlock(ctx) }},
+	} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			for range story.depth {
+				require.NoError(t, alice.TryLock(ctx))
+			}
+			lab.endLease()
+			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, and %s did not say so", story.call)
+			requireLost(t, alice, 0, "%s said that alice's hold is gone, and Lost does not", story.call)
+			require.Zero(t, alice.ValidUntil(), "%s said that alice's hold is gone, and ValidUntil goes on promising it", story.call)
+			reached := lab.reached()
+			time.Sleep(ttl)
+			require.Equal(t, reached, lab.reached(), "%s said that alice's hold is gone, and her watchdog goes on", story.call)
+		})
+	}
+}
+
+func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
+	for _, fault := range []struct {
+		name string
+		fail func(lab *lab) (heal func())
+	}{
+		{"Redis was down", func(lab *lab) func() { return everyNode(lab.stop) }},
+		{"Redis hung", func(lab *lab) func() { return everyNode(lab.hang) }},
+		{"the key was deleted", func(lab *lab) func() { lab.endLease(); return func() {} }},
+	} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			heal := fault.fail(lab)
+			requireLost(t, alice, ttl, "%s, alice's lease is over, and she was not told", fault.name)
+			heal()
+			patience, cancel := context.WithTimeout(ctx, ttl)
+			defer cancel()
+			start := time.Now()
+			require.ErrorIs(t, alice.Lock(patience), ErrNotHeld, "%s, alice has lost the lock and may go deeper into it", fault.name)
+			require.Less(t, time.Since(start), slack(ttl/10), "%s: alice has lost the lock, waiting does not bring it back, and her Lock waited", fault.name)
+		})
+	}
+}
+
+func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.MaxHold = 2 * ttl
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(2*ttl + ttl/3)
+		require.NoError(t, alice.TryLock(ctx), "alice's last renewal lasts, and she may not go deeper")
+		time.Sleep(slack(ttl - ttl/3))
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice is inside still, because she went deeper after that")
+	})
+}
+
+func TestALoss_SaysItsCause(t *testing.T) {
+	for _, story := range []struct {
+		what string
+		fail func(lab *lab)
+		says string
+		is   error
+	}{
+		{"the key was deleted", (*lab).endLease, "not held", ErrNotHeld},
+		{"MaxHold was over", func(*lab) {}, "MaxHold", nil},
+		{"Redis hung", func(lab *lab) { everyNode(lab.hang) }, "timeout", os.ErrDeadlineExceeded},
+		{"Redis was down", func(lab *lab) { everyNode(lab.stop) }, "connection refused", nil},
+		{"Redis refused the renewals", func(lab *lab) { lab.refuse("alice", 1, "NOPERM no permission") }, "NOPERM", nil},
+	} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			alice.MaxHold = 2 * ttl
+			var nested, cause error
+			err := alice.Do(ctx, func(work context.Context) error {
+				story.fail(lab)
+				<-work.Done()
+				nested, cause = alice.TryLock(ctx), context.Cause(work)
+				return nil
+			})
+			require.ErrorIs(t, nested, ErrNotHeld)
+			for who, err := range map[string]error{"Do": err, "the nested TryLock": nested, "the cause of the work's context": cause} {
+				require.ErrorIs(t, err, ErrLost, "%s, and %s does not say that the lock is lost", story.what, who)
+				require.ErrorContains(t, err, story.says, "%s, and %s does not say so", story.what, who)
+				if story.is != nil {
+					require.ErrorIs(t, err, story.is, "%s, and %s does not say so to errors.Is", story.what, who)
+				}
+			}
+			require.Equal(t, story.is == ErrNotHeld, errors.Is(err, ErrNotHeld),
+				"%s: Do's error matches ErrNotHeld when Redis has said that the lock is not alice's any more, and only then", story.what)
+		})
+	}
+}
+
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice := lab.lock("alice")
@@ -242,6 +437,14 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		time.Sleep(ttl / 4)
 		require.NoError(t, alice.Unlock(ctx))
 		require.Equal(t, before, goroutines(lab), "alice has left, and a goroutine stayed behind")
+		for range 10 {
+			require.NoError(t, alice.TryLock(ctx))
+			require.NoError(t, alice.Unlock(ctx))
+		}
+		lab.wait()
+		sent := lab.timeline.sent()
+		time.Sleep(ttl)
+		require.Equal(t, sent, lab.timeline.sent(), "alice has left, and her watchdog wakes up all the same")
 	})
 }
 
@@ -313,6 +516,88 @@ func TestDo_DoesNotWorkWithoutTheLock(t *testing.T) {
 	})
 }
 
+func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
+	soldOut := errors.New("sold out")
+	for _, story := range []struct {
+		outcome     string
+		before      func(lab *lab)
+		during      func(lab *lab)
+		ran, isLost bool
+	}{
+		{outcome: "somebody else holds the lock", before: func(lab *lab) { lab.lock("bob").TryLock(ctx) }},
+		{outcome: "Redis is down", before: func(lab *lab) { everyNode(lab.stop) }},
+		{outcome: "all is well", ran: true},
+		{outcome: "the release is not answered", during: func(lab *lab) { everyNode(lab.hang) }, ran: true},
+		{outcome: "the lock is lost", during: func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, ran: true, isLost: true},
+	} {
+		for _, result := range []error{nil, soldOut} {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice := lab.lock("alice")
+				if story.before != nil {
+					story.before(lab)
+				}
+				patience, cancel := context.WithTimeout(ctx, ttl/2)
+				defer cancel()
+				ran := false
+				err := alice.Do(patience, func(context.Context) error {
+					ran = true
+					if story.during != nil {
+						story.during(lab)
+					}
+					return result
+				})
+				require.Equal(t, story.ran, ran)
+				require.Equal(t, !story.ran, errors.Is(err, ErrNotRun), "%s: whether the work ran cannot be told from Do's error %v", story.outcome, err)
+				require.Equal(t, story.isLost, errors.Is(err, ErrLost), "%s: whether the lock was lost cannot be told from Do's error %v", story.outcome, err)
+				if story.ran && !story.isLost {
+					require.Equal(t, result, err, "%s: what Do says is not what the work said", story.outcome)
+				}
+			})
+		}
+	}
+}
+
+func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		type name struct{}
+		request, cancel := context.WithTimeout(context.WithValue(ctx, name{}, "alice"), ttl)
+		deadline, _ := request.Deadline()
+		var work context.Context
+		require.NoError(t, alice.Do(request, func(ctx context.Context) error {
+			work = ctx
+			return nil
+		}))
+		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, and its context lives on with her request")
+		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
+			until, ok := work.Deadline()
+			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, and her work does not know")
+			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, and her work does not know")
+			cancel()
+			select {
+			case <-work.Done():
+			case <-time.After(ttl / 10):
+			}
+			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, and her work was not told")
+			return work.Err()
+		}), context.Canceled)
+		require.Empty(t, lab.keys(), "alice's request was cancelled, and her lock was not released")
+	})
+}
+
+// everyNode lets something happen to all nodes.
+func everyNode(fail func(node int) (heal func())) (heal func()) {
+	var heals []func()
+	for node := range nodes {
+		heals = append(heals, fail(node))
+	}
+	return func() {
+		for _, heal := range heals {
+			heal()
+		}
+	}
+}
+
 func requireLost(t *testing.T, l *Lock, within time.Duration, format string, args ...any) {
 	t.Helper()
 	if within > 0 {
@@ -343,6 +628,14 @@ func (l *lab) stopTwists(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.twists = nil
+}
+
+// reached returns how many commands have reached Redis so far.
+func (l *lab) reached() (n int) {
+	for node := range nodes {
+		n += l.server(node).CommandCount()
+	}
+	return n
 }
 
 // goroutines counts those that the lock has started, when all have done what they can do now. Connections have some of

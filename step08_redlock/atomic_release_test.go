@@ -13,6 +13,7 @@ import (
 // Guarantee 5: nothing fits between the check and the delete, and a release gets through.
 
 func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
+	ends := 0
 	for nth, ended := 1, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
 			inLab(t, func(t *testing.T, lab *lab) {
@@ -27,6 +28,7 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 				if ended = end.came; !ended {
 					return // her Unlock has no command number nth: that was all
 				}
+				ends++
 				require.NoError(t, bobErr, "alice's lease is over, and bob was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 					"alice's lease ended before command %d of her Unlock, bob entered, and she deleted his lock: carol is inside with bob", nth)
@@ -34,6 +36,7 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 			})
 		})
 	}
+	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not end in it")
 }
 
 func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
@@ -42,11 +45,116 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
 		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
-		alice.Unlock(ctx)
+		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, and bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 			"the reply to alice's Unlock was lost, bob entered, go-redis sent it again and deleted his lock: carol is inside with bob")
+		require.NoError(t, err, "alice released her lock in time, and is told that she did not hold it any more")
 	})
+}
+
+func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		for range 2 {
+			require.NoError(t, alice.TryLock(ctx))
+			lab.loseReply("alice", func() {})
+			require.NoError(t, alice.Unlock(ctx),
+				"Redis released alice's lock, the reply was lost, she asked again: now she is told that she did not hold it any more")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+		}
+	})
+}
+
+func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
+	for _, fault := range []struct {
+		name string
+		fail func(lab *lab) (heal func())
+	}{
+		{"Redis hangs", func(lab *lab) func() {
+			hung := make(chan func(), nodes)
+			lab.beforeWrite("alice", func() {
+				for node := range nodes {
+					hung <- lab.hang(node)
+				}
+			})
+			return func() {
+				for range nodes {
+					(<-hung)()
+				}
+			}
+		}},
+		{"all replies are lost", func(lab *lab) func() {
+			lost := func(w *wire, _ []byte) bool { return isWrite(w.command) }
+			lab.client("alice").lose.Store(&lost)
+			return func() { lab.client("alice").lose.Store(nil) }
+		}},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice, bob := newLock(lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // Unlock waits 3s for a Redis that hangs
+				require.NoError(t, alice.TryLock(ctx))
+				require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
+				limitHold(alice, time.Millisecond)    // what hangs is to be the release
+				require.NoError(t, alice.TryLock(ctx))
+				heal := fault.fail(lab)
+				err := alice.Unlock(ctx)
+				require.Error(t, err, "%s, and alice's Unlock says that all is well", fault.name)
+				require.NotErrorIs(t, err, ErrNotHeld, "%s, and alice's Unlock says that the lock is not held", fault.name)
+				heal()
+				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, and bob was refused")
+				require.NoError(t, alice.Unlock(ctx),
+					"%s, alice's release has run in time, she repeats it, and is told that she did not hold the lock any more", fault.name)
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
+			})
+		})
+	}
+}
+
+// Green before too: they say so as often as Redis has not got the key.
+func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
+	for _, before := range []struct {
+		name string
+		fail func(lab *lab, alice *Lock)
+	}{
+		{"a release whose reply was lost", func(lab *lab, alice *Lock) { // of another hold
+			lab.loseReply("alice", func() {})
+			alice.Unlock(ctx)
+			alice.TryLock(ctx)
+		}},
+		{"a release that Redis refused", func(lab *lab, alice *Lock) {
+			for node := range nodes {
+				lab.server(node).SetError("LOADING Redis is loading the dataset in memory")
+			}
+			alice.Unlock(ctx)
+			for node := range nodes {
+				lab.server(node).SetError("")
+			}
+		}},
+		{"a release that found nobody", func(lab *lab, alice *Lock) {
+			for node := range nodes {
+				s := lab.server(node)
+				s.down.Store(true)
+				lab.client("alice").hangUp(func(w *wire) bool { return w.server == s })
+				lab.client("alice").nodes[node].Ping(ctx) // go-redis learns that the connection is broken
+			}
+			alice.Unlock(ctx)
+			for node := range nodes {
+				lab.server(node).down.Store(false)
+			}
+		}},
+	} {
+		t.Run("after "+before.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice := lab.lock("alice")
+				require.NoError(t, alice.TryLock(ctx))
+				before.fail(lab, alice)
+				lab.endLease()
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, and she is told that all is well")
+			})
+		})
+	}
 }
 
 func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {

@@ -206,3 +206,25 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 		require.Empty(t, lab.keys(), "alice left long ago, and a slow node gave her its vote after that")
 	})
 }
+
+func TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept(t *testing.T) {
+	for _, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice, bob := lab.lock("alice"), lab.lock("bob")
+				require.NoError(t, alice.TryLock(ctx))
+				for node := range nodes/2 + 1 {
+					heal := fault.fail(lab, node)
+					time.Sleep(slack(ttl)) // what the node had of the lock expires
+					heal()
+					time.Sleep(slack(ttl))
+					require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+						"nodes failed one after the other (%s), each was well again before the next, %d so far: bob is inside with alice", fault.name, node+1)
+				}
+				require.NoError(t, alice.Unlock(ctx), "nodes failed one after the other (%s), each was well again before the next, and alice has lost her lock", fault.name)
+				require.Empty(t, lab.keys(), "alice has left, and nodes that came back have her lock still")
+				require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+			})
+		})
+	}
+}

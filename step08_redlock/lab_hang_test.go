@@ -3,6 +3,8 @@ package redislock
 import (
 	"bytes"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,18 +56,32 @@ func (l *lab) far(name string, roundTrip time.Duration) {
 	l.timeline.note("from now on, Redis is %v away from %s", roundTrip, name)
 }
 
+// slow lets what the clients called names send to a node arrive later.
+func (l *lab) slow(node int, later time.Duration, names ...string) {
+	s := l.server(node)
+	slow := func(w *wire, b []byte) {
+		if slices.Contains(names, w.client.name) {
+			time.Sleep(later)
+		}
+		w.Conn.Write(b)
+	}
+	s.hold.Store(&slow)
+	l.timeline.note("from now on, what %s sends arrives at node %d %v later", strings.Join(names, " or "), node+1, later)
+}
+
 // fillPool gives a client n connections to every node that wait to be used.
 func (l *lab) fillPool(name string, n int) {
 	for _, rdb := range l.client(name).nodes {
 		conns := make([]*redis.Conn, n)
 		for i := range conns {
 			conns[i] = rdb.(*redis.Client).Conn()
-			conns[i].Ping(ctx)
+			conns[i].ClientGetName(ctx) // any command connects it; this one counts as set-up
 		}
 		for _, conn := range conns {
 			conn.Close()
 		}
 	}
+	l.timeline.note("%s has %d connections to each node, which wait to be used", name, n)
 }
 
 // silence lets the connections that a node has now swallow everything, as when a NAT has forgotten them. Redis is well,

@@ -151,6 +151,8 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	token := l.token
 	if l.depth == 0 {
 		token = newToken()
+	} else if loss := l.dog.Load().loss(); loss != nil {
+		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
 	err := l.acquire(ctx, token, l.depth+1)
@@ -180,7 +182,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
 		var t tally
-		if !errors.As(err, &t) || t.hopeless() {
+		if !errors.As(err, &t) || t.hopeless() || errors.Is(err, ErrNotHeld) {
 			return err // nil, or what waiting does not change
 		}
 		select {
@@ -286,14 +288,14 @@ func (l *Lock) watch(token string, start time.Time) *watchdog {
 	d := &watchdog{token: token}
 	d.keep(l.validUntil(start))
 	d.lost, d.end = context.WithCancelCause(context.Background())
-	d.work, d.over = context.WithCancel(d.lost)
+	d.work, d.over = context.WithCancel(context.Background())
 	d.first = time.AfterFunc(time.Until(start.Add(l.ttl/3)), func() { l.renew(d, start) })
 	return d
 }
 
 func (d *watchdog) keep(until time.Time) { d.valid.Store(&until) }
 func (d *watchdog) stop()                { d.first.Stop(); d.over() }
-func (d *watchdog) lose(cause error)     { d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
+func (d *watchdog) lose(cause error)     { d.over(); d.end(fmt.Errorf("%w: %w", ErrLost, cause)) }
 
 // loss returns why the hold was lost, nil if it was not.
 func (d *watchdog) loss() error { return context.Cause(d.lost) }
@@ -447,7 +449,7 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
 	for try := 0; try < 4 && n.has; try++ {
-		released, err = runOnce(ctx, n.rdb, releaseScript, key, token, depth).Bool()
+		released, err = releaseScript.Run(ctx, once{n.rdb}, []string{key}, token, depth).Bool()
 		n.has = err != nil || released && depth > 0
 		if err != nil && !mayHaveRun(err) {
 			break
@@ -459,13 +461,22 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 	return released || err == nil && n.unsure == token, err
 }
 
-// runOnce sends a script once. By itself, go-redis sends again what was not answered, and does not say so (MaxRetries).
-func runOnce(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, key string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"evalsha", script.Hash(), 1, key}, args)...)
-	rdb.Process(ctx, noRetry{cmd})
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // Redis has been restarted, or has never seen it
-		return script.Eval(ctx, rdb, []string{key}, args...)
-	}
+// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
+// (MaxRetries).
+type once struct{ redis.UniversalClient }
+
+func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval is for a Redis that has been restarted, or has never seen the script.
+func (c once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", script, keys, args)
+}
+
+func (c once) send(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, slices.Concat([]any{name, script, len(keys), keys[0]}, args)...)
+	c.Process(ctx, noRetry{cmd})
 	return cmd
 }
 
@@ -508,8 +519,8 @@ func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomi
 		go func() {
 			begin()
 			yes, err := do(n)
+			close(done) // before the vote: whoever has counted it must not find the node busy
 			votes <- vote{i, yes, err}
-			close(done)
 		}()
 	}
 	return votes, busy

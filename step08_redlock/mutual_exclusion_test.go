@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -91,14 +93,107 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 	})
 }
 
+// Green before too: it is the key that is locked.
+func TestTwoNames_AreTwoLocks(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, carol := lab.lock("alice"), lab.lock("carol")
+		bob := newLock(lab.client("bob").nodes, key+"-tea", ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, and was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds his lock and cannot release it")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "bob released his lock, and alice's with it: carol is inside with her")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, and released a lock with another name")
+		require.NoError(t, alice.Unlock(ctx), "alice holds her lock and cannot release it")
+		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")
+	})
+}
+
+// Green before too: go-redis asks the context before it sends.
+func TestTheContextHasEnded_NothingIsSent(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld)
+		sent := func() (n int) {
+			for node := range nodes {
+				n += lab.server(node).CommandCount()
+			}
+			return n
+		}
+		before := sent()
+
+		cancelled, cancel := context.WithCancel(ctx)
+		cancel()
+		late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
+		defer cancel()
+		for _, ended := range []context.Context{cancelled, late} {
+			for _, err := range []error{alice.TryLock(ended), alice.Lock(ended)} {
+				require.ErrorIs(t, err, ended.Err(), "alice's context had ended before she asked, and the error does not say so")
+				require.NotErrorIs(t, err, ErrNotAcquired, "nobody holds the lock, nobody was asked, and alice is told that it is taken")
+			}
+		}
+		require.Equal(t, before, sent(), "alice's context had ended before she asked, and something was sent")
+		require.NoError(t, bob.TryLock(ctx), "alice did not get the lock, and it is not free")
+	})
+}
+
+// Green before too: a lost reply is an error, and an error that is no refusal ends the wait.
+func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		t.Run(map[bool]string{false: "at once", true: "after waiting"}[waits], func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				alice, bob := lab.lock("alice"), lab.lock("bob")
+				request, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if waits {
+					require.NoError(t, bob.TryLock(ctx))
+					third := func(_ redis.Cmder, nth int) bool { return nth == 3 } // she has been refused
+					lab.announce("alice", &twist{match: third, before: func() {
+						bob.Unlock(ctx)
+						lab.loseReply("alice", cancel)
+					}})
+				} else {
+					lab.loseReply("alice", cancel)
+				}
+				err := alice.Lock(request)
+				require.ErrorIs(t, err, context.Canceled, "alice's context ended, and the error does not say so")
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"Redis gave alice the lock, the reply was lost, her context ended, and she is told that somebody else has the lock")
+			})
+		})
+	}
+}
+
+// Green before too: it needs no more than passing on the errors of go-redis.
+func TestTheClientIsClosedWhileSomebodyWaits_LockSaysSo(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		closed := time.Now().Add(ttl / 10)
+		time.AfterFunc(ttl/10, func() {
+			for _, rdb := range lab.client("bob").nodes {
+				rdb.Close()
+			}
+		})
+		waiting, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		err := bob.Lock(waiting)
+		require.ErrorIs(t, err, redis.ErrClosed, "bob's program closed the client while he waited, and the error does not say so")
+		require.Less(t, time.Since(closed), slack(200*time.Millisecond), "bob's program closed the client, and he waited on")
+		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, and alice lost her lock")
+	})
+}
+
 // Green before too: it needs no more than passing on the errors of go-redis.
 func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 	for _, fault := range []struct {
-		name string
-		fail func(s *server)
+		name  string
+		fail  func(s *server)
+		cause any // a pointer to the type of the client's own error
 	}{
-		{"unreachable", func(s *server) { s.Close(); s.down.Store(true) }},
-		{"loading", func(s *server) { s.SetError("LOADING Redis is loading the dataset in memory") }},
+		{"unreachable", func(s *server) { s.Close(); s.down.Store(true) }, new(*net.OpError)},
+		{"loading", func(s *server) { s.SetError("LOADING Redis is loading the dataset in memory") }, new(redis.Error)},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			inLab(t, func(t *testing.T, lab *lab) {
@@ -114,6 +209,7 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 					require.Error(t, err, "Redis is %s, and %s says that all is well", fault.name, what)
 					require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, and %s reports a holder", fault.name, what)
 					require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, and %s reports that nothing is held", fault.name, what)
+					require.ErrorAs(t, err, fault.cause, "Redis is %s, and %s does not pass on the error of go-redis", fault.name, what)
 					require.ErrorContains(t, err, "redislock: ", "%s does not say who speaks", what)
 					require.ErrorContains(t, err, fmt.Sprintf("%q", key), "%s does not say which lock it is about", what)
 				}
@@ -130,9 +226,22 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 // Green before too: it asks nothing of Redis.
 func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
+		ring := redis.NewRing(&redis.RingOptions{
+			Addrs: map[string]string{"one": "127.0.0.1:1", "two": "127.0.0.1:2"},
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				t.Error("a Ring was to be refused before anything is sent, and it was dialled")
+				return nil, net.ErrClosed
+			},
+			HeartbeatFrequency: time.Hour, // it asks by itself whether its shards are there
+		})
+		defer ring.Close()
+		withRing := slices.Clone(lab.client("alice").nodes)
+		withRing[nodes-1] = ring
 		for what, lock := range map[string]*Lock{
 			"the key is empty": newLock(lab.client("alice").nodes, "", ttl),
 			"client is nil":    newLock(make([]redis.UniversalClient, nodes), key, ttl),
+			// When a shard is unreachable, it moves the key to another one: two would hold the lock.
+			"client is a Ring": newLock(withRing, key, ttl),
 		} {
 			waiting, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
@@ -155,10 +264,12 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 		lab.timeline.crowd = true
 		alice := lab.lock("alice")
 		var together errgroup.Group
+		var entered atomic.Int32
 		for range 8 {
 			together.Go(func() error {
 				for range 5 {
 					if alice.TryLock(ctx) == nil {
+						entered.Add(1)
 						time.Sleep(time.Millisecond)
 						alice.Unlock(ctx)
 					}
@@ -167,6 +278,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 			})
 		}
 		together.Wait()
+		require.Positive(t, entered.Load(), "the lock was free, and no goroutine got in")
 		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
 	})
 }

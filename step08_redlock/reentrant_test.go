@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -94,6 +95,50 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 		require.NoError(t, bob.Unlock(ctx), "bob's lock was touched by alice, whose hold was gone")
 		require.NoError(t, alice.TryLock(ctx), "alice has unlocked, the lock is free, and she cannot begin a new hold")
 	})
+}
+
+func TestTheKeyIsNoLock_ThatIsAnErrorAndItStays(t *testing.T) {
+	for _, data := range []struct {
+		name        string
+		store, load func(rdb redis.UniversalClient) redis.Cmder
+	}{
+		{"a string",
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.Set(ctx, key, "100 left", 0) },
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.Get(ctx, key) }},
+		{"a string with a ttl", // or a lock of step 05
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.Set(ctx, key, "100 left", time.Hour) },
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.Get(ctx, key) }},
+		{"a hash without a ttl",
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.HSet(ctx, key, "left", "100") },
+			func(rdb redis.UniversalClient) redis.Cmder { return rdb.HGetAll(ctx, key) }},
+	} {
+		t.Run(data.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, lab *lab) {
+				bob, shop := lab.lock("bob"), lab.client("shop").nodes
+				require.NoError(t, bob.TryLock(ctx))
+				require.NoError(t, bob.Unlock(ctx)) // Redis knows the scripts now, if there are any
+				stored := func() (values []string) {
+					for node, rdb := range shop {
+						values = append(values, fmt.Sprint(data.load(rdb), " ends: ", lab.server(node).TTL(key) > 0))
+					}
+					return values
+				}
+				for _, rdb := range shop {
+					data.store(rdb)
+				}
+				before := stored()
+				waiting, cancel := context.WithTimeout(ctx, ttl/2)
+				defer cancel()
+				for _, err := range []error{bob.TryLock(ctx), bob.Lock(waiting)} {
+					require.Error(t, err, "%s is in the way, and bob believes that he holds a lock", data.name)
+					require.NotErrorIs(t, err, ErrNotAcquired, "%s is in the way, nobody will ever release it, and bob is told that somebody holds the lock", data.name)
+				}
+				require.NoError(t, waiting.Err(), "%s is in the way, nobody will ever release it, and bob waited for that", data.name)
+				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, and his Unlock does not say so")
+				require.Equal(t, before, stored(), "%s was stored there by somebody else, and bob has changed it", data.name)
+			})
+		})
+	}
 }
 
 func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {

@@ -9,25 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 08 on: how long a hold is safe, and how long a node may take. These stories need ValidUntil and
+// Also from step 08 on: what nodes may do that are slow, hang, or come back. These stories need several nodes and
 // NodeTimeout.
-
-func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice := lab.lock("alice")
-		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
-
-		drift := ttl/100 + 2*time.Millisecond
-		start := time.Now()
-		require.NoError(t, alice.TryLock(ctx))
-		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "validity counts from before the command was sent, and allows for drift")
-
-		time.Sleep(ttl / 2)
-		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "the renewal at ttl/3 did not move the validity on")
-		require.NoError(t, alice.Unlock(ctx))
-		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
-	})
-}
 
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
@@ -145,6 +128,352 @@ func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
 			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, and the error does not name it")
 		}
 		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+	})
+}
+
+func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		lease := ttl * 6 / 10 // NodeTimeout is 50ms
+		alice, bob := newLock(lab.client("alice").nodes, key, lease), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.far("alice", 60*time.Millisecond)
+		time.Sleep(5 * lease)
+		requireNotLost(t, alice, "all five nodes were renewed all along, each answer took 60ms")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes, each answer took 60ms, and she does not know")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = 50 * time.Millisecond // a new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms
+		lab.far("alice", 40*time.Millisecond)
+		patience, cancel := context.WithTimeout(ctx, ttl)
+		defer cancel()
+		require.NoError(t, alice.Lock(patience), "nobody holds the lock, every node answers within 40ms once it is connected, and alice cannot lock")
+		require.NoError(t, alice.Unlock(ctx), "every node answers within 40ms, and alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, and something of her attempts stayed behind")
+	})
+}
+
+func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = 50 * time.Millisecond
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		time.AfterFunc(150*time.Millisecond, everyNode(lab.hang))
+		patience, cancel := context.WithTimeout(ctx, ttl)
+		defer cancel()
+		require.NoError(t, alice.Lock(patience), "nobody holds the lock, all nodes paused for 150ms, and alice gave up")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Empty(t, lab.keys(), "alice has left, and something of her attempts stayed behind")
+	})
+}
+
+func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *testing.T) {
+	for name, fail := range map[string]func(lab *lab, node int) func(){"hang": (*lab).hang, "are down": (*lab).stop} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			for node := range 3 {
+				fail(lab, node)
+			}
+			patience, cancel := context.WithTimeout(ctx, ttl/2)
+			defer cancel()
+			start := time.Now()
+			err := alice.Lock(patience)
+			require.InDelta(t, ttl/2, time.Since(start), float64(slack(100*time.Millisecond)), "three of five nodes %s, and alice did not wait until her context ended", name)
+			require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context has ended, and the error does not say so")
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, and alice is told that somebody holds the lock", name)
+			require.ErrorContains(t, err, "2 of 5 nodes said yes", "the error does not say how many nodes answered what")
+		})
+	}
+}
+
+func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
+	refuse := func(lab *lab, node int) {
+		lab.server(node).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
+	}
+	closed := func(lab *lab, node int) { lab.client("alice").nodes[node].(*redis.Client).Close() }
+	for _, story := range []struct {
+		name string
+		fail func(lab *lab, node int)
+		says string
+	}{{"nodes say NOPERM", refuse, "NOPERM"}, {"clients are closed", closed, "closed"}} {
+		inLab(t, func(t *testing.T, lab *lab) {
+			alice := lab.lock("alice")
+			story.fail(lab, 0)
+			story.fail(lab, 1)
+			require.NoError(t, alice.Lock(ctx), "two of five %s, and alice cannot lock", story.name)
+			require.NoError(t, alice.Unlock(ctx), "two of five %s, and alice cannot release", story.name)
+			story.fail(lab, 2)
+			patience, cancel := context.WithTimeout(ctx, ttl)
+			defer cancel()
+			start := time.Now()
+			err := alice.Lock(patience)
+			require.Less(t, time.Since(start), slack(10*time.Millisecond), "three of five %s: waiting does not change that, and alice waited", story.name)
+			require.ErrorContains(t, err, story.says, "three of five %s, and the error does not say so", story.name)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five %s, and alice is told that somebody holds the lock", story.name)
+		})
+	}
+}
+
+func TestTwoClientsSplitTheNodes_TheyDoNotMeetForEver(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.slow(0, time.Millisecond, "bob")
+		lab.slow(1, time.Millisecond, "bob")
+		lab.slow(2, time.Millisecond, "alice")
+		lab.slow(3, time.Millisecond, "alice")
+		lab.stop(4)
+		patience, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		bobIn := make(chan error, 1)
+		go func() {
+			err := bob.Lock(patience)
+			if err == nil {
+				err = bob.Unlock(ctx)
+			}
+			bobIn <- err
+		}()
+		require.NoError(t, alice.Lock(patience), "nobody holds the lock, alice and bob come at the same time and get two nodes each, and so again and again")
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, <-bobIn, "nobody holds the lock, alice and bob come at the same time and get two nodes each, and so again and again")
+	})
+}
+
+func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.slow(3, 5*time.Millisecond, "alice")
+		lab.slow(4, 5*time.Millisecond, "alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		require.NoError(t, alice.Unlock(ctx))
+		lab.crash("alice") // her process ends
+		time.Sleep(slack(ttl / 100))
+		require.Empty(t, lab.keys(), "Unlock said that all is well, alice's process ended, and slower nodes keep her lock for a ttl")
+	})
+}
+
+func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.slow(3, 5*time.Millisecond, "alice")
+		lab.slow(4, 5*time.Millisecond, "alice")
+		request, cancel := context.WithCancel(ctx)
+		require.NoError(t, alice.TryLock(request))
+		cancel()
+		time.Sleep(slack(ttl / 100))
+		require.Len(t, lab.keys(), 5, "alice's request for the lock was over when three of five nodes had answered, and the others did not get it")
+	})
+}
+
+func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		for node := range 3 {
+			lab.hang(node)
+		}
+		request, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
+		lab.crash("alice") // her process ends
+		require.Empty(t, lab.keys(), "alice gave up, her process ended, and nodes that are well keep her lock for a ttl")
+	})
+}
+
+func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(50 * time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		for node := range 3 {
+			lab.hang(node)
+		}
+		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have said yes
+			lab.hang(3)
+			lab.hang(4)
+		})
+		start := time.Now()
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "three of five nodes hang, and alice has a lock")
+		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, and longer than another one to take it back")
+	})
+}
+
+func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		goOn1, goOn2 := lab.hang(1), lab.hang(2)
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "two of five nodes said yes, and alice is deeper in the lock")
+		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, and she is told that her hold is gone")
+		requireNotLost(t, alice, "one of five nodes has lost alice's lock, two hang")
+		goOn1()
+		goOn2()
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(50 * time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		goOn := lab.hang(0)
+		start := time.Now()
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "one node hangs, and alice waited for it longer than NodeTimeout")
+		for range 3 {
+			start = time.Now()
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+			require.Less(t, time.Since(start), slack(2*time.Millisecond), "one node hangs still, and alice waited for it once more")
+		}
+		goOn()
+		time.Sleep(slack(ttl / 10))
+		require.Empty(t, lab.keys(), "alice has left, the node went on, and has her lock")
+	})
+}
+
+func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		goOn := lab.hang(0)
+		before := lab.sentTo(0)
+		for range 20 {
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice cannot lock")
+			time.Sleep(slack(60 * time.Millisecond))
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		}
+		goOn()
+		time.Sleep(ttl)
+		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times: it could answer the first time only, and was sent more when it went on")
+		require.Empty(t, lab.keys(), "alice has left, the node went on, and has her lock")
+	})
+}
+
+func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.client("bob")
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		for node := range 4 {
+			other := newLock(bob.nodes[node:node+1], key, ttl)
+			require.NoError(t, other.TryLock(ctx))
+			before := lab.sentTo(node)
+			err := alice.TryLock(ctx)
+			if node < 2 {
+				require.NoError(t, err, "bob has %d of five nodes, and alice was refused", node+1)
+				require.NoError(t, alice.Unlock(ctx))
+			} else {
+				require.ErrorIs(t, err, ErrNotAcquired, "bob has %d of five nodes, and alice was not refused", node+1)
+			}
+			require.Equal(t, 1, lab.sentTo(node)-before, "node %d said no to alice, and she sent it a release all the same", node+1)
+		}
+	})
+}
+
+// sentTo returns how many commands were sent to a node so far.
+func (l *lab) sentTo(node int) (n int) {
+	l.wait()
+	l.timeline.mu.Lock()
+	defer l.timeline.mu.Unlock()
+	for _, e := range l.timeline.events {
+		if e.args != nil && e.node == node {
+			n++
+		}
+	}
+	return n
+}
+
+func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		lab.restartEmpty(1)
+		require.Len(t, lab.keys(), 3)
+		time.Sleep(slack(ttl)) // two renewals: the first may have its majority before it hears that a node lacks the lock
+		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock, she has renewed the others, and did not give it to them again")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		require.Len(t, lab.keys(), 5, "alice is inside once more, and nodes have let go of her lock")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, and the nodes that got the lock later have it still")
+	})
+}
+
+func TestAHoldInPeace_CostsOneCommandForEachNodeAndRenewal(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.stop(4)
+		time.Sleep(ttl / 2) // the first renewal
+		before := []int{lab.sentTo(0), lab.sentTo(4)}
+		time.Sleep(3 * ttl)
+		require.InDelta(t, 9, lab.sentTo(0)-before[0], 1, "a node that has the lock was to be renewed nine times, and was sent something else")
+		require.InDelta(t, 9, lab.sentTo(4)-before[1], 1, "a node that is down was to be renewed nine times, and was sent something else")
+	})
+}
+
+func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range 3 {
+			lab.restartEmpty(node)
+		}
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes are free, and bob was refused")
+		require.NoError(t, bob.Unlock(ctx))
+		requireLost(t, alice, ttl/2, "bob was inside meanwhile, and alice's watchdog took the free nodes again, as if nothing had been")
+		require.Len(t, lab.keys(), 2, "alice has lost the lock, and her watchdog took nodes that are free")
+	})
+}
+
+func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice, bob := lab.lock("alice"), newLock(lab.client("bob").nodes[:1], key, 10*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		require.NoError(t, bob.TryLock(ctx))
+		bobs := lab.owner(0)
+		time.Sleep(slack(2 * ttl))
+		require.Equal(t, bobs, lab.owner(0), "bob holds node 1, and alice's watchdog took it from him")
+		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		require.NoError(t, bob.Unlock(ctx))
+		require.Len(t, lab.keys(), 4, "bob has left node 1, and something is there")
+		time.Sleep(slack(ttl))
+		require.Len(t, lab.keys(), 5, "bob has left node 1, and alice's watchdog has not taken it back")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
+	type labelled struct {
+		redis.UniversalClient
+		labels []string
+	}
+	inLab(t, func(t *testing.T, lab *lab) {
+		var some []redis.UniversalClient
+		for _, rdb := range lab.client("alice").nodes {
+			some = append(some, labelled{rdb, []string{"zone a"}})
+		}
+		alice := newLock(some, key, ttl)
+		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values with a slice in them: no reason to panic")
+		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 

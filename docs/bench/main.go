@@ -1,8 +1,9 @@
 // Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
 // processes that it starts itself.
 //
-//	go run .          # print the page, in about twelve minutes
+//	go run .          # print the page, in about fourteen minutes
 //	go run . -write   # write it to docs/benchmarks.md, with the plots
+//	go run . -many    # measure and print only its part on many waiters, in about two minutes
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
 
@@ -30,6 +31,8 @@ type plan struct {
 	waits     int           // rounds of waiting
 	quiet     time.Duration // of a holder that stays
 	moving    time.Duration // of holders that leave
+	many      int           // rounds of many waiters
+	most      int           // rounds of the most of them
 	fights    int           // rounds of contention
 	fight     time.Duration
 	watchdogs int
@@ -37,8 +40,8 @@ type plan struct {
 }
 
 var (
-	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
-	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 20 * time.Millisecond, 200, time.Second}
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
+	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 1, 20 * time.Millisecond, 200, time.Second}
 )
 
 func main() {
@@ -52,6 +55,7 @@ func main() {
 	}
 	write := flag.Bool("write", false, "write docs/benchmarks.md and the plots instead of printing the page")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
+	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
 	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
 	flag.Parse()
 	p := full
@@ -60,7 +64,11 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := run(ctx, p, *write, *rawFile); err != nil {
+	all := func() error { return run(ctx, p, *write, *rawFile) }
+	if *manyOnly {
+		all = func() error { return runMany(ctx, p) }
+	}
+	if err := all(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -88,6 +96,23 @@ func run(ctx context.Context, p plan, write bool, rawFile string) error {
 		return err
 	}
 	return toFile(filepath.Join("..", "benchmarks.md"), r.page)
+}
+
+func runMany(ctx context.Context, p plan) error {
+	servers, err := startServers(5)
+	if err != nil {
+		return err
+	}
+	defer stopServers(servers)
+	r := newResults(p)
+	if err := r.measureMany(ctx, servers); err != nil {
+		return err
+	}
+	var part page
+	part.many(r)
+	part.errors(r)
+	_, err = io.WriteString(os.Stdout, part.String())
+	return err
 }
 
 func toFile(name string, write func(io.Writer) error) error {
@@ -127,6 +152,7 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		}},
 		{"round trips and commands", func() error { return r.measureCosts(well) }},
 		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
+		{"many waiters", func() error { return r.measureMany(ctx, well) }},
 		{"contention", func() error { return r.measureContention(ctx, well) }},
 		{"watchdogs", func() (err error) {
 			r.dogs, err = measureWatchdogs(ctx, p.watchdogs, p.hold)

@@ -21,6 +21,7 @@ func (r *results) page(w io.Writer) error {
 	p.hung(r)
 	p.costs(r)
 	p.waiting(r)
+	p.many(r)
 	p.contention(r)
 	p.watchdogs(r)
 	p.absolute(r)
@@ -29,9 +30,10 @@ func (r *results) page(w io.Writer) error {
 ## Again
 
 	cd docs/bench
-	go run . -write          # about twelve minutes, on a quiet machine; writes this page and the plots
+	go run . -write          # about fourteen minutes, on a quiet machine; writes this page and the plots
 	go run . -raw pairs.txt  # and keeps the single measurements of uncontended pairs
 	go tool benchstat -col /lock pairs.txt
+	go run . -many           # only many waiters, in about two minutes
 	go run . -quick          # half a minute; shows that the program works, the figures mean nothing
 
 It needs redis-server (Debian: ` + "`apt install redis-server`, macOS: `brew install redis`" + `). It starts ten of them on free loopback
@@ -161,7 +163,8 @@ has one, where its goroutines do not wake a second thread; on a larger machine t
 
 Without that, a client that works in one goroutine and its server often end up on one processor, where they take turns without
 waking another one. A lock that starts a goroutine wakes others all the time. So the busy ratios say where the kernel put the
-processes as much as what the locks cost (the absolute times below show how far the rounds of one lock are apart).
+processes as much as what the locks cost (the absolute times below show how far the rounds of one lock are apart): they are for
+information, and no goal judges them.
 
 `)
 	ratios := func(a, b []float64) string { return ratio(a, b).String() }
@@ -176,12 +179,12 @@ processes as much as what the locks cost (the absolute times below show how far 
 		m := r.pairs[c.name]
 		if c.nodes == 1 {
 			one = append(one, []string{c.name, ratios(m.Busy, r.pairs[raw].Busy), ratios(m.Paced, r.pairs[raw].Paced), apart(c.name, raw),
-				ratios(m.Busy, r.pairs[bsmName].Busy), apart(c.name, bsmName)})
+				ratios(m.Paced, r.pairs[bsmWatchdog].Paced), apart(c.name, bsmWatchdog)})
 		} else {
 			five = append(five, []string{c.name, ratios(m.Busy, r.pairs[redsync5].Busy), ratios(m.Paced, r.pairs[redsync5].Paced), apart(c.name, redsync5)})
 		}
 	}
-	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "apart / raw pair", "busy / bsm/redislock", "apart / bsm/redislock"}, one)
+	p.table([]string{"lock", "busy / raw pair", "paced / raw pair", "apart / raw pair", "paced / bsm + watchdog", "apart / bsm + watchdog"}, one)
 	p.table([]string{"lock", "busy / redsync on 5", "paced / redsync on 5", "apart / redsync on 5"}, five)
 	p.textf("%q is bsm/redislock with the [watchdog of its README](https://github.com/bsm/redislock#external-watchdog),\nwhich a user writes: what step 07 has inside.\n\n", bsmWatchdog)
 }
@@ -255,6 +258,39 @@ rueidislock with all eleven in one process: its Locker then asks once for all of
 	p.text("![Share of hand-offs that took at most a time](bench/plots/handoff.svg)\n\n")
 }
 
+func (p *page) many(r *results) {
+	p.textf(`
+## Many wait in one process
+
+One client holds the lock. In another process, so to speak, N goroutines wait with a handle each and share one go-redis client, as the
+requests of a service do. When all have asked, the holder leaves. Each waiter stays inside for %s. Time from the holder's Unlock until
+the last waiter has left, or how many were inside in %s; commands that the servers ran meanwhile, those called by scripts included;
+connections that the waiters' client opened.
+
+`, duration(section), duration(manyBound))
+	head, at := []string{"lock"}, func(name string, n int) *many { return r.lines[line{name, n}] }
+	for _, n := range manyWaiters {
+		head = append(head, fmt.Sprintf("%d waiters", n), "commands", "connections")
+	}
+	var rows [][]string
+	for _, c := range manyOnes() {
+		row := []string{c.name}
+		for _, n := range manyWaiters {
+			row = append(row, at(c.name, n).cells(n)...)
+		}
+		rows = append(rows, row)
+	}
+	p.table(head, rows)
+	p.text(`
+A release wakes all who wait in steps 06 and 07, and all ask: together N²/2 attempts of three commands, and a connection for each
+waiter. The attempts of one process also wait for its pool's connections, and so does its Unlock: where they pile up for longer than
+Unlock waits, the lock stays for its ttl; in step 08, where they do for longer than NodeTimeout, nobody has a majority in time, and
+nobody gets in. "One at a time" is a channel with room for one around the lock, from before Lock to after Unlock: one goroutine of the
+process asks, and the others wait for it in memory. With that, and with "one Locker", N is the number of processes.
+
+`)
+}
+
 func (p *page) contention(r *results) {
 	p.textf(`
 ## Contention
@@ -306,8 +342,9 @@ func (p *page) watchdogs(r *results) {
 ## Watchdogs
 
 For each contestant, a process of its own takes %d locks with a ttl of %s and holds them for %s. redsync has no
-watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All locks were taken at about the same
-time, so the renewals come in bursts: "at most" is such a moment.
+watchdog; that of bsm/redislock is the one in its README. Steps 07, 08 and bsm/redislock renew every ttl/3, rueidislock every ttl/2. All
+locks were taken at about the same time, so the renewals come in bursts: "at most" is such a moment; goroutines at rest, heap and stacks
+are those between two bursts.
 
 `, r.plan.watchdogs, duration(ttl), duration(r.plan.hold))
 	var rows [][]string
@@ -364,8 +401,17 @@ func (p *page) errors(r *results) {
 			say(c.name+", waiting", w.errs)
 		}
 	}
+	for _, c := range manyOnes() {
+		for _, n := range manyWaiters {
+			if m := r.lines[line{c.name, n}]; m != nil {
+				say(fmt.Sprintf("%s, %d waiters", c.name, n), m.errs)
+			}
+		}
+	}
 	for _, name := range []string{allWell, twoHung} {
-		say(name, r.hung[name].Errs)
+		if m := r.hung[name]; m != nil {
+			say(name, m.Errs)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type results struct {
 	attempts     []attempt
 	costs        map[string]cost
 	waits        map[string]*waiting
+	lines        map[line]*many
 	fights       map[fight]contention
 	dogs         map[string]*watchdogs
 }
@@ -33,7 +35,7 @@ type fight struct {
 var contenders = []int{1, 4, 16, 64}
 
 func newResults(p plan) *results {
-	return &results{plan: p, costs: map[string]cost{}, waits: map[string]*waiting{}, fights: map[fight]contention{}}
+	return &results{plan: p, costs: map[string]cost{}, waits: map[string]*waiting{}, lines: map[line]*many{}, fights: map[fight]contention{}}
 }
 
 // alone are the contestants of what one client does alone: it makes no difference then whether a client is shared.
@@ -100,6 +102,32 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 			}
 			if err := r.waits[c.name].measure(c, servers, r.plan.quiet, r.plan.moving); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// measureMany measures the most waiters in one round: it is long, and each of them is a sample.
+func (r *results) measureMany(ctx context.Context, servers []*server) error {
+	list := manyOnes()
+	for _, n := range manyWaiters {
+		rounds := r.plan.many
+		if n == slices.Max(manyWaiters) {
+			rounds = r.plan.most
+		}
+		for range rounds {
+			for _, i := range rand.Perm(len(list)) {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				at := line{list[i].name, n}
+				if r.lines[at] == nil {
+					r.lines[at] = &many{}
+				}
+				if err := r.lines[at].measure(list[i], servers, n); err != nil {
+					return fmt.Errorf("%s, %d waiters: %w", at.name, n, err)
+				}
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 package fencing
 
-// From step 03 on: replies that are lost on their way.
+// Replies that are lost on their way.
 
 import (
 	"slices"

@@ -63,6 +63,10 @@ type locker interface {
 
 // newLock returns the lock of a step.
 func newLock(step int, rdbs []redis.UniversalClient, ttl time.Duration) locker {
+	return newLockOf(key, step, rdbs, ttl)
+}
+
+func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Duration) locker {
 	rdb := rdbs[0]
 	switch step {
 	case 1:

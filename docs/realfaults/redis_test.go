@@ -3,13 +3,20 @@
 package realfaults
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/redislock-steps/docs/realfaults/redisproc"
 	step08 "example.com/redislock-steps/step08_redlock"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -185,4 +192,120 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		carol := lockOn(t, 8, addrs(servers), ttl)
 		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl is over, and nobody gets in")
 	}
+}
+
+// far dials a server in a network that takes up to 2 ms to deliver something, one time more and another time less.
+func far(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return farConn{conn}, err
+}
+
+type farConn struct{ net.Conn }
+
+func (c farConn) Write(b []byte) (int, error) {
+	time.Sleep(rand.N(2 * time.Millisecond))
+	return c.Conn.Write(b)
+}
+
+// A job that every machine starts at the same moment, each with a single TryLock. With step 08 they can split the nodes
+// between them, so that nobody has a majority. Somebody who waits for a moment (Lock) gets in.
+func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
+	optIn(t)
+	addrs := addrs(serve(t, 5))
+	tl := newTimeline(t)
+	for _, clients := range []int{2, 5, 20} {
+		var locks []locker
+		for range clients {
+			var rdbs []redis.UniversalClient
+			for _, addr := range addrs {
+				rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: far})
+				t.Cleanup(func() { rdb.Close() })
+				require.NoError(t, rdb.Ping(ctx).Err())
+				rdbs = append(rdbs, rdb)
+			}
+			locks = append(locks, newLock(8, rdbs, long))
+		}
+		round := func(acquire func(locker) error) (inside int) {
+			var winners atomic.Int32
+			var done sync.WaitGroup
+			begin := make(chan struct{})
+			for _, lock := range locks {
+				done.Go(func() {
+					<-begin
+					if acquire(lock) == nil {
+						winners.Add(1)
+					}
+				})
+			}
+			close(begin)
+			done.Wait()
+			for _, lock := range locks {
+				lock.Unlock(ctx)
+			}
+			return int(winners.Load())
+		}
+		const rounds = 50
+		nobody := 0
+		for range rounds {
+			inside := round(func(lock locker) error { return lock.TryLock(ctx) })
+			require.LessOrEqual(t, inside, 1, "two are inside")
+			if inside == 0 {
+				nobody++
+			}
+		}
+		tl.note("%d clients, a single TryLock: nobody got in, in %d of %d rounds", clients, nobody, rounds)
+		if clients > 2 {
+			require.Positive(t, nobody, "somebody always got in: production.md says otherwise")
+		}
+		nobody = 0
+		for range 5 {
+			inside := round(func(lock locker) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				return lock.Lock(ctx)
+			})
+			require.LessOrEqual(t, inside, 1, "two are inside")
+			if inside == 0 {
+				nobody++
+			}
+		}
+		tl.note("%d clients, Lock with a second: nobody got in, in %d of 5 rounds", clients, nobody)
+		require.Zero(t, nobody, "they waited for a second, and nobody got in")
+	}
+}
+
+// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and a message reaches waiters on all.
+func TestCluster_TheLocksWorkOnIt(t *testing.T) {
+	optIn(t)
+	var addrs []string
+	var masters []*redis.Client
+	for i := range 3 {
+		_, bus, _ := net.SplitHostPort(nobody(t))
+		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
+		rdb := connect(addrs[i:])[0].(*redis.Client)
+		defer rdb.Close()
+		masters = append(masters, rdb)
+		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
+		if host, port, _ := net.SplitHostPort(addrs[i]); i > 0 {
+			require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
+		}
+	}
+	for _, rdb := range masters {
+		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
+			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
+	}
+	const ttl = 3 * time.Second
+	var days sync.WaitGroup
+	for step := 5; step <= 8; step++ {
+		days.Go(func() {
+			var locks []locker
+			for range 2 {
+				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+				t.Cleanup(func() { rdb.Close() })
+				locks = append(locks, newLockOf(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
+			}
+			assert.NoError(t, aDay(step, ttl, locks[0], locks[1]), "step %02d", step)
+		})
+	}
+	days.Wait()
 }

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	section   = time.Millisecond // that each of many waiters stays inside
+	manyBound = 30 * time.Second // for all of them
+)
+
+var manyWaiters = []int{10, 100, 1000}
+
+// manyOnes are the ways to wait from step 05 on, and those in which one of a process waits for all of them.
+func manyOnes() []contestant {
+	var list []contestant
+	for _, name := range []string{"step 05", "step 06", "step 07", "step 08 on 5", rueidisProc} {
+		list = append(list, contestantNamed(name))
+	}
+	for _, name := range []string{"step 07", "step 08 on 5"} {
+		c := contestantNamed(name)
+		list = append(list, contestant{name: name + inTurns, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+	}
+	return list
+}
+
+const inTurns = ", one at a time"
+
+// turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
+// many waiters has this around its lock.
+type turnsLocker struct {
+	locker
+	turn chan struct{}
+}
+
+func openInTurns(open func(network) (locker, error)) func(network) (locker, error) {
+	return func(n network) (locker, error) {
+		l, err := open(n)
+		return turnsLocker{l, make(chan struct{}, 1)}, err
+	}
+}
+
+func (t turnsLocker) lock(ctx context.Context, key string) (hold, error) {
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return hold{}, ctx.Err()
+	}
+	h, err := t.locker.lock(ctx, key)
+	if err != nil {
+		<-t.turn
+		return hold{}, err
+	}
+	unlock := h.unlock
+	h.unlock = func() error { defer func() { <-t.turn }(); return unlock() }
+	return h, nil
+}
+
+// many is what it costs to let n clients in, one after the other, that all wait in one process.
+type many struct {
+	times    []float64 // seconds from the holder's unlock until the last one has left, one of each round
+	commands []float64 // run by all servers meanwhile
+	conns    []float64 // that the waiters have opened
+	late     int       // waiters that were not served within manyBound, in the worst round
+	errs     []string  // of locks, which were then tried again, and unlocks
+}
+
+// A line is one case of many waiters.
+type line struct {
+	name    string
+	waiters int
+}
+
+// measure lets n waiters of one process wait until they have all asked, frees the lock, and waits until all were inside.
+func (m *many) measure(c contestant, servers []*server, n int) error {
+	servers = servers[:c.nodes]
+	if err := flush(servers); err != nil {
+		return err
+	}
+	holder, err := c.open(networkOf(servers))
+	if err != nil {
+		return err
+	}
+	defer holder.close()
+	first, cancelFirst := bounded(patience)
+	defer cancelFirst()
+	held, err := holder.lock(first, "many")
+	if err != nil {
+		return err
+	}
+	if err := resetCounts(servers); err != nil { // also the count of connections
+		return err
+	}
+
+	l, err := c.open(networkOf(servers))
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	served := 0
+	for range n {
+		wg.Go(func() {
+			err := one(ctx, l, func(err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				m.errs = append(m.errs, err.Error())
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				served++
+			}
+		})
+	}
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
+
+	before, err := commandsRun(servers)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := held.unlock(); err != nil {
+		return err
+	}
+	bound := time.AfterFunc(manyBound, cancel)
+	defer bound.Stop()
+	wg.Wait()
+	elapsed := time.Since(start)
+	after, err := commandsRun(servers)
+	if err != nil {
+		return err
+	}
+	conns, err := connectionsOpened(servers)
+	m.times = append(m.times, elapsed.Seconds())
+	m.commands = append(m.commands, float64(after-before))
+	m.conns = append(m.conns, float64(conns))
+	m.late = max(m.late, n-served)
+	return err
+}
+
+// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as a service would.
+func one(ctx context.Context, l locker, failed func(error)) error {
+	for {
+		h, err := l.lock(ctx, "many")
+		if err == nil {
+			time.Sleep(section)
+			if err := h.unlock(); err != nil {
+				failed(err)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		failed(err)
+	}
+}
+
+// connectionsOpened returns how many connections the servers have taken since resetCounts.
+func connectionsOpened(servers []*server) (int, error) {
+	sum := 0
+	var errs []error
+	for _, s := range servers {
+		text, err := s.info("stats", "total_connections_received")
+		n, _ := strconv.Atoi(text)
+		sum += n
+		errs = append(errs, err)
+	}
+	return sum, errors.Join(errs...)
+}
+
+// cells are the time, the commands and the connections.
+func (m *many) cells(waiters int) []string {
+	if m == nil {
+		return []string{"-", "-", "-"}
+	}
+	took := seconds(quantile(m.times, 0.5))
+	if m.late > 0 {
+		took = fmt.Sprintf("%d of %d in %s", waiters-m.late, waiters, duration(manyBound))
+	}
+	return []string{took, fmt.Sprintf("%.0f", quantile(m.commands, 0.5)), fmt.Sprintf("%.0f", quantile(m.conns, 0.5))}
+}

@@ -1,0 +1,84 @@
+// Package lockhook shows what the locks of steps 05 to 08 do with a client, without a change to the locks: who holds which
+// lock, and which renewals fail before a lock is lost. Copy it beside the lock.
+//
+//	rdb.AddHook(&lockhook.Hook{Log: slog.Default()})
+package lockhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Hook is a hook for a go-redis client. It logs the key and the token of each hold, so that the token in Redis leads to the
+// process, and each renewal that failed. On step 08's nodes it speaks of one node, not of the majority.
+type Hook struct {
+	Log     *slog.Logger
+	Renewed atomic.Int64 // how many renewals Redis has confirmed
+	Failed  atomic.Int64 // how many have failed. One that is not answered counts when go-redis gives it up (ReadTimeout)
+}
+
+func (h *Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		switch key, token, what := command(cmd.Args()); {
+		case what == acquisition && err == nil && confirmed(cmd):
+			h.Log.InfoContext(ctx, "lock acquired", "key", key, "token", token)
+		case what == renewal && err == nil && confirmed(cmd):
+			h.Renewed.Add(1)
+		case what == renewal && !errors.Is(err, context.Canceled) && !redis.HasErrorPrefix(err, "NOSCRIPT"):
+			// The two that do not count: the hold has ended meanwhile, and EVAL follows.
+			h.Failed.Add(1)
+			h.Log.WarnContext(ctx, "lock not renewed", "key", key, "token", token, "err", err)
+		}
+		return err
+	}
+}
+
+const (
+	acquisition = 1
+	renewal     = 2
+)
+
+// command tells the locks' commands by their arguments:
+//
+//	SET key token PX ttl NX                                       acquisition of 05
+//	EVALSHA or EVAL script 1 key token ttl depth                  acquisition of 06 to 08, the outermost if depth is 1
+//	EVALSHA or EVAL script 1 key token ttl                        renewal
+//	EVALSHA or EVAL script 1 key token depth                      release, of 05 without the depth: it is no int64
+func command(args []any) (key, token any, what int) {
+	switch {
+	case len(args) == 6 && args[0] == "set":
+		return args[1], args[2], acquisition
+	case len(args) == 7 && args[6] == 1:
+		return args[3], args[4], acquisition
+	case len(args) == 6 && isInt64(args[5]):
+		return args[3], args[4], renewal
+	}
+	return nil, nil, 0
+}
+
+func isInt64(v any) bool {
+	_, ok := v.(int64)
+	return ok
+}
+
+// confirmed reports whether the reply is not a refusal.
+func confirmed(cmd redis.Cmder) bool {
+	switch cmd := cmd.(type) {
+	case *redis.BoolCmd:
+		return cmd.Val()
+	case *redis.Cmd:
+		return cmd.Val() == "OK" || cmd.Val() == int64(1)
+	}
+	return false
+}

@@ -1,0 +1,318 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Networks that lose what is sent.
+
+// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { syscall.Close(fd) })
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	require.NoError(t, syscall.Listen(fd, 0))
+	name, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for range 200 {
+		conn, err := net.DialTimeout("tcp", addr, 500*time.Millisecond)
+		if err != nil {
+			return addr
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	t.Skip("this system answers, however full the queue is")
+	return ""
+}
+
+// nobody returns an address at which nothing listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
+}
+
+// deaf returns an address that takes connections and never answers: a Redis that hangs.
+func deaf(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String() // the kernel completes the connections, nobody reads from them
+}
+
+// A nat passes connections on until it forgets them: then nothing comes through any more, and neither side is told.
+type nat struct {
+	listener net.Listener
+	mu       sync.Mutex
+	hung     bool           // whether it forgets new connections at once
+	known    []*atomic.Bool // one for each connection
+}
+
+func newNAT(t *testing.T, to string) *nat {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	n := &nat{listener: listener}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			known := new(atomic.Bool)
+			n.mu.Lock()
+			known.Store(!n.hung)
+			n.known = append(n.known, known)
+			n.mu.Unlock()
+			go translate(client, server, known)
+			go translate(server, client, known)
+		}
+	}()
+	return n
+}
+
+func translate(from, to net.Conn, known *atomic.Bool) {
+	defer from.Close()
+	for b := make([]byte, 4096); ; {
+		size, err := from.Read(b)
+		switch {
+		case !known.Load():
+			io.Copy(io.Discard, from) // until it is closed, of which the other side does not hear
+			return
+		case err != nil:
+			to.Close()
+			return
+		}
+		to.Write(b[:size])
+	}
+}
+
+func (n *nat) addr() string { return n.listener.Addr().String() }
+
+// forget forgets all connections there are. New ones work.
+func (n *nat) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, known := range n.known {
+		known.Store(false)
+	}
+	n.known = nil
+}
+
+// hang lets nothing through any more.
+func (n *nat) hang() {
+	n.forget()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hung = true
+}
+
+// warm lets a client have n idle connections.
+func warm(t *testing.T, rdb redis.UniversalClient, n int) {
+	t.Helper()
+	var conns []*redis.Conn
+	for range n {
+		conn := rdb.(*redis.Client).Conn()
+		require.NoError(t, conn.Ping(ctx).Err())
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		require.NoError(t, conn.Close())
+	}
+	require.EqualValues(t, n, rdb.(*redis.Client).PoolStats().IdleConns)
+}
+
+// How long a call takes when Redis cannot be reached. production.md tells these times: they are measured here, and must
+// not become longer.
+func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
+	optIn(t)
+	defaults := redis.Options{}
+	dial1s := redis.Options{DialTimeout: time.Second}
+	once := redis.Options{DialTimeout: time.Second, DialerRetries: 1}
+	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
+	hung := func(t *testing.T) string { return "" } // a NAT that hangs when the client is warm
+	const ms, ever = time.Millisecond, time.Duration(0)
+	cases := []struct {
+		what             string
+		where            func(*testing.T) string
+		options          redis.Options
+		patience         time.Duration // of the caller's context
+		lock             bool          // Lock, not TryLock
+		steps567, step08 time.Duration // the times on the page
+	}{
+		{"no answer to a dial; defaults", blackHole, defaults, ever, false, 106000 * ms, 1000 * ms},
+		{"no answer to a dial; DialTimeout 1s", blackHole, dial1s, ever, false, 24800 * ms, 1000 * ms},
+		{"no answer to a dial; DialTimeout 1s, DialerRetries 1", blackHole, once, ever, false, 5200 * ms, 1000 * ms},
+		{"no answer to a dial; the page's", blackHole, page, ever, false, 5200 * ms, 1000 * ms},
+		{"no answer to a dial; defaults, context of 100ms", blackHole, defaults, 100 * ms, false, 3100 * ms, 100 * ms},
+		{"no answer to a dial; the page's, context of 100ms", blackHole, page, 100 * ms, false, 1100 * ms, 100 * ms},
+		{"nothing listens; defaults, context of 100ms", nobody, defaults, 100 * ms, false, 600 * ms, 100 * ms},
+		{"nothing listens; the page's, context of 100ms", nobody, page, 100 * ms, false, 100 * ms, 100 * ms},
+		{"nothing listens; defaults, Lock, context of 5s", nobody, defaults, 5000 * ms, true, 2200 * ms, 5000 * ms},
+		{"nothing listens; the page's, Lock, context of 5s", nobody, page, 5000 * ms, true, 200 * ms, 5000 * ms},
+		{"hangs, no connection; defaults, context of 100ms", deaf, defaults, 100 * ms, false, 8000 * ms, 100 * ms},
+		{"hangs, no connection; the page's, context of 100ms", deaf, page, 100 * ms, false, 3100 * ms, 100 * ms},
+		{"hangs; defaults", hung, defaults, ever, false, 13100 * ms, 1000 * ms},
+		{"hangs; the page's", hung, page, ever, false, 5100 * ms, 1000 * ms},
+		{"hangs; defaults, context of 100ms", hung, defaults, 100 * ms, false, 8000 * ms, 100 * ms},
+		{"hangs; the page's, context of 100ms", hung, page, 100 * ms, false, 3100 * ms, 100 * ms},
+	}
+	server := serve(t, 1)[0]
+	type result struct {
+		err  error
+		took time.Duration
+	}
+	results := make([][4]result, len(cases))
+	var calls sync.WaitGroup // all at once: they sleep
+	for i, c := range cases {
+		for step := 5; step <= 8; step++ {
+			var rdbs []redis.UniversalClient
+			for range nodesOf(step) {
+				options := c.options
+				options.Addr = c.where(t)
+				var n *nat
+				if options.Addr == "" {
+					n = newNAT(t, server.Addr)
+					options.Addr = n.addr()
+				}
+				rdb := redis.NewClient(&options)
+				t.Cleanup(func() { rdb.Close() })
+				if n != nil {
+					warm(t, rdb, 1)
+					n.hang()
+				}
+				rdbs = append(rdbs, rdb)
+			}
+			lock := newLock(step, rdbs, 10*time.Second)
+			calls.Go(func() {
+				ctx, cancel := context.WithCancel(ctx)
+				if c.patience > 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.patience)
+				}
+				defer cancel()
+				call := lock.TryLock
+				if c.lock {
+					call = lock.Lock
+				}
+				start := time.Now()
+				err := call(ctx)
+				results[i][step-5] = result{err, time.Since(start)}
+			})
+		}
+	}
+	calls.Wait()
+	table := ""
+	for i, c := range cases {
+		table += fmt.Sprintf("%-52s", c.what)
+		for step := 5; step <= 8; step++ {
+			r := results[i][step-5]
+			table += fmt.Sprintf(" %7.2fs", r.took.Seconds())
+			want := c.steps567
+			if step == 8 {
+				want = c.step08
+			}
+			assert.Error(t, r.err, "step %02d, %s", step, c.what)
+			assert.False(t, refused(r.err), "step %02d, %s: nobody answered, and somebody holds the lock: %v", step, c.what, r.err)
+			assert.Less(t, r.took, want+slack, "step %02d, %s: it takes longer than production.md says", step, c.what)
+		}
+		table += "\n"
+	}
+	t.Logf("how long a call takes, steps 05 to 08:\n%s", table)
+}
+
+// A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no reset. A renewal on one of them is
+// not answered. It is asked again every ttl/30, each time on another connection.
+func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
+	for step := 7; step <= 8; step++ {
+		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
+			optIn(t)
+			const ttl, dead = 10 * time.Second, 10
+			var nats []*nat
+			var rdbs []redis.UniversalClient
+			for _, server := range serve(t, nodesOf(step)) {
+				n := newNAT(t, server.Addr)
+				rdb := redis.NewClient(&redis.Options{Addr: n.addr()})
+				t.Cleanup(func() { rdb.Close() })
+				nats, rdbs = append(nats, n), append(rdbs, rdb)
+			}
+			alice := newLock(step, rdbs, ttl)
+			tl := newTimeline(t)
+			require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+			for i, rdb := range rdbs {
+				warm(t, rdb, dead)
+				nats[i].forget()
+			}
+			tl.note("of each client, %d idle connections are dead", dead)
+			validUntil := alice.(interface{ ValidUntil() time.Time }).ValidUntil
+			first := validUntil()
+			for time.Now().Before(first) && validUntil().Equal(first) {
+				time.Sleep(time.Millisecond)
+			}
+			require.True(t, validUntil().After(first), "new connections work, and alice was not renewed in time")
+			tl.note("alice has been renewed, before the end of her lease at %dms", first.Sub(tl.start).Milliseconds())
+			time.Sleep(time.Until(first.Add(ttl / 4)))
+			require.False(t, isLost(alice), "new connections work, and alice lost her lock")
+			require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
+		})
+	}
+}
+
+// The way out: a connection that go-redis has closed before the NAT forgets it is never used when it is dead.
+func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T) {
+	optIn(t)
+	const idle = 500 * time.Millisecond
+	server := serve(t, 1)[0]
+	for _, c := range []struct {
+		what    string
+		options redis.Options
+		least   time.Duration
+		most    time.Duration
+	}{
+		{"defaults", redis.Options{}, 5 * time.Second, 60 * time.Second},
+		{"ConnMaxIdleTime below the time that the NAT keeps them", redis.Options{ConnMaxIdleTime: idle}, 0, slack},
+	} {
+		n := newNAT(t, server.Addr)
+		options := c.options
+		options.Addr = n.addr()
+		rdb := redis.NewClient(&options)
+		t.Cleanup(func() { rdb.Close() })
+		lock := newLockOf("lock:"+c.what, 7, []redis.UniversalClient{rdb}, 30*time.Second)
+		warm(t, rdb, 3)
+		n.forget()
+		time.Sleep(idle + idle/10)
+		start := time.Now()
+		err := lock.TryLock(ctx)
+		took := time.Since(start)
+		t.Logf("3 dead idle connections, %s: TryLock takes %v (%v)", c.what, took.Round(time.Millisecond), err)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, took, c.least, c.what)
+		require.Less(t, took, c.most, c.what)
+		require.NoError(t, lock.Unlock(ctx))
+	}
+}
