@@ -109,17 +109,19 @@ type depth struct {
 	job    job
 	steps  string
 	faults string // "" is all
+	but    string // these are left out
 }
 
 func depths(seed uint64) []depth {
 	return []depth{
-		{job{Table: "3 nodes, every order", Clients: 2, Nodes: 3, Bound: -1}, "8", "none restart clock"},
-		{job{Table: "3 clients, every order", Clients: 3, Nodes: 1, Bound: -1}, "12345679", ""},
+		{job{Table: "3 nodes, every order", Clients: 2, Nodes: 3, Bound: -1}, "8", "none restart clock", ""},
+		// When two wait in Lock, a message and the end of the lease can come at the same moment: then Go chooses.
+		{job{Table: "3 clients, every order", Clients: 3, Nodes: 1, Bound: -1}, "12345679", "", "pause-waits restart-waits"},
 		{job{Table: "5 nodes, two preemptions", Clients: 2, Nodes: 5, Bound: 2}, "8", "none waits nested twice crash-acquire crash-hold crash-release slow" +
-			" resent unsent nested-resent deadline late-reply pause late-write renewal-once renewal-all restart clock"},
+			" resent unsent nested-resent deadline late-reply pause late-write renewal-once renewal-all restart clock", ""},
 		{job{Table: "5 nodes, one preemption", Clients: 2, Nodes: 5, Bound: 1}, "8", "late-set stolen deleted failover restart-late flush" +
-			" down-1 down-2 down-3 hung-1 hung-2 hung-3 crash-waits resent-waits outage-waits slow-answer slow-answers dead healed healing"},
-		{job{Table: fmt.Sprintf("5 nodes, 3 clients, at random from seed %d", seed), Clients: 3, Nodes: 5, Random: 200, Seed: seed}, "8", ""},
+			" down-1 down-2 down-3 hung-1 hung-2 hung-3 crash-waits resent-waits outage-waits slow-answer slow-answers dead healed healing", ""},
+		{job{Table: fmt.Sprintf("5 nodes, 3 clients, at random from seed %d", seed), Clients: 3, Nodes: 5, Random: 200, Seed: seed}, "8", "", ""},
 	}
 }
 
@@ -132,7 +134,8 @@ func exploreDeep(seed uint64) error {
 	var jobs []job
 	for _, d := range depths(seed) {
 		for _, j := range all {
-			if strings.Contains(d.steps, fmt.Sprint(j.Step)) && (d.faults == "" || slices.Contains(strings.Fields(d.faults), j.Fault)) {
+			if strings.Contains(d.steps, fmt.Sprint(j.Step)) && (d.faults == "" || slices.Contains(strings.Fields(d.faults), j.Fault)) &&
+				!slices.Contains(strings.Fields(d.but), j.Fault) {
 				d.job.Step, d.job.Fault, d.job.Once = j.Step, j.Fault, true
 				jobs = append(jobs, d.job)
 			}
