@@ -563,6 +563,12 @@ func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
 		type name struct{}
 		request, cancel := context.WithTimeout(context.WithValue(ctx, name{}, "alice"), ttl)
 		deadline, _ := request.Deadline()
+		var work context.Context
+		require.NoError(t, alice.Do(request, func(ctx context.Context) error {
+			work = ctx
+			return nil
+		}))
+		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, and its context lives on with her request")
 		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
 			until, ok := work.Deadline()
 			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, and her work does not know")

@@ -415,6 +415,19 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 	})
 }
 
+func TestAHoldInPeace_CostsOneCommandForEachNodeAndRenewal(t *testing.T) {
+	inLab(t, func(t *testing.T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.stop(4)
+		time.Sleep(ttl / 2) // the first renewal
+		before := []int{lab.sentTo(0), lab.sentTo(4)}
+		time.Sleep(3 * ttl)
+		require.InDelta(t, 9, lab.sentTo(0)-before[0], 1, "a node that has the lock was to be renewed nine times, and was sent something else")
+		require.InDelta(t, 9, lab.sentTo(4)-before[1], 1, "a node that is down was to be renewed nine times, and was sent something else")
+	})
+}
+
 func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
 	inLab(t, func(t *testing.T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -98,6 +98,30 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 			}
 			return telling{b}
 		}},
+		{"Lost says so for nothing", "slow", falseAlarm, func(r []redis.UniversalClient) lock {
+			b := newBroken(r)
+			acquire := b.acquire
+			b.acquire = func(ctx context.Context) (bool, error) {
+				ok, err := acquire(ctx)
+				if ok {
+					time.AfterFunc(ttl/2, func() { close(b.lost) })
+				}
+				return ok, err
+			}
+			return telling{b}
+		}},
+		{"a release that believes the answer to its repetition", "resent", falseAlarm, func(r []redis.UniversalClient) lock {
+			b := newBroken(r)
+			b.release = func(ctx context.Context) error {
+				n, err := b.rdb.Del(ctx, key).Result()
+				if err == nil && n == 0 {
+					err = errors.New("lock not held")
+				}
+				return err
+			}
+			return b
+		}},
+		{"Lock that gives up", "outage-waits", unavailable, func(r []redis.UniversalClient) lock { return newBroken(r) }},
 		{"all nodes instead of a majority", "down-1", unavailable, func(r []redis.UniversalClient) lock { return everyNode(r) }},
 		{"TryLock that waits for a lock that nobody gives back", "none", stuck, func(r []redis.UniversalClient) lock {
 			b := newBroken(r)
@@ -140,9 +164,9 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := step{n: 3, nodes: 1, make: c.make}
-			if c.kind == unavailable {
+			if c.fault == "down-1" {
 				s.n, s.nodes = 8, 2
-			} else if c.kind == untold {
+			} else if c.kind == untold || c.fault == "slow" {
 				s.n = 7
 			}
 			inLab(t, s, job{Step: s.n, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: -1}, func(l *lab) {

@@ -42,12 +42,27 @@ func TestEachStepTurnsACellGreen(t *testing.T) {
 	}
 }
 
+// A node that comes back gets the lock again, and that is what keeps it: without the commands that heal, the row is red.
+func TestWithoutHealing_TheLockIsLost(t *testing.T) {
+	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
+	c := cellOf(t, 8, "healed", func(l *lab) {
+		l.Bound = 1
+		l.fault.strike = during(func(w *world, alice *client) {
+			healing(w, alice)
+			for m := w.first(w.heals); m != nil; m = w.first(w.heals) {
+				w.take(m)
+			}
+		}, holding)
+	})
+	require.Contains(t, c.Kinds, string(twoInside))
+}
+
 // The same schedule twice is the same story, byte for byte.
 func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 	for _, c := range []struct {
 		step  int
 		fault string
-	}{{4, "slow"}, {5, "resent"}, {7, "pause"}, {8, "restart"}} {
+	}{{4, "slow"}, {5, "resent"}, {7, "pause"}, {7, "dead"}, {7, "restart-waits"}, {8, "restart"}, {8, "healing"}} {
 		var told [2]strings.Builder
 		for i := range told {
 			s := steps[c.step-1]
