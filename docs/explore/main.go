@@ -118,7 +118,7 @@ func depths(seed uint64) []depth {
 		{job{Table: "5 nodes, two preemptions", Clients: 2, Nodes: 5, Bound: 2}, "8", "none waits nested twice crash-acquire crash-hold crash-release slow" +
 			" resent unsent nested-resent deadline late-reply pause late-write renewal-once renewal-all restart clock"},
 		{job{Table: "5 nodes, one preemption", Clients: 2, Nodes: 5, Bound: 1}, "8", "late-set stolen deleted failover restart-late flush" +
-			" down-1 down-2 down-3 hung-1 hung-2 hung-3"},
+			" down-1 down-2 down-3 hung-1 hung-2 hung-3 crash-waits resent-waits outage-waits slow-answer slow-answers dead healed healing"},
 		{job{Table: fmt.Sprintf("5 nodes, 3 clients, at random from seed %d", seed), Clients: 3, Nodes: 5, Random: 200, Seed: seed}, "8", ""},
 	}
 }
