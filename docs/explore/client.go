@@ -21,17 +21,18 @@ type client struct {
 	rdbs  []redis.UniversalClient
 	wires []*wire
 
-	phase  atomic.Int32  // of its program
-	gate   chan struct{} // the explorer lets the client go on at the resource
-	atGate atomic.Bool
-	cause  int          // the choice that has brought the client to the gate
-	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
-	died   chan struct{}
-	dead   atomic.Bool
-	frozen atomic.Bool   // paused: it notices nothing
-	cut    bool          // it cannot dial
-	gaveUp bool          // its write is in the network
-	delay  time.Duration // of the answers to it
+	phase      atomic.Int32  // of its program
+	gate       chan struct{} // the explorer lets the client go on at the resource
+	atGate     atomic.Bool
+	cause      int          // the choice that has brought the client to the gate
+	freed      atomic.Int32 // how many nodes its hold was on that it has released itself
+	died       chan struct{}
+	dead       atomic.Bool
+	frozen     atomic.Bool // paused: it notices nothing
+	cut        bool        // it cannot dial
+	gaveUp     bool        // its write is in the network
+	complaints []violation
+	delay      time.Duration // of the answers to it
 }
 
 type phase = int32
@@ -109,7 +110,7 @@ func nested(c *client) bool {
 	err := c.lock.TryLock(context.Background())
 	c.phase.Store(holding)
 	if err != nil && !c.dead.Load() && !c.lost() && c.world.owns(c) {
-		c.world.violate(blocked, "%s is kept out by its own lock", c.name)
+		c.complain(blocked, "%s is kept out by its own lock", c.name)
 	}
 	if err == nil {
 		c.release()
@@ -174,7 +175,7 @@ func (c *client) acquire() bool {
 	c.freed.Store(0)
 	err := try(ctx)
 	if err != nil && fault.passes && !c.dead.Load() {
-		c.world.violate(unavailable, "%s gives up: %v", c.name, err)
+		c.complain(unavailable, "%s gives up: %v", c.name, err)
 	}
 	if err != nil || c.dead.Load() {
 		c.phase.Store(idle)
@@ -198,7 +199,7 @@ func (c *client) use() {
 		goOn = c.atTheGate(nil)
 	}
 	if !goOn && !c.dead.Load() && c.world.fault.keeps {
-		c.world.violate(falseAlarm, "%s is told that its lock is lost", c.name)
+		c.complain(falseAlarm, "%s is told that its lock is lost", c.name)
 	}
 	if goOn && !c.gaveUp {
 		c.world.write(c)
@@ -219,9 +220,16 @@ func (c *client) release() (known bool) {
 	}
 	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
 	if notHeld && !c.dead.Load() && (int(c.freed.Load()) > len(c.world.nodes)/2 || c.world.owns(c)) {
-		c.world.violate(falseAlarm, "%s is told that it did not hold the lock, and it did", c.name)
+		c.complain(falseAlarm, "%s is told that it did not hold the lock, and it did", c.name)
 	}
 	return notHeld
+}
+
+// complain leaves a violation to the judge, who looks when all clients are quiet.
+func (c *client) complain(k kind, format string, args ...any) {
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	c.complaints = append(c.complaints, violation{kind: k, text: fmt.Sprintf(format, args...)})
 }
 
 // atTheGate waits until the explorer lets the client go on.

@@ -136,9 +136,14 @@ func (w *world) deletes(n *node, c *client, before bool) {
 	}
 }
 
-// look asks for each holder whether it still holds the lock, and if not, whether it has been told.
+// look takes what clients complain of, and asks for each holder whether it still holds the lock, and if not, whether it has
+// been told.
 func (w *world) look() {
 	for _, c := range w.clients {
+		for _, v := range c.complaints {
+			w.violate(v.kind, "%s", v.text)
+		}
+		c.complaints = nil
 		if !w.unaware(c) {
 			if !w.passed[c] {
 				delete(w.gone, c) // it has the key again, and nobody was there

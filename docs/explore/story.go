@@ -11,8 +11,9 @@ import (
 type story struct {
 	begin  time.Time
 	lines  []string
-	last   string            // the last line without its time
-	again  bool              // it has come twice
+	last   [2]string         // the last two lines, without their time
+	brief  bool              // a line that was among them is not told again
+	again  bool              // that was said
 	tokens map[string]string // their names
 	had    map[string]int    // tokens by client
 }
@@ -20,14 +21,14 @@ type story struct {
 func (s *story) tell(format string, args ...any) {
 	at := float64(time.Since(s.begin).Round(latency)) / float64(time.Millisecond)
 	text := fmt.Sprintf(format, args...)
-	if text == s.last { // who waits asks again and again
+	if s.brief && (text == s.last[0] || text == s.last[1]) { // one client waits, or two
 		if !s.again {
 			s.lines = append(s.lines, strings.Repeat(" ", 13)+"and again, and again")
 		}
 		s.again = true
 		return
 	}
-	s.last, s.again = text, false
+	s.last, s.again = [2]string{s.last[1], text}, false
 	s.lines = append(s.lines, fmt.Sprintf("%9.1fms  ", at)+text)
 }
 

@@ -89,7 +89,7 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 			continue
 		}
 		if w.settled(opts) {
-			chosen, sent, w.entered, w.forced = opts[0], w.seq, false, true
+			chosen, sent, w.entered, w.forced, w.brief = opts[0], w.seq, false, true, true
 			chosen.do()
 			continue
 		}
@@ -102,7 +102,7 @@ func (l *lab) play(choose func(*world, []option) int) *world {
 			w.settle(goroutines)
 			return w
 		}
-		chosen, sent, w.entered, w.forced = opts[n], w.seq, false, false
+		chosen, sent, w.entered, w.forced, w.brief = opts[n], w.seq, false, false, false
 		w.path = append(w.path, chosen.label)
 		if chosen.by != nil {
 			w.last = chosen.by
