@@ -381,6 +381,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
+	case late && t.majority():
+		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w", ErrNotAcquired, t)
 	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum():
 		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
 	}
