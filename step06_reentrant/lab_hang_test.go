@@ -12,6 +12,8 @@ import (
 )
 
 // From step 05 on: a command of a certain number, servers that hang or are far away, and connections that have died.
+//
+//lint:file-ignore U1000 some of these only later steps need
 
 // before runs fn just before the client's nth command from now on reaches Redis.
 func (l *lab) before(name string, nth int, fn func()) *twist {

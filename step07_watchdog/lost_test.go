@@ -187,7 +187,11 @@ func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 }
 
 func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
-	for _, ttl := range []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} { // go-redis waits 5s for a reply
+	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} // go-redis waits 5s for a reply
+	if realAddrs != nil {
+		ttls = ttls[:1]
+	}
+	for _, ttl := range ttls {
 		inLab(t, func(t *testing.T, lab *lab) {
 			lab.timeline.crowd = true
 			lab.fillPool("alice", 12)

@@ -381,7 +381,9 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
-	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum(), late && t.majority():
+	case late && t.majority():
+		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w", ErrNotAcquired, t)
+	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum():
 		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
 	}
 	return t // nobody knows
@@ -437,7 +439,6 @@ type node struct {
 }
 
 func (n *node) acquire(ctx context.Context, key, token string, lease int64, depth int) (bool, error) {
-	n.has = true
 	yes, err := acquireScript.Run(ctx, n.rdb, []string{key}, token, lease, depth).Bool()
 	n.has = yes || err != nil
 	return yes, err
