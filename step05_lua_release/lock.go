@@ -59,7 +59,7 @@ type Lock struct {
 }
 
 // New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client or a ttl that is too short.
+// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }

@@ -34,7 +34,7 @@ type Lock struct {
 }
 
 // New returns a handle on the lock that is stored at key. It sends nothing; TryLock and Lock refuse an empty
-// key or a nil client.
+// key, a nil client or a Ring.
 func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
