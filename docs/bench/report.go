@@ -36,21 +36,17 @@ func (r *results) page(w io.Writer) error {
 	go run . -many           # only many waiters, in about two minutes
 	go run . -quick          # half a minute; shows that the program works, the figures mean nothing
 
-It needs redis-server (Debian: ` + "`apt install redis-server`, macOS: `brew install redis`" + `). It starts ten of them on free loopback
-ports, without persistence, and kills them at its end, however it ends.
+It needs redis-server (Debian: ` + "`apt install redis-server`, macOS: `brew install redis`" + `), and starts ten on loopback, which it kills at its end.
 
 ## What these figures do not say
 
-- Servers and clients share one machine. There is no network: over a real one, a round trip costs ten to a hundred times as much,
-  the number of round trips decides, and the ratios of uncontended pairs move towards 1. With five nodes, the servers and the client
-  compete for the processors here; on five machines they do not.
+- Servers and clients share one machine. Over a network, a round trip costs ten to a hundred times as much, the number of round trips
+  decides, and the ratios of uncontended pairs move towards 1; and there, five nodes and the client do not compete for processors.
 - Nothing is persisted and nothing is replicated. With appendfsync always, each write waits for the disk.
 - A client that waits here has connections of its own, as a process of its own would; "one Locker" is the exception, and says so.
 - The locks do not give the same. Steps 01 to 04 are faster because something is missing in them that a lock needs. bsm/redislock and
-  redsync wake nobody; only step 07, step 08 and rueidislock renew by themselves and tell the holder of a loss; bsm/redislock can lock
-  several keys at once; rueidislock tells of a foreign delete at once. None of them excludes two holders without fencing at the
-  resource.
-- A short wait is bought with messages, and messages with connections: a waiter in steps 06 and 07 has one connection of its own.
+  redsync wake nobody; only step 07, step 08 and rueidislock renew by themselves and tell the holder of a loss; rueidislock tells
+  of a foreign delete at once. None of them excludes two holders without fencing at the resource.
 `)
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -220,8 +216,7 @@ func (p *page) costs(r *results) {
 	p.textf(`
 ## Round trips and commands
 
-Counted over %d uncontended pairs with warm connections and script caches: round trips at the client's connections, commands by INFO
-commandstats, those called by scripts included.
+Counted over %d uncontended pairs, all warm: round trips at the client's connections, commands by INFO commandstats, also in scripts.
 
 `, r.plan.costs)
 	var rows [][]string
@@ -255,7 +250,7 @@ rueidislock with all eleven in one process: its Locker then asks once for all of
 			fmt.Sprint(len(w.handoffs))})
 	}
 	p.table([]string{"lock", "commands/s per waiter", "hand-off, median", "p99", "hand-offs"}, rows)
-	p.text("![Share of hand-offs that took at most a time](bench/plots/handoff.svg)\n\n")
+	p.text("![Share of hand-offs that took at most a time](bench/plots/handoff.svg)\n")
 }
 
 func (p *page) many(r *results) {
@@ -297,8 +292,7 @@ func (p *page) contention(r *results) {
 
 1, 4, 16 and 64 clients, each with connections of its own, lock and unlock for %s as fast as they can and do nothing inside. Fairness is
 [Jain's index](https://en.wikipedia.org/wiki/Fairness_measure): 1 if all got in equally often, 1/n if one of n had it all. Look at
-both: with a lock that polls, the one who has just left comes back before the others ask again. That is a high rate, and the others
-starve.
+both: with a lock that polls, whoever has just left is back before the others ask again. That is a high rate, and they starve.
 
 ![Locks per second on one key](bench/plots/one-key.svg)
 ![Fairness on one key](bench/plots/fairness.svg)
