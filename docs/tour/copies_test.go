@@ -66,10 +66,10 @@ func TestCopies_Violations(t *testing.T) {
 		want  []string
 	}{
 		{"a copy was changed", func(files fstest.MapFS) {
-			files["step03_atomic_set/crashed_holder_test.go"] = &fstest.MapFile{Data: []byte("line one\nline 2\n")}
+			files["step03_atomic_set/2_crashed_holder_test.go"] = &fstest.MapFile{Data: []byte("line one\nline 2\n")}
 		}, []string{
-			"crashed_holder_test.go in step03_atomic_set differs from that in step02_expire, at line 2",
-			"crashed_holder_test.go in step04_owner_token differs from that in step03_atomic_set, at line 2",
+			"2_crashed_holder_test.go in step03_atomic_set differs from that in step02_expire, at line 2",
+			"2_crashed_holder_test.go in step04_owner_token differs from that in step03_atomic_set, at line 2",
 		}},
 		{"changed from a step on", func(files fstest.MapFS) {
 			files["step07_watchdog/lab_test.go"] = &fstest.MapFile{Data: []byte("package redislock\n\n")}
@@ -100,34 +100,34 @@ func TestCopies_Violations(t *testing.T) {
 			"docs/fencing/lab_test.go differs from that in step08_redlock, at line 1",
 		}},
 		{"a later step lacks a file", func(files fstest.MapFS) {
-			delete(files, "step08_redlock/lost_test.go")
+			delete(files, "step08_redlock/7_lost_test.go")
 		}, []string{
-			"lost_test.go is missing in step08_redlock: step07_watchdog has it",
+			"7_lost_test.go is missing in step08_redlock: step07_watchdog has it",
 		}},
 		{"a step in between lacks a guarantee", func(files fstest.MapFS) {
-			delete(files, "step05_lua_release/owner_release_test.go")
+			delete(files, "step05_lua_release/4_owner_release_test.go")
 		}, []string{
-			"owner_release_test.go is missing in step05_lua_release: step04_owner_token has it",
+			"4_owner_release_test.go is missing in step05_lua_release: step04_owner_token has it",
 		}},
 		{"a guarantee begins too early", func(files fstest.MapFS) {
-			files["step07_watchdog/failover_test.go"] = &fstest.MapFile{Data: []byte("line one\nline two\n")}
+			files["step07_watchdog/8_failover_test.go"] = &fstest.MapFile{Data: []byte("line one\nline two\n")}
 		}, []string{
-			"failover_test.go is in step07_watchdog: it begins in step08_redlock",
+			"8_failover_test.go is in step07_watchdog: it begins in step08_redlock",
 		}},
 		{"a file beside the guarantee goes on too long", func(files fstest.MapFS) {
-			files["step08_redlock/waiting_test.go"] = &fstest.MapFile{Data: []byte("other")}
+			files["step08_redlock/6_waiting_test.go"] = &fstest.MapFile{Data: []byte("other")}
 		}, []string{
-			"waiting_test.go is in step08_redlock: it ends with step07_watchdog",
+			"6_waiting_test.go is in step08_redlock: it ends with step07_watchdog",
 		}},
 		{"a file beside the guarantee is missing", func(files fstest.MapFS) {
-			delete(files, "step07_watchdog/waiting_test.go")
+			delete(files, "step07_watchdog/6_waiting_test.go")
 		}, []string{
-			"waiting_test.go is missing in step07_watchdog: step06_reentrant has it",
+			"6_waiting_test.go is missing in step07_watchdog: step06_reentrant has it",
 		}},
 		{"a guarantee is missing in its own step", func(files fstest.MapFS) {
-			delete(files, "step08_redlock/failover_test.go")
+			delete(files, "step08_redlock/8_failover_test.go")
 		}, []string{
-			"failover_test.go is missing in step08_redlock, where it begins",
+			"8_failover_test.go is missing in step08_redlock, where it begins",
 		}},
 		{"a file below a folder", func(files fstest.MapFS) {
 			files["step07_watchdog/testdata/x"] = &fstest.MapFile{Data: []byte("x")}
@@ -138,9 +138,9 @@ func TestCopies_Violations(t *testing.T) {
 			maps.DeleteFunc(files, func(name string, _ *fstest.MapFile) bool { return strings.HasPrefix(name, "step08_redlock/") })
 		}, []string{
 			"the folder step08_redlock is missing",
-			"failover_test.go is missing in step08_redlock, where it begins",
-			"lost_test.go is missing in step08_redlock: step07_watchdog has it",
-			"validity_test.go is missing in step08_redlock, where it begins",
+			"8_failover_test.go is missing in step08_redlock, where it begins",
+			"7_lost_test.go is missing in step08_redlock: step07_watchdog has it",
+			"8_validity_test.go is missing in step08_redlock, where it begins",
 		}},
 	} {
 		files := courseFiles()

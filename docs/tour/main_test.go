@@ -124,11 +124,11 @@ func TestFailure_Exit1(t *testing.T) {
 	if want := "50 files, all copies equal\n"; out.String() != want {
 		t.Errorf("stdout %q, want %q", out.String(), want)
 	}
-	remove(t, root, steps[7].dir, "lost_test.go")
+	remove(t, root, steps[7].dir, "7_lost_test.go")
 	if code := run(t.Context(), []string{"copies"}, console{out: &out, err: &errs}); code != 1 {
 		t.Errorf("a missing copy: exit %d, want 1", code)
 	}
-	if want := "lost_test.go is missing in step08_redlock"; !strings.Contains(errs.String(), want) {
+	if want := "7_lost_test.go is missing in step08_redlock"; !strings.Contains(errs.String(), want) {
 		t.Errorf("stderr %q lacks %q", errs.String(), want)
 	}
 }

@@ -92,8 +92,8 @@ func TestRenderMatrix(t *testing.T) {
 	for _, want := range []string{
 		"| guarantee / step | [01](../step01_setnx) | [02](../step02_expire) |",
 		"\n|---|---|---|---|---|---|---|---|---|---|---|\n",
-		"| 1 `mutual_exclusion_test.go`: two clients never hold it at once" + strings.Repeat(" | holds", 8) + " | | `go run ./docs/tour matrix -guarantee 1` |\n",
-		"| 3 `atomic_acquire_test.go`: dying at any point of acquiring blocks nobody beyond the ttl" +
+		"| 1 `1_mutual_exclusion_test.go`: two clients never hold it at once" + strings.Repeat(" | holds", 8) + " | | `go run ./docs/tour matrix -guarantee 1` |\n",
+		"| 3 `3_atomic_acquire_test.go`: dying at any point of acquiring blocks nobody beyond the ttl" +
 			strings.Repeat(" | **fails**", 2) + strings.Repeat(" | holds", 6) + " | | `go run ./docs/tour matrix -guarantee 3` |\n",
 		"| [paused holder's late write](fencing): the next owner works meanwhile, and the late write is refused" +
 			strings.Repeat(" | **fails**", 8) + " | holds | `go run ./docs/tour matrix -guarantee fencing` |\n",
@@ -143,7 +143,7 @@ func TestMatrixTable(t *testing.T) {
 	var out bytes.Buffer
 	tr := &tour{console: console{out: &out}}
 	tr.matrixTable(cleanCells())
-	if want := "2 crashed_holder_test.go        fails  holds  holds  holds  holds  holds  holds  holds\n"; !strings.Contains(out.String(), want) {
+	if want := "2 2_crashed_holder_test.go        fails  holds  holds  holds  holds  holds  holds  holds\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("the table lacks %q:\n%s", want, out.String())
 	}
 }

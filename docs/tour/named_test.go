@@ -27,7 +27,7 @@ func TestNamedStories_AreFoundOrRefused(t *testing.T) {
 		"red 3 TestNone":                    "step03_atomic_set has no test TestNone; list them: go test -list . ./step03_atomic_set\n",
 		"green 3 TestNone":                  "step03_atomic_set has no test TestNone",
 		"green 3 Test_owner_release_test":   "has no test",
-		"red 3 Test_crashed_holder_test":    "red 3 runs the stories of atomic_acquire_test.go. Test_crashed_holder_test stands in crashed_holder_test.go, which begins in step 02: ask red 2",
+		"red 3 Test_crashed_holder_test":    "red 3 runs the stories of 3_atomic_acquire_test.go. Test_crashed_holder_test stands in 2_crashed_holder_test.go, which begins in step 02: ask red 2",
 		"red 7 Test_waiting_test":           "which begins in step 06: ask red 6",
 		"red 7 Test_lost_test":              "which needs what the lock of step 06 has not: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
 		"red 3 TestBug":                     "TestBug stands in bug_test.go, which is not run red",
@@ -42,7 +42,7 @@ func TestNamedStories_AreFoundOrRefused(t *testing.T) {
 
 	tr := &tour{root: root}
 	list, err := tr.findNamed(steps[5], []string{"Test_waiting_test", "TestBug", "Test_reentrant_test"})
-	if err != nil || filesOfNamed(list) != "waiting_test.go, bug_test.go, reentrant_test.go" {
+	if err != nil || filesOfNamed(list) != "6_waiting_test.go, bug_test.go, 6_reentrant_test.go" {
 		t.Errorf("found %v, %v", list, err)
 	}
 	for _, n := range list {

@@ -26,7 +26,7 @@ func TestRedBuild(t *testing.T) {
 			"step04_owner_token/new_test.go": "step03_atomic_set/new_test.go",
 			"step04_owner_token/bug_test.go": "",
 		}},
-		{6, map[string]string{ // waiting_test.go begins here and stays in
+		{6, map[string]string{ // 6_waiting_test.go begins here and stays in
 			"step06_reentrant/lock.go":     "step05_lua_release/lock.go",
 			"step06_reentrant/new_test.go": "step05_lua_release/new_test.go",
 			"step06_reentrant/bug_test.go": "",
@@ -35,15 +35,15 @@ func TestRedBuild(t *testing.T) {
 			"step07_watchdog/lock.go":         "step06_reentrant/lock.go",
 			"step07_watchdog/new_test.go":     "step06_reentrant/new_test.go",
 			"step07_watchdog/bug_test.go":     "",
-			"step07_watchdog/lost_test.go":    "",
-			"step07_watchdog/waiting_test.go": "",
+			"step07_watchdog/7_lost_test.go":    "",
+			"step07_watchdog/6_waiting_test.go": "",
 		}},
 		{8, map[string]string{
 			"step08_redlock/lock.go":          "step07_watchdog/lock.go",
 			"step08_redlock/new_test.go":      "step07_watchdog/new_test.go",
 			"step08_redlock/bug_test.go":      "",
-			"step08_redlock/lost_test.go":     "",
-			"step08_redlock/validity_test.go": "",
+			"step08_redlock/7_lost_test.go":     "",
+			"step08_redlock/8_validity_test.go": "",
 		}},
 	} {
 		s := steps[tt.step-1]
@@ -59,8 +59,8 @@ func TestLockBuild_OfTheMatrix(t *testing.T) {
 		"step08_redlock/lock.go":          "step02_expire/lock.go",
 		"step08_redlock/new_test.go":      "step02_expire/new_test.go",
 		"step08_redlock/bug_test.go":      "",
-		"step08_redlock/lost_test.go":     "",
-		"step08_redlock/validity_test.go": "",
+		"step08_redlock/7_lost_test.go":     "",
+		"step08_redlock/8_validity_test.go": "",
 	}
 	if got := overlayOf(t, tr, tr.lockBuild(steps[7], steps[1])); !maps.Equal(got, want) {
 		t.Errorf("replaces %v, want %v", got, want)

@@ -43,7 +43,7 @@ var steps = [...]step{
 		title:     "SETNX",
 		lock:      "SETNX; DEL",
 		fresh:     "One command decides who is in. Lock polls every 30 ms.",
-		file:      "mutual_exclusion_test.go",
+		file:      "1_mutual_exclusion_test.go",
 		guarantee: "two clients never hold it at once",
 		broken:    "A holder that dies leaves the key behind: locked for ever.",
 	},
@@ -53,7 +53,7 @@ var steps = [...]step{
 		title:     "SETNX, then EXPIRE",
 		lock:      "SETNX, then EXPIRE; DEL",
 		fresh:     "The key gets a ttl.",
-		file:      "crashed_holder_test.go",
+		file:      "2_crashed_holder_test.go",
 		guarantee: "a holder that dies blocks nobody beyond the ttl",
 		broken:    "A client that dies between the two commands, or whose EXPIRE Redis refuses: locked for ever.",
 	},
@@ -63,7 +63,7 @@ var steps = [...]step{
 		title:     "SET key value NX PX ttl",
 		lock:      "SET NX PX; DEL",
 		fresh:     "One command sets the key and its ttl.",
-		file:      "atomic_acquire_test.go",
+		file:      "3_atomic_acquire_test.go",
 		guarantee: "dying at any point of acquiring blocks nobody beyond the ttl",
 		broken:    "A late holder's DEL, or a DEL resent after a lost reply, removes the next owner's lock.",
 	},
@@ -73,7 +73,7 @@ var steps = [...]step{
 		title:     "a random token as the value",
 		lock:      "SET token NX PX; GET, compare, DEL",
 		fresh:     "The value says whose lock it is. A lost reply to the acquire is recognised by it.",
-		file:      "owner_release_test.go",
+		file:      "4_owner_release_test.go",
 		guarantee: "a late holder cannot delete the next owner's lock",
 		broken:    "The lock can expire between GET and DEL: the DEL then removes the next owner's lock.",
 	},
@@ -83,7 +83,7 @@ var steps = [...]step{
 		title:     "compare and delete in one Lua script",
 		lock:      "SET token NX PX; a script that compares and deletes",
 		fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
-		file:      "atomic_release_test.go",
+		file:      "5_atomic_release_test.go",
 		guarantee: "nothing fits between the check and the delete",
 		broken: "The owner blocks itself when it locks again; " +
 			"a lease that ends during the work lets a second holder in.",
@@ -94,7 +94,7 @@ var steps = [...]step{
 		title:     "a depth beside the token, and waiters that are woken",
 		lock:      "hash {token: depth} in Lua; depth - 1, at 0 DEL and PUBLISH",
 		fresh:     "The owner may nest. Waiters are woken and do not poll.",
-		file:      "reentrant_test.go",
+		file:      "6_reentrant_test.go",
 		guarantee: "the owner may nest; only the outermost Unlock frees",
 		broken:    "A lease that ends during the work: two inside, an update lost at the resource.",
 	},
@@ -104,7 +104,7 @@ var steps = [...]step{
 		title:     "a watchdog that renews",
 		lock:      "as step 06; renewed every ttl/3 until Unlock or loss",
 		fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
-		file:      "watchdog_test.go",
+		file:      "7_watchdog_test.go",
 		guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
 		broken:    "The master fails over before it has replicated the key: two inside.",
 	},
@@ -114,7 +114,7 @@ var steps = [...]step{
 		title:     "a majority of independent masters",
 		lock:      "the scripts of step 06 on all nodes at once, by majority; all nodes",
 		fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
-		file:      "failover_test.go",
+		file:      "8_failover_test.go",
 		guarantee: "losing a minority of the masters neither loses nor blocks the lock",
 		broken: "Exactly three of five held and one of them restarts empty; a node's clock jumps; " +
 			"a holder paused beyond its validity writes to a resource that does not check.",
@@ -171,9 +171,9 @@ type testFile struct {
 // besides are the test files that are not run against every lock, because a step gives them up or because they need
 // a newer API than TryLock, Lock and Unlock.
 var besides = [...]testFile{
-	{"waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
-	{"lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
-	{"validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
+	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
+	{"7_lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
+	{"8_validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
 }
 
 // testFiles returns what all steps guarantee, in the order of the course.

@@ -92,10 +92,10 @@ func TestFilesOfAStep(t *testing.T) {
 		step                     int
 		red, beginning, all, not string
 	}{
-		{1, "mutual_exclusion_test.go", "mutual_exclusion_test.go", "mutual_exclusion_test.go", "crashed_holder_test.go"},
-		{6, "reentrant_test.go, waiting_test.go", "reentrant_test.go, waiting_test.go", "reentrant_test.go, waiting_test.go", "lost_test.go"},
-		{7, "watchdog_test.go", "watchdog_test.go, lost_test.go", "waiting_test.go, watchdog_test.go, lost_test.go", "validity_test.go"},
-		{8, "failover_test.go", "failover_test.go, validity_test.go", "reentrant_test.go, watchdog_test.go, lost_test.go, failover_test.go, validity_test.go", "waiting_test.go"},
+		{1, "1_mutual_exclusion_test.go", "1_mutual_exclusion_test.go", "1_mutual_exclusion_test.go", "2_crashed_holder_test.go"},
+		{6, "6_reentrant_test.go, 6_waiting_test.go", "6_reentrant_test.go, 6_waiting_test.go", "6_reentrant_test.go, 6_waiting_test.go", "7_lost_test.go"},
+		{7, "7_watchdog_test.go", "7_watchdog_test.go, 7_lost_test.go", "6_waiting_test.go, 7_watchdog_test.go, 7_lost_test.go", "8_validity_test.go"},
+		{8, "8_failover_test.go", "8_failover_test.go, 8_validity_test.go", "6_reentrant_test.go, 7_watchdog_test.go, 7_lost_test.go, 8_failover_test.go, 8_validity_test.go", "6_waiting_test.go"},
 	} {
 		s := steps[tt.step-1]
 		if got := nameList(redFiles(s)); got != tt.red {
@@ -105,7 +105,7 @@ func TestFilesOfAStep(t *testing.T) {
 			t.Errorf("step %d: begins with %s, want %s", s.n, got, tt.beginning)
 		}
 		got := nameList(guarantees(s))
-		if !strings.HasPrefix(got, "mutual_exclusion_test.go") || !strings.HasSuffix(got, tt.all) {
+		if !strings.HasPrefix(got, "1_mutual_exclusion_test.go") || !strings.HasSuffix(got, tt.all) {
 			t.Errorf("step %d: guarantees %s, want %s at the end", s.n, got, tt.all)
 		}
 		if strings.Contains(got, tt.not) {

@@ -32,11 +32,11 @@ func tryCourse(t *testing.T) *tour {
 		put(t, root, s.dir, newFile, "new")
 		put(t, root, s.dir, bugFile, "bug")
 	}
-	put(t, root, "step06_reentrant", "waiting_test.go", "api")
-	put(t, root, "step07_watchdog", "waiting_test.go", "api")
-	put(t, root, "step07_watchdog", "lost_test.go", "api")
-	put(t, root, "step08_redlock", "lost_test.go", "api")
-	put(t, root, "step08_redlock", "validity_test.go", "api")
+	put(t, root, "step06_reentrant", "6_waiting_test.go", "api")
+	put(t, root, "step07_watchdog", "6_waiting_test.go", "api")
+	put(t, root, "step07_watchdog", "7_lost_test.go", "api")
+	put(t, root, "step08_redlock", "7_lost_test.go", "api")
+	put(t, root, "step08_redlock", "8_validity_test.go", "api")
 	return &tour{root: root, console: console{out: new(bytes.Buffer), err: new(bytes.Buffer)}}
 }
 
@@ -106,17 +106,17 @@ func TestAPIFiles(t *testing.T) {
 		out  []string // files left out
 		need []string
 	}{
-		{"all of 7", 7, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "validity_test.go"}, nil},
-		{"nothing of 7", 7, lockOf2, []string{bugFile, "lost_test.go", "validity_test.go"},
-			[]string{"lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
-		{"Do is missing", 7, lockOf2 + fields7 + lost + valid, []string{bugFile, "lost_test.go", "validity_test.go"},
-			[]string{"lost_test.go needs Do"}},
-		{"another type has them", 7, lockOf2 + other, []string{bugFile, "lost_test.go", "validity_test.go"},
-			[]string{"lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
-		{"a step without API files", 3, lockOf2, []string{bugFile, "lost_test.go", "validity_test.go"}, nil},
+		{"all of 7", 7, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "8_validity_test.go"}, nil},
+		{"nothing of 7", 7, lockOf2, []string{bugFile, "7_lost_test.go", "8_validity_test.go"},
+			[]string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
+		{"Do is missing", 7, lockOf2 + fields7 + lost + valid, []string{bugFile, "7_lost_test.go", "8_validity_test.go"},
+			[]string{"7_lost_test.go needs Do"}},
+		{"another type has them", 7, lockOf2 + other, []string{bugFile, "7_lost_test.go", "8_validity_test.go"},
+			[]string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
+		{"a step without API files", 3, lockOf2, []string{bugFile, "7_lost_test.go", "8_validity_test.go"}, nil},
 		{"all of 8", 8, lockOf8 + fields8 + lost + do + valid, []string{bugFile}, nil},
-		{"7 at 8", 8, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "validity_test.go"},
-			[]string{"validity_test.go needs NodeTimeout"}},
+		{"7 at 8", 8, lockOf2 + fields7 + lost + do + valid, []string{bugFile, "8_validity_test.go"},
+			[]string{"8_validity_test.go needs NodeTimeout"}},
 	} {
 		s := steps[tt.step-1]
 		b, _, err := tr.tryBuild(s, []byte(tt.src))
@@ -203,8 +203,8 @@ func TestTryReport(t *testing.T) {
 			[]string{"Stories passed: 0 of 1", "ERROR TestA", "panic: assignment"}},
 		{"a skip is not enough", []trial{{"a", []result{resultOf(outSkip, 0, false)}}}, false, nil, false,
 			[]string{"Stories passed: 0 of 1", "skip  TestA"}},
-		{"API is missing", []trial{{"a", []result{ok}}}, false, []string{"lost_test.go needs Do"}, false,
-			[]string{"Stories passed: 1 of 1", "Step 04 is not complete", "lost_test.go needs Do"}},
+		{"API is missing", []trial{{"a", []result{ok}}}, false, []string{"7_lost_test.go needs Do"}, false,
+			[]string{"Stories passed: 1 of 1", "Step 04 is not complete", "7_lost_test.go needs Do"}},
 		{"the old constructor", []trial{{"a", []result{ok}}}, true, nil, false,
 			[]string{"New is still that of the step before", "ttl time.Duration) *Lock"}},
 	} {

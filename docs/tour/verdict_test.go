@@ -9,8 +9,8 @@ import (
 // What the testing package and testify print, captured.
 const (
 	outAssertion = "=== RUN   TestA\n" +
-		"    owner_release_test.go:3: \n" +
-		"        \tError Trace:\t/somewhere/owner_release_test.go:3\n" +
+		"    4_owner_release_test.go:3: \n" +
+		"        \tError Trace:\t/somewhere/4_owner_release_test.go:3\n" +
 		"        \t            \t\t\t\t/somewhere/lab_test.go:9\n" +
 		"        \tError:      \tReceived unexpected error:\n" +
 		"        \t            \tx\n" +
@@ -25,8 +25,8 @@ const (
 		"--- FAIL: TestA (0.00s)\nFAIL\n"
 
 	outNoMessage = "=== RUN   TestA\n" +
-		"    owner_release_test.go:3: \n" +
-		"        \tError Trace:\t/somewhere/owner_release_test.go:3\n" +
+		"    4_owner_release_test.go:3: \n" +
+		"        \tError Trace:\t/somewhere/4_owner_release_test.go:3\n" +
 		"        \tError:      \tNot equal: \n" +
 		"        \t            \texpected: 1\n" +
 		"        \t            \tactual  : 2\n" +

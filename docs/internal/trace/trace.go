@@ -1,0 +1,61 @@
+// Package trace is what a story of the laboratory, or a schedule of the explorer, leaves behind: one record for each
+// thing that happened. Timelines, pictures and pages are readers of these records. docs/testing.md describes them.
+package trace
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// A Record is one thing that happened.
+type Record struct {
+	At     int64    `json:"at"`                 // microseconds of virtual time since the story began
+	Who    string   `json:"who,omitempty"`      // the client; "" is Redis itself, or the story
+	Node   int      `json:"node,omitempty"`     // the Redis at which it happened, from 1; 0 is none in particular
+	Kind   Kind     `json:"kind"`               //
+	Text   string   `json:"text"`               // the command or the call, or what happened, in words
+	Reply  string   `json:"reply,omitempty"`    // what Redis answered, or what the call returned
+	Again  bool     `json:"again,omitempty"`    // the command was sent before, and not answered
+	Mark   string   `json:"mark,omitempty"`     // what is wrong with it, such as "deletes bob's lock"
+	Wanted string   `json:"expected,omitempty"` // of a verdict, where it can be said so
+	Got    string   `json:"got,omitempty"`      // of a verdict
+	Redis  []Key    `json:"redis"`              // the lock's key on each node, afterwards
+	Inside []string `json:"inside"`             // who is inside, afterwards: a client twice if two of its handles are
+}
+
+// A Key is the lock's key on one node.
+type Key struct {
+	Owner string `json:"owner,omitempty"` // the client that stored it; "" is no key
+	Until int64  `json:"until,omitempty"` // when it expires, as At; 0 is never
+}
+
+// A Kind says what happened.
+type Kind string
+
+const (
+	Command Kind = "command" // reached Redis; Reply is "(no reply)", "(this reply is lost)" if it is so
+	Call    Kind = "call"    // a client calls TryLock, Lock or Unlock
+	Return  Kind = "return"  // and the call returns
+	Expire  Kind = "expire"  // Redis removes the key, because its ttl is over
+	Fault   Kind = "fault"   // something breaks, or is well again
+	Timeout Kind = "timeout" // a client, or its context, does not wait any longer
+	Note    Kind = "note"    // the story says something
+	Verdict Kind = "verdict" // the story's assertion has failed: Text is its message
+)
+
+// Read reads the records of a story, one JSON object in a line.
+func Read(file string) (records []Record, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(f); lines.More(); {
+		var r Record
+		if err := lines.Decode(&r); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
