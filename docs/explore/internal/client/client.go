@@ -28,17 +28,24 @@ type (
 	fenced interface{ Fence() int64 }
 )
 
-// Rules are what a fault changes for a client.
+// Rules are what a fault changes for clients.
 type Rules struct {
-	Program  func(*Client) bool   // nil is cycle
-	Options  func(*redis.Options) // nil is go-redis's defaults
-	Deadline time.Duration        // of an acquire
-	Wait     bool                 // the client uses Lock instead of TryLock
-	Passes   bool                 // the fault passes, so a client in Lock should wait
-	Keeps    bool                 // the fault does not end a hold
-	Idle     int                  // connections besides
-	Once     bool                 // who does not get the lock does not try again; it may come late
+	Alice
+	Options func(*redis.Options) // nil is go-redis's defaults
+	Wait    bool                 // they use Lock instead of TryLock
+	Passes  bool                 // the fault passes, so a client in Lock should wait
+	Keeps   bool                 // the fault does not end a hold
+	Once    bool                 // who does not get the lock does not try again; it may come late
 }
+
+// Alice is what is so for the first client only.
+type Alice struct {
+	Program  func(*Client) bool // nil is cycle
+	Deadline time.Duration      // of an acquire
+	Idle     int                // connections besides
+}
+
+const patience = 2 * network.TTL // of a client in Lock
 
 // A Client is one process with a program.
 type Client struct {
@@ -136,7 +143,7 @@ func Nested(c *Client) bool {
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
 	if err != nil && !c.Dead() && !c.Lost() && c.judge.Owns(&c.Holder) {
-		c.Complain(judge.Blocked, "%s is kept out by its own lock", c.Name)
+		c.violate(judge.Blocked, "%s is kept out by its own lock", c.Name)
 	}
 	if err == nil {
 		c.release()
@@ -184,21 +191,21 @@ func (c *Client) warm() {
 }
 
 func (c *Client) acquire() bool {
-	ctx := context.Background()
-	if c.rules.Deadline > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.rules.Deadline)
-		defer cancel()
-	}
-	method, try := "TryLock", c.Lock.TryLock
+	method, try, deadline := "TryLock", c.Lock.TryLock, c.rules.Deadline
 	if c.rules.Wait {
-		method, try = "Lock", c.Lock.Lock
+		method, try, deadline = "Lock", c.Lock.Lock, patience
+	}
+	ctx := context.Background()
+	if deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline)
+		defer cancel()
 	}
 	c.phase.Store(Acquiring)
 	c.Anew()
 	err := c.Call(method, func() error { return try(ctx) })
 	if err != nil && c.rules.Passes && !c.Dead() {
-		c.Complain(judge.Unavailable, "%s gives up: %v", c.Name, err)
+		c.violate(judge.Unavailable, "%s gives up: %v", c.Name, err)
 	}
 	if err != nil || c.Dead() {
 		c.phase.Store(Idle)
@@ -226,13 +233,17 @@ func (c *Client) use() {
 	if !goOn && !c.Dead() {
 		c.hearsOfLoss()
 		if c.rules.Keeps {
-			c.Complain(judge.FalseAlarm, "%s hears that its lock is lost", c.Name)
+			c.violate(judge.FalseAlarm, "%s hears that its lock is lost", c.Name)
 		}
 	}
 	if goOn && !c.GaveUp {
 		c.judge.Write(&c.Holder)
 	}
 	c.judge.Leave(&c.Holder)
+}
+
+func (c *Client) violate(k judge.Kind, format string, args ...any) {
+	c.judge.Violate(&c.Holder, k, format, args...)
 }
 
 func (c *Client) hearsOfLoss() {
@@ -252,14 +263,14 @@ func (c *Client) release() (known bool) {
 	}
 	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
 	if notHeld && !c.Dead() && c.judge.Held(&c.Holder) {
-		c.Complain(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
+		c.violate(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
 	return notHeld
 }
 
 // atTheGate waits until the explorer lets the client go on.
 func (c *Client) atTheGate(lost <-chan struct{}) bool {
-	c.cause = c.net.Cause()
+	c.cause = int(c.net.Cause.Load())
 	c.atGate.Store(true)
 	defer c.atGate.Store(false)
 	c.net.Notify()

@@ -4,6 +4,7 @@ package judge
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -53,7 +54,6 @@ type Judge struct {
 type Violation struct {
 	Kind  Kind
 	Steps int // how much of the schedule it took
-	text  string
 }
 
 // A Holder is a client as the judge sees it.
@@ -64,11 +64,10 @@ type Holder struct {
 
 	Inside bool
 
-	freed      atomic.Int32 // how many nodes its hold was on that it has released itself
-	read       int
-	gone       time.Time // since when its key is not there
-	passed     bool      // somebody else was inside meanwhile: to have the key again does not help
-	complaints []Violation
+	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
+	read   int
+	gone   time.Time // since when its key is not there
+	passed bool      // somebody else was inside meanwhile: to have the key again does not help
 }
 
 // New returns a judge. If the resource is fenced, it checks the numbers of holds.
@@ -87,24 +86,22 @@ func (j *Judge) Join(h *Holder) { j.holders = append(j.holders, h) }
 
 // Violate notes the first violation of each kind. It is by's doing, in its goroutine, or nobody's.
 func (j *Judge) Violate(by *Holder, k Kind, format string, args ...any) {
-	for _, v := range j.Found {
-		if v.Kind == k {
-			return
-		}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.violate(by, k, format, args...)
+}
+
+func (j *Judge) violate(by *Holder, k Kind, format string, args ...any) {
+	if slices.ContainsFunc(j.Found, func(v Violation) bool { return v.Kind == k }) {
+		return
 	}
-	text := fmt.Sprintf(format, args...)
-	j.Found = append(j.Found, Violation{k, j.Steps, text})
-	r := trace.Record{Kind: trace.Verdict, Text: string(k) + ": " + text}
+	j.Found = append(j.Found, Violation{k, j.Steps})
+	r := trace.Record{Kind: trace.Verdict, Text: string(k) + ": " + fmt.Sprintf(format, args...)}
 	if by == nil {
 		j.net.Tell(r)
 	} else {
 		j.net.Later(by.Host, 0, r)
 	}
-}
-
-// Complain leaves a violation to the judge, who looks when all clients are quiet.
-func (h *Holder) Complain(k Kind, format string, args ...any) {
-	h.complaints = append(h.complaints, Violation{Kind: k, text: fmt.Sprintf(format, args...)})
 }
 
 // Enter is the moment at which TryLock has returned nil: the client reads the resource.
@@ -129,7 +126,7 @@ func (j *Judge) Enter(h *Holder) {
 			other.passed = true
 		}
 		if j.memory == nil && other != h && other.Inside && !other.Dead() {
-			j.Violate(h, TwoInside, "%s and %s are inside", other.Name, h.Name)
+			j.violate(h, TwoInside, "%s and %s are inside", other.Name, h.Name)
 		}
 	}
 }
@@ -146,7 +143,7 @@ func (j *Judge) Write(h *Holder) {
 	}
 	j.note(h, 0, text, "")
 	if j.value != h.read {
-		j.Violate(h, LostUpdate, "%s writes over an update that it has not read", h.Name)
+		j.violate(h, LostUpdate, "%s writes over an update that it has not read", h.Name)
 	}
 	j.value, h.read = value, value
 }
@@ -191,14 +188,10 @@ func (j *Judge) Held(h *Holder) bool {
 // Owns reports whether a holder's key is on a majority of the nodes.
 func (j *Judge) Owns(h *Holder) bool { return j.net.Owned(h.Name) > len(j.net.Nodes)/2 }
 
-// Look takes what clients complain of, and asks for each holder whether it still holds the lock, and if not, whether it has
+// Look asks for each holder whether it still holds the lock, and if not, whether it has
 // heard of it.
 func (j *Judge) Look() {
 	for _, h := range j.holders {
-		for _, v := range h.complaints {
-			j.Violate(nil, v.Kind, "%s", v.text)
-		}
-		h.complaints = nil
 		if !j.unaware(h) {
 			if !h.passed {
 				h.gone = time.Time{} // it has the key again, and nobody was there
@@ -220,14 +213,7 @@ func (j *Judge) unaware(h *Holder) bool {
 }
 
 // AnyLoss reports whether any holder is unaware of its loss.
-func (j *Judge) AnyLoss() bool {
-	for _, h := range j.holders {
-		if j.unaware(h) {
-			return true
-		}
-	}
-	return false
-}
+func (j *Judge) AnyLoss() bool { return slices.ContainsFunc(j.holders, j.unaware) }
 
 // Outcome is what a schedule has come to.
 func (j *Judge) Outcome() string {

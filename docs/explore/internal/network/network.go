@@ -32,12 +32,11 @@ type Net struct {
 	Deleted  func(by *Host, owner string) // is called when a command has deleted the key
 	Activity chan struct{}                // holds one value when something was sent or a program has ended
 	Records  []trace.Record
+	Sent     atomic.Int32 // messages
+	Cause    atomic.Int32 // the choice that what is sent now comes from, -1 if none
 
-	mu     sync.Mutex
-	flight []*Message
-	sent   int
-	cause  int // the choice that what is sent now comes from, -1 if none
-
+	mu      sync.Mutex
+	flight  []*Message
 	begin   time.Time
 	tokens  map[string]string // their names
 	had     map[string]int    // tokens by client
@@ -48,8 +47,9 @@ type Net struct {
 
 // New returns an empty network.
 func (c *Cluster) New() *Net {
-	n := &Net{Cluster: c, Activity: make(chan struct{}, 1), cause: -1, begin: time.Now(), tokens: map[string]string{}, had: map[string]int{},
+	n := &Net{Cluster: c, Activity: make(chan struct{}, 1), begin: time.Now(), tokens: map[string]string{}, had: map[string]int{},
 		keys: make([]trace.Key, len(c.Nodes)), inside: []string{}}
+	n.Cause.Store(-1)
 	for _, node := range n.Nodes {
 		node.reset(n.scripts)
 	}
@@ -101,8 +101,8 @@ func (n *Net) send(m *Message) {
 		n.later(m.Host, 0, trace.Record{Kind: trace.Fault, Text: "sends on a dead connection: " + m.Text})
 		return
 	}
-	n.sent++
-	m.Cause, m.Back = n.cause, m.atWork()
+	n.Sent.Add(1)
+	m.Cause, m.Back = int(n.Cause.Load()), m.atWork()
 	n.flight = append(n.flight, m)
 	n.Notify()
 }
@@ -118,26 +118,7 @@ func (n *Net) givenUp(w *wire) {
 	}
 }
 
-// Sent counts what was sent.
-func (n *Net) Sent() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.sent
-}
-
-// Because says which choice what is sent from now on comes from, -1 if none.
-func (n *Net) Because(choice int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.cause = choice
-}
-
-func (n *Net) Cause() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.cause
-}
-
+// Notify says that something was sent, or a program has ended.
 func (n *Net) Notify() {
 	select {
 	case n.Activity <- struct{}{}:

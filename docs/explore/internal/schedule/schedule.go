@@ -38,7 +38,7 @@ type Stage struct {
 
 // A Fault is what can happen besides what clients do. It strikes once in a schedule.
 type Fault struct {
-	Alice   client.Rules                      // of the first client; the others share Wait, Options, Keeps and Passes
+	Clients client.Rules
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // to send a script again is a step of its own
 	Grace   time.Duration                     // a holder may hear of its loss so late: there is no warning
@@ -108,7 +108,7 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 	for i := range st.Clients {
 		go s.newClient(i).Run()
 	}
-	for chosen, sent := (search.Option{}), 0; ; {
+	for chosen, sent := (search.Option{}), int32(0); ; {
 		s.quiet()
 		s.mark(chosen, sent)
 		s.sweep()
@@ -129,38 +129,32 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 				return s
 			}
 		}
-		chosen, sent = opts[n], s.Sent()
+		chosen, sent = opts[n], s.Sent.Load()
 		if !s.forced {
 			s.Path = append(s.Path, chosen.Label)
 			s.Steps = len(s.Path)
 			if chosen.By != "" {
 				s.last = chosen.By
 			}
-			s.Because(s.Steps - 1)
+			s.Cause.Store(int32(s.Steps - 1))
 		}
 		chosen.Do()
 	}
 }
 
 func (s *Schedule) newClient(i int) *client.Client {
-	rules := s.stage.Fault.Alice
-	if rules.Wait {
-		rules.Deadline = 2 * network.TTL
-	}
-	if i > 0 {
-		rules.Program, rules.Idle = nil, 0
-		if !rules.Wait {
-			rules.Deadline = 0
-		}
-	}
+	rules := s.stage.Fault.Clients
 	rules.Once = s.stage.Once
+	if i > 0 {
+		rules.Alice = client.Alice{}
+	}
 	c := client.New(Names[i], s.Net, s.Judge, rules, s.stage.Lock)
 	s.Clients = append(s.Clients, c)
 	return c
 }
 
 // mark notes what a choice has changed.
-func (s *Schedule) mark(o search.Option, sent int) {
+func (s *Schedule) mark(o search.Option, sent int32) {
 	if o.Label == "" {
 		return
 	}
@@ -168,7 +162,7 @@ func (s *Schedule) mark(o search.Option, sent int) {
 	if s.Entered {
 		changed += "R"
 	}
-	if s.Sent() > sent {
+	if s.Sent.Load() > sent {
 		changed += "s"
 	}
 	if s.stage.EveryOrder {
@@ -201,7 +195,7 @@ func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
 // settled reports whether nothing is chosen any more: after the fault, all clients that are left ask for the lock again and
 // again. On several nodes, one pause is enough: its length is chosen at random, and no name of a schedule could say it.
 func (s *Schedule) settled(opts []search.Option) bool {
-	if !s.stage.Fault.Alice.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
+	if !s.stage.Fault.Clients.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
 		return false
 	}
 	if len(s.Nodes) > 1 && s.Pauses > 0 {

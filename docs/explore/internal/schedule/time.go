@@ -50,9 +50,9 @@ func (s *Schedule) advance() bool {
 		if c.Phase() == client.Done || c.Dead() {
 			continue
 		}
-		s.Because(-1)
+		s.Cause.Store(-1)
 		for end := time.Now().Add(time.Hour); ; {
-			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Alice.Wait && c.Phase() == client.Acquiring
+			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Clients.Wait && c.Phase() == client.Acquiring
 			select {
 			case <-s.Activity:
 				if s.Struck {
@@ -85,7 +85,10 @@ func (s *Schedule) settle(goroutines int) {
 		s.probe()
 	}
 	for _, n := range s.Nodes {
-		n.Down, n.Hung = false, false
+		if n.Down || n.Hung {
+			n.Down, n.Hung = false, false
+			s.OnNode(n, "goes on")
+		}
 	}
 	s.arrive(network.TTL+time.Second, All)
 	switch n := s.Owned(""); {
@@ -94,9 +97,9 @@ func (s *Schedule) settle(goroutines int) {
 	case n > 0:
 		s.Violate(nil, judge.Leftover, "a key is left over")
 	}
-	sent := s.Sent()
+	sent := s.Sent.Load()
 	s.arrive(5*network.TTL, All)
-	if s.Sent() > sent {
+	if s.Sent.Load() > sent {
 		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()
