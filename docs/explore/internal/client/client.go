@@ -303,7 +303,7 @@ func (c *Client) Tells() bool {
 	return tells
 }
 
-// Lost reports whether the lock has told so.
+// Lost reports whether the lock has said so.
 func (c *Client) Lost() bool {
 	select {
 	case <-c.lost():
