@@ -102,7 +102,7 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 func TestALateCommand_ShowsItsReply(t *testing.T) {
 	c := cellOf(t, 1, "deadline", nil)
 	require.NotEmpty(t, c.Bad)
-	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked -> 1\n")
+	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked, sent long ago -> 1\n")
 }
 
 func TestParseID(t *testing.T) {
@@ -215,7 +215,7 @@ func TestTheTrace_IsComplete(t *testing.T) {
 		})
 	}
 	free, nobody := []trace.Key{{}}, []string{}
-	alices, bobs := []trace.Key{{Owner: "alice", Until: 10_000_100}}, []trace.Key{{Owner: "bob", Until: 25_000_300}}
+	alices, bobs := []trace.Key{{Token: "<alice-1>", Owner: "alice", Until: 10_000_100}}, []trace.Key{{Token: "<bob-1>", Owner: "bob", Until: 25_000_300}}
 	has("05/pause/aFbBA",
 		trace.Record{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: free, Inside: nobody},
 		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons <alice-1> PX 10000 NX", Reply: "OK", Redis: alices, Inside: nobody},
@@ -229,6 +229,10 @@ func TestTheTrace_IsComplete(t *testing.T) {
 		trace.Record{At: 15_000_600, Who: "alice", Kind: trace.Return, Text: "Unlock", Reply: "ErrNotHeld", Redis: bobs, Inside: nobody})
 	has("01/resent/aAFaba",
 		trace.Record{At: 500, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1", Again: true, Mark: "deletes bob's lock", Redis: free, Inside: []string{"bob"}})
+	has("01/resent/aAFaba",
+		trace.Record{At: 300, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1, but the reply is lost", Lost: true, Redis: free, Inside: nobody})
+	has("01/down-1/F",
+		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Refused, Text: "cannot reach Redis: connection refused", Redis: free, Inside: nobody})
 	has("01/hung-1/F",
 		trace.Record{At: 5_000_000, Who: "alice", Node: 1, Kind: trace.Timeout, Text: "waits no longer for the reply to SETNX coupons locked", Redis: free, Inside: nobody})
 }

@@ -21,9 +21,9 @@ func TestText(t *testing.T) {
 		{[]Record{node(Record{At: 1_000_000, Node: 1, Kind: Expire, Text: "the ttl is over"}), {At: 1_000_000, Kind: Verdict, Text: "X: two"}, {At: 1_000_000, Kind: Note, Text: "15s pass"}},
 			"   1000.0ms  Redis  the ttl is over\n   1000.0ms  ** X: two\n   1000.0ms  -- 15s pass\n"},
 		{[]Record{three(1, "1"), three(3, "0"), {At: 200, Node: 2, Kind: Fault, Text: "hangs", Redis: make([]Key, 3)}},
-			"      0.2ms  bob    nodes 1 3  DEL coupons -> 1 0\n      0.2ms  node 2  hangs\n"},
+			"      0.2ms  bob    DEL coupons -> 1 (node 1), 0 (node 3)\n      0.2ms  node 2 hangs\n"},
 		{[]Record{poll(100), poll(200), poll(300), poll(400), {At: 500, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
-			"      0.1ms  bob    GET coupons -> nil\n             3 times more, until\n      0.5ms  bob    Lock -> nil\n"},
+			"      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more, until:\n      0.5ms  bob    Lock -> nil\n"},
 		{[]Record{poll(100), poll(200)}, // twice is no polling, and the end is no reason to leave it out
 			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
 	} {
