@@ -748,7 +748,7 @@ func (tr *trace) locks() []lock {
 	locks := make([]lock, nodes)
 	for node := range nodes {
 		s := tr.lab.at(addr(node))
-		if realTime || !s.Exists(key) {
+		if realTime || tr.untold || !s.Exists(key) {
 			continue
 		}
 		if locks[node].Token = tr.name(s.owner()); s.TTL(key) > 0 {
