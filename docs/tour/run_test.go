@@ -202,8 +202,8 @@ func TestCount(t *testing.T) {
 
 func TestRedBuild_OfTheEpilogueHasAbsolutePaths(t *testing.T) {
 	tr := &tour{root: t.TempDir()}
-	put(t, tr.root, epilogue.dir, overlayFile, `{"Replace": {"resource.go": "unfenced/resource.go"}}`)
-	want := map[string]string{"docs/fencing/resource.go": "docs/fencing/unfenced/resource.go"}
+	put(t, tr.root, epilogue.dir, overlayFile, `{"Replace": {"check.go": "unfenced/check.go"}}`)
+	want := map[string]string{"docs/fencing/check.go": "docs/fencing/unfenced/check.go"}
 	if got := overlayOf(t, tr, tr.redBuild(epilogue)); !maps.Equal(got, want) {
 		t.Errorf("red fencing replaces %v, want %v", got, want)
 	}

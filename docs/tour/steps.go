@@ -139,7 +139,7 @@ var epilogue = step{
 // unfenced is the red side of the epilogue: its resources without the check.
 var unfenced = step{
 	dir:  "docs/fencing/unfenced",
-	lock: "docs/fencing/unfenced/resource.go",
+	lock: "docs/fencing/unfenced/check.go",
 }
 
 // epilogueArg is how the command line names the epilogue.
@@ -224,17 +224,17 @@ func nameList(files []testFile) string {
 }
 
 const (
-	lockFile     = "lock.go"
-	resourceFile = "resource.go"           // of the epilogue
-	overlayFile  = "unfenced/overlay.json" // of the epilogue: what red replaces
-	newFile      = "new_test.go"           // how the lab calls New
-	bugFile      = "bug_test.go"           // what is still broken: holds for its own step only
+	lockFile    = "lock.go"
+	checkFile   = "check.go"              // of the epilogue
+	overlayFile = "unfenced/overlay.json" // of the epilogue: what red replaces
+	newFile     = "new_test.go"           // how the lab calls New
+	bugFile     = "bug_test.go"           // what is still broken: holds for its own step only
 )
 
 // source is the file in which s and the step before it differ.
 func (s step) source() string {
 	if s.isEpilogue() || s.dir == unfenced.dir {
-		return s.dir + "/" + resourceFile
+		return s.dir + "/" + checkFile
 	}
 	return s.dir + "/" + lockFile
 }
