@@ -47,7 +47,7 @@ func child(text string) error {
 	if order.Name != "" {
 		return watchdogChild(order)
 	}
-	results, err := openAndMeasurePairs(order.Addrs, order.Rounds, order.Slice)
+	results, err := openAndMeasurePairs(context.Background(), order.Addrs, order.Rounds, order.Slice)
 	if err != nil {
 		return err
 	}

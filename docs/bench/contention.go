@@ -8,23 +8,25 @@ import (
 	"time"
 )
 
-// contention is what n clients got done that all lock and unlock as fast as they can.
+// contention is what n clients got done that all lock and unlock as fast as they can. Rates and fairness are one of each round.
 type contention struct {
-	rate     float64 // pairs per second of all together
-	fairness float64 // 1: all got the same; 1/n: one got all
-	starved  int     // clients that never got in
-	doubles  int     // how often two were inside at once
+	rates   []float64 // pairs per second of all together
+	fairs   []float64 // 1: all got the same; 1/n: one got all
+	doubles int       // how often two were inside at once
 }
 
-// measureContention lets n clients work for the given time, on one key or on a key for each.
-func measureContention(c contestant, servers []*server, n int, oneKey bool, length time.Duration) (contention, error) {
+func (f *contention) rate() float64     { return median(f.rates).mid }
+func (f *contention) fairness() float64 { return median(f.fairs).mid }
+
+// measure lets n clients work for the given time, on one key or on a key for each.
+func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool, length time.Duration) error {
 	servers = servers[:c.nodes]
 	if err := flush(servers); err != nil {
-		return contention{}, err
+		return err
 	}
 	lockers, done, err := openAll(c, servers, n)
 	if err != nil {
-		return contention{}, err
+		return err
 	}
 	defer done()
 	key := func(client int) string {
@@ -75,12 +77,12 @@ func measureContention(c contestant, servers []*server, n int, oneKey bool, leng
 	<-ctx.Done()
 	elapsed := time.Since(start)
 	wg.Wait()
-	result := contention{fairness: fairness(counts), doubles: int(doubles.Load())}
+	sum := 0
 	for _, n := range counts {
-		result.rate += float64(n) / elapsed.Seconds()
-		if n == 0 {
-			result.starved++
-		}
+		sum += n
 	}
-	return result, nil
+	f.rates = append(f.rates, float64(sum)/elapsed.Seconds())
+	f.fairs = append(f.fairs, fairness(counts))
+	f.doubles += int(doubles.Load())
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"time"
 )
@@ -31,25 +30,30 @@ const (
 	pacedPairs = 20               // in a round
 )
 
-// measurePairs lets all entrants run in turns, in a new random order each round.
-func measurePairs(entrants []entrant, rounds int, slice time.Duration) (map[string]*pairs, error) {
-	results := map[string]*pairs{}
+// openAndMeasurePairs measures all contestants on the servers at addrs, or on the first of them.
+func openAndMeasurePairs(ctx context.Context, addrs []string, rounds int, slice time.Duration) (map[string]*pairs, error) {
+	var entrants []entrant
+	for _, c := range alone() {
+		l, err := c.open(network{addrs: addrs[:c.nodes]})
+		if err != nil {
+			return nil, err
+		}
+		defer l.close()
+		entrants = append(entrants, entrant{name: c.name, locker: l})
+	}
+	return measurePairs(ctx, entrants, rounds, slice)
+}
+
+// measurePairs lets all entrants run in turns.
+func measurePairs(ctx context.Context, entrants []entrant, rounds int, slice time.Duration) (map[string]*pairs, error) {
 	for i := range entrants {
-		e := &entrants[i]
-		e.key = fmt.Sprintf("pair:%02d", i)
-		results[e.name] = &pairs{}
-		if err := new(pairs).round(*e, slice); err != nil { // connections, scripts, caches
+		entrants[i].key = fmt.Sprintf("pair:%02d", i)
+		if err := new(pairs).round(entrants[i], slice); err != nil { // connections, scripts, caches
 			return nil, err
 		}
 	}
-	for range rounds {
-		for _, i := range rand.Perm(len(entrants)) {
-			if err := results[entrants[i].name].round(entrants[i], slice); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return results, nil
+	results := map[string]*pairs{}
+	return results, inTurns(ctx, rounds, entrants, func(e entrant) error { return of(results, e.name).round(e, slice) })
 }
 
 // round measures e once. It may fail: on a machine with much else to do, an answer may come too late for a lock that

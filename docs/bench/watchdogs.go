@@ -67,15 +67,6 @@ func measureWatchdogs(ctx context.Context, locks int, hold time.Duration) (map[s
 	return results, nil
 }
 
-func contestantNamed(name string) contestant {
-	for _, c := range contestants {
-		if c.name == name {
-			return c
-		}
-	}
-	panic("no contestant " + name)
-}
-
 func runChild(ctx context.Context, name string, servers []*server, locks int, hold time.Duration) (*watchdogs, error) {
 	cmd, err := childCommand(ctx, childOrder{Name: name, Addrs: networkOf(servers).addrs, Locks: locks, Hold: hold})
 	if err != nil {
