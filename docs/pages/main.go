@@ -119,14 +119,14 @@ func writePages(check bool, command func(string) (string, error)) error {
 	return errors.Join(errs...)
 }
 
-// pages lists the Markdown files under root, without hidden folders and packages that npm installed.
+// pages lists the Markdown files under root, without packages that npm installed and hidden folders other than .github.
 func pages(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" || d.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		if filepath.Ext(path) == ".md" {
