@@ -57,8 +57,9 @@ func (c console) failure(r result, limit int) {
 
 // summary prints a story that failed in a few lines.
 func (c console) summary(r result) {
-	c.line(r)
-	c.message(r.log.failing(r.name), "")
+	failing := r.log.failing(r.name)
+	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
+	c.message(failing, "")
 }
 
 // message prints what the first variant says, and the names of the others.

@@ -229,30 +229,33 @@ func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t
 func (t *test) message() []string {
 	var list []string
 	for _, v := range t.verdicts {
-		list = append(list, strings.Split(strings.TrimSpace(v.Text), "\n")...)
+		list = append(list, said(v.Text)...)
 	}
 	if list == nil {
-		list = testifyMessage(t.output)
+		list = said(t.output)
 	}
 	return list
 }
 
-// testifyMessage returns the text behind the last label of testify's output, or else that behind "Error:":
+// said returns a text, but of testify's output only what stands behind "Messages:", or else behind "Error:":
 //
 //	<tab>Label:<spaces><tab>first line
 //	<tab><spaces><tab>further lines
-func testifyMessage(output string) []string {
+func said(text string) []string {
+	if !strings.Contains(text, testifyMark) {
+		return strings.Split(strings.TrimSpace(text), "\n")
+	}
 	fields := map[string][]string{}
 	label := ""
-	for line := range strings.Lines(output) {
-		head, text, ok := strings.Cut(strings.TrimPrefix(strings.TrimRight(line, "\r\n "), "        \t"), "\t")
+	for line := range strings.Lines(text) {
+		head, rest, ok := strings.Cut(strings.TrimPrefix(strings.Trim(line, " \r\n"), "\t"), "\t")
 		if !ok {
 			continue
 		}
 		if head := strings.TrimSpace(head); head != "" {
 			label = head
 		}
-		fields[label] = append(fields[label], text)
+		fields[label] = append(fields[label], rest)
 	}
 	if fields["Messages:"] != nil {
 		return fields["Messages:"]

@@ -141,6 +141,17 @@ func TestVerdicts(t *testing.T) {
 	require.Contains(t, results[0].why, "the test passed, but its process ended with exit status 1")
 }
 
+func TestSaid(t *testing.T) {
+	const testify = "\n\tError Trace:\t/somewhere/a_test.go:3\n\tError:      \tNot equal:\n\tTest:       \tTestA\n"
+	for text, want := range map[string]string{
+		"bob got in\nwhile alice was in\n": "bob got in|while alice was in",
+		testify:                            "Not equal:",
+		testify + "\tMessages:   \tbob\n\t            \tis in\n": "bob|is in",
+	} {
+		require.Equal(t, want, strings.Join(said(text), "|"))
+	}
+}
+
 func TestBroken_ShowsThePanic(t *testing.T) {
 	var out strings.Builder
 	log := transcript{exit: 2, raw: "=== RUN   TestA\nof before\npanic: oh\n\ngoroutine 1\n", tests: []*test{{name: "TestA", timeline: "timeline:\n  1"}}}
