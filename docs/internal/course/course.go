@@ -155,7 +155,7 @@ var Last = Steps[len(Steps)-1]
 var Epilogue = Step{
 	N:      len(Steps) + 1,
 	Dir:    "docs/fencing",
-	Source: "resource.go",
+	Source: "check.go",
 	Nodes:  1,
 	Title:  "fencing tokens",
 	Lock:   "step 05, with a number for each hold",
@@ -171,9 +171,9 @@ var Epilogue = Step{
 // Unfenced is the red side of the epilogue: its resources without the check.
 var Unfenced = Step{
 	Dir:    "docs/fencing/unfenced",
-	Source: "resource.go",
+	Source: "check.go",
 	Nodes:  1,
-	Lock:   "docs/fencing/unfenced/resource.go",
+	Lock:   "docs/fencing/unfenced/check.go",
 	Words:  "The lock gives every hold a number, and the writes carry it. The resources take every write.",
 }
 
