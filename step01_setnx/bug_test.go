@@ -10,7 +10,7 @@ import (
 // What is still broken in this step. Step 02 mends it.
 
 func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")

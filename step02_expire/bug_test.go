@@ -10,7 +10,7 @@ import (
 // What is still broken in this step. Step 03 mends it.
 
 func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.crashAfter("alice", 1)
 		require.Error(t, alice.TryLock(ctx))
@@ -21,9 +21,9 @@ func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 }
 
 func TestBug_RedisRefusesTheEXPIRE_LockedForEver(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.refuse("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
+		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		require.ErrorContains(t, alice.TryLock(ctx), "NOPERM")
 
 		time.Sleep(forever)

@@ -17,7 +17,7 @@ import (
 // Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and Lock waits for it.
 
 func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobErr error
 		lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
@@ -30,9 +30,9 @@ func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 	})
 }
 
-// Green before too: with nobody in between, EXISTS and SET do the same.
+// Control: with nobody in between, EXISTS and SET do the same.
 func TestUnlock_LetsTheNextOneIn(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
@@ -43,9 +43,9 @@ func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	})
 }
 
-// Green before too: a key that is not there cannot be deleted.
+// Control: a key that is not there cannot be deleted.
 func TestUnlockOfAFreeLock_IsErrNotHeld(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock did not say so")
 		require.NoError(t, alice.TryLock(ctx))
@@ -54,9 +54,9 @@ func TestUnlockOfAFreeLock_IsErrNotHeld(t *testing.T) {
 	})
 }
 
-// Green before too: waiting is a matter of asking again.
+// Control: waiting is a matter of asking again.
 func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		start := time.Now()
@@ -68,9 +68,9 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 	})
 }
 
-// Green before too: waiting is a matter of asking again.
+// Control: waiting is a matter of asking again.
 func TestLock_ContextEndsTheWait(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 
@@ -93,11 +93,11 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 	})
 }
 
-// Green before too: it is the key that is locked.
+// Control: it is the key that is locked.
 func TestTwoNames_AreTwoLocks(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, carol := lab.lock("alice"), lab.lock("carol")
-		bob := newLock(lab.client("bob").nodes, key+"-tea", ttl)
+		bob := lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, and was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds his lock and cannot release it")
@@ -108,9 +108,9 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 	})
 }
 
-// Green before too: go-redis asks the context before it sends.
+// Control: go-redis asks the context before it sends.
 func TestTheContextHasEnded_NothingIsSent(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx)) // connections
 		require.NoError(t, alice.Unlock(ctx))
@@ -138,21 +138,18 @@ func TestTheContextHasEnded_NothingIsSent(t *testing.T) {
 	})
 }
 
-// Green before too: a lost reply is an error, and an error that is no refusal ends the wait.
+// Control: a lost reply is an error, and an error that is no refusal ends the wait.
 func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		t.Run(map[bool]string{false: "at once", true: "after waiting"}[waits], func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				request, cancel := context.WithCancel(ctx)
 				defer cancel()
 				if waits {
 					require.NoError(t, bob.TryLock(ctx))
-					third := func(_ redis.Cmder, nth int) bool { return nth == 3 } // she has been refused
-					lab.announce("alice", &twist{match: third, before: func() {
-						bob.Unlock(ctx)
-						lab.loseReply("alice", cancel)
-					}})
+					lose := func(*message) bool { cancel(); return true }
+					lab.announce("alice", &twist{match: nthIs(3), before: func() { bob.Unlock(ctx) }, lose: lose}) // she has been refused
 				} else {
 					lab.loseReply("alice", cancel)
 				}
@@ -165,9 +162,9 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 	}
 }
 
-// Green before too: it needs no more than passing on the errors of go-redis.
+// Control: it needs no more than passing on the errors of go-redis.
 func TestTheClientIsClosedWhileSomebodyWaits_LockSaysSo(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		closed := time.Now().Add(ttl / 10)
@@ -185,25 +182,26 @@ func TestTheClientIsClosedWhileSomebodyWaits_LockSaysSo(t *testing.T) {
 	})
 }
 
-// Green before too: it needs no more than passing on the errors of go-redis.
+// Control: it needs no more than passing on the errors of go-redis.
 func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 	for _, fault := range []struct {
 		name  string
-		fail  func(s *server)
+		fail  func(lab *lab, node int)
 		cause any // a pointer to the type of the client's own error
 	}{
-		{"unreachable", func(s *server) { s.Close(); s.down.Store(true) }, new(*net.OpError)},
-		{"loading", func(s *server) { s.SetError("LOADING Redis is loading the dataset in memory") }, new(redis.Error)},
+		{"unreachable", func(lab *lab, node int) { lab.stop(node) }, new(*net.OpError)},
+		{"loading", func(lab *lab, node int) {
+			lab.server(node).SetError("LOADING Redis is loading the dataset in memory")
+			lab.fault("Redis is loading")
+		}, new(redis.Error)},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
 				for node := range nodes {
-					fault.fail(lab.server(node))
+					fault.fail(lab, node)
 				}
-				lab.timeline.note("Redis is %s", fault.name)
-
 				requireTrouble := func(err error, what string) {
 					t.Helper()
 					require.Error(t, err, "Redis is %s, and %s says that all is well", fault.name, what)
@@ -223,9 +221,9 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 	}
 }
 
-// Green before too: it asks nothing of Redis.
+// Control: it asks nothing of Redis.
 func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		ring := redis.NewRing(&redis.RingOptions{
 			Addrs: map[string]string{"one": "127.0.0.1:1", "two": "127.0.0.1:2"},
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
@@ -254,14 +252,14 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 			}
 			require.Error(t, lock.Unlock(ctx), "alice made a mistake, and Unlock says that all is well")
 		}
-		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
 	})
 }
 
-// Green before too: these locks keep nothing in the handle.
+// Control: these locks keep nothing in the handle.
 func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		lab.timeline.crowd = true
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
 		alice := lab.lock("alice")
 		var together errgroup.Group
 		var entered atomic.Int32
@@ -285,7 +283,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 
 // Three servers sell the same 100 coupons to 120 customers, four at a time each.
 func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, func(name string) (enter, leave func(context.Context) error) {
 			lock := lab.lock(name)
 			return lock.Lock, lock.Unlock
@@ -295,20 +293,9 @@ func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	})
 }
 
-// Green before too: the control. Without a lock, the shop sells coupons that it does not have.
-func TestCouponShop_WithoutLockLosesUpdates(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		sold, left := sellCoupons(t, lab, func(string) (enter, leave func(context.Context) error) {
-			open := func(context.Context) error { return nil }
-			return open, open
-		})
-		require.Greater(t, sold+left, 100, "the shop needs no lock, so it cannot show that the lock works")
-	})
-}
-
 // sellCoupons sells coupons as the articles do: read the stock, think, write it back.
-func sellCoupons(t *testing.T, lab *lab, door func(name string) (enter, leave func(context.Context) error)) (sold, left int) {
-	lab.timeline.crowd = true
+func sellCoupons(t *T, lab *lab, door func(name string) (enter, leave func(context.Context) error)) (sold, left int) {
+	lab.trace.untold = true
 	owner := lab.client("owner").nodes[0]
 	require.NoError(t, owner.Set(ctx, key+"-stock", 100, 0).Err())
 

@@ -10,7 +10,7 @@ import (
 // What is still broken in this step. Step 04 mends it.
 
 func TestBug_ALateHolder_DeletesTheNextOwnersLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(2 * ttl)                  // alice is slow, her lock expires
@@ -21,7 +21,7 @@ func TestBug_ALateHolder_DeletesTheNextOwnersLock(t *testing.T) {
 }
 
 func TestBug_TheReplyToDELIsLost_TheResendDeletesTheNextOwnersLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
@@ -33,7 +33,7 @@ func TestBug_TheReplyToDELIsLost_TheResendDeletesTheNextOwnersLock(t *testing.T)
 }
 
 func TestBug_TheReplyToSETIsLost_TheHolderIsToldThatSomebodyElseHoldsIt(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.loseReply("alice", func() {})
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "alice recognised her own lock: the bug is gone")

@@ -11,7 +11,7 @@ import (
 // Guarantee 2: a holder that dies does not block others beyond the ttl.
 
 func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
@@ -20,7 +20,7 @@ func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
 }
 
 func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -28,7 +28,7 @@ func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 	})
 }
 
-func requireFreeAfterTTL(t *testing.T, bob *Lock, story string) {
+func requireFreeAfterTTL(t *T, bob *handle, story string) {
 	t.Helper()
 	time.Sleep(ttl / 2)
 	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s half a ttl ago, and bob was not refused", story)
@@ -39,7 +39,7 @@ func requireFreeAfterTTL(t *testing.T, bob *Lock, story string) {
 }
 
 func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		for _, bad := range []time.Duration{0, -1, -time.Second, time.Microsecond, time.Millisecond - 1} {
 			lock := newLock(lab.client("alice").nodes, key, bad)
 			waiting, cancel := context.WithTimeout(ctx, time.Second)
@@ -49,6 +49,6 @@ func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
 				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, and is reported as a holder", bad)
 			}
 		}
-		require.Zero(t, lab.timeline.sent(), "a ttl that is no ttl was sent to Redis")
+		require.Zero(t, lab.sent(), "a ttl that is no ttl was sent to Redis")
 	})
 }

@@ -9,7 +9,7 @@ import (
 // What is still broken in this step. Step 05 mends it.
 
 func TestBug_TheLeaseEndsBetweenGETAndDEL_DeletesTheNextOwnersLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error

@@ -11,7 +11,7 @@ import (
 // What is still broken in this step. Step 06 mends the first, step 07 the second.
 
 func TestBug_TheHolderLocksAgain_BlocksItself(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.Lock(ctx))
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
@@ -21,7 +21,7 @@ func TestBug_TheHolderLocksAgain_BlocksItself(t *testing.T) {
 }
 
 func TestBug_TheLeaseEndsDuringTheWork_TwoAreInside(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(2 * ttl) // alice is still working

@@ -40,7 +40,7 @@ const pollInterval = 30 * time.Millisecond
 const releaseTimeout = 3 * time.Second
 
 // releaseScript deletes the lock KEYS[1] if it belongs to the token ARGV[1], and returns 1 if it did.
-var releaseScript = redis.NewScript(`-- release
+var releaseScript = redis.NewScript(`-- release token
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0
 end

@@ -21,7 +21,7 @@ import (
 // one node says nothing about the majority, so there waiters ask again after a random delay.
 
 func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		limitHold(alice, time.Millisecond) // from step 07 on, her renewals would count
 		require.NoError(t, alice.TryLock(ctx))
@@ -41,11 +41,11 @@ func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T)
 }
 
 func TestTheLockIsReleasedBeforeTheWaiterListens_TheReleaseIsNotMissed(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		refused := time.Now()
-		lab.afterReply("bob", 2, func() { alice.Unlock(ctx) }) // EVALSHA, which Redis does not know yet, and EVAL
+		lab.afterNth("bob", 1, func() { alice.Unlock(ctx) })
 		require.NoError(t, bob.Lock(ctx))
 		require.Less(t, time.Since(refused), slack(10*time.Millisecond),
 			"alice left after bob was refused and before he listened: he waits for a message that was sent already")
@@ -53,7 +53,7 @@ func TestTheLockIsReleasedBeforeTheWaiterListens_TheReleaseIsNotMissed(t *testin
 }
 
 func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		start := time.Now()
 		require.NoError(t, alice.TryLock(ctx))
@@ -64,19 +64,19 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 	})
 }
 
-// Green before too: who polls listens to nobody.
+// Control: who polls listens to nobody.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	for _, later := range []time.Duration{time.Millisecond, ttl / 10} { // it takes go-redis 40ms to subscribe again
 		t.Run(fmt.Sprint("released ", later, " later"), func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				limitHold(alice, time.Millisecond) // from step 07 on, she does not renew in between
 				require.NoError(t, alice.TryLock(ctx))
 				entered := inBackground(func() error { return bob.Lock(ctx) })
 				time.Sleep(slack(ttl / 10))
 				lab.far("bob", 20*time.Millisecond)
-				lab.client("bob").hangUp(func(w *wire) bool { return w.command == "subscribe" })
-				lab.timeline.note("the connection on which bob listens breaks")
+				lab.client("bob").hangUp(func(w *wire) bool { return w.listens.Load() })
+				lab.note("the connection on which bob listens breaks")
 				time.Sleep(later)
 
 				released := time.Now()
@@ -89,29 +89,23 @@ func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	}
 }
 
-// Green before too: who polls is not told less after a restart.
+// Control: who polls is not told less after a restart.
 func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		t.Run(map[bool]string{true: "it keeps its keys", false: "it loses its keys"}[keeps], func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				limitHold(alice, time.Millisecond)
 				require.NoError(t, alice.TryLock(ctx))
 				entered := inBackground(func() error { return bob.Lock(ctx) })
 				time.Sleep(slack(ttl / 10))
 
-				redis := lab.server(0)
-				for _, name := range []string{"alice", "bob"} {
-					lab.client(name).hangUp(func(w *wire) bool { return w.server == redis })
-				}
-				redis.down.Store(true)
-				lab.timeline.note("Redis is down")
+				up := lab.stop(0)
 				time.Sleep(10 * time.Millisecond)
 				if !keeps {
 					lab.endLease()
 				}
-				redis.down.Store(false)
-				lab.timeline.note("Redis is up again")
+				up()
 
 				free := time.Now()
 				if keeps {
@@ -132,10 +126,10 @@ func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
 	}
 }
 
-// Green before too: who polls depends on nobody's message.
+// Control: who polls depends on nobody's message.
 func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		lab.timeline.crowd = true
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -178,9 +172,9 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 	})
 }
 
-// Green before too: nobody publishes.
+// Control: nobody publishes.
 func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
-	inForbidden(t, "PUBLISH", func(t *testing.T, lab *lab) {
+	inForbidden(t, "PUBLISH", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, and Unlock says that it is not")
@@ -189,9 +183,9 @@ func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 	})
 }
 
-// Green before too: nobody subscribes.
+// Control: nobody subscribes.
 func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
-	inForbidden(t, "SUBSCRIBE", func(t *testing.T, lab *lab) {
+	inForbidden(t, "SUBSCRIBE", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -204,30 +198,26 @@ func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 }
 
 // inForbidden plays a story on a Redis whose user may not run a command, not in a script either.
-func inForbidden(t *testing.T, command string, story func(t *testing.T, lab *lab)) {
+func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 	t.Helper()
 	needsVirtualTime(t, "it needs a user with other rights, see docs/realfaults")
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		for node := range nodes {
 			memory := lab.server(node).backend.(*miniredis.Miniredis)
-			conn, err := memory.Dial() // starts it
-			require.NoError(t, err)
-			conn.Close()
 			memory.Server().SetPreHook(func(peer *miniserver.Peer, cmd string, _ ...string) bool {
-				if cmd != command {
-					return false
+				if cmd == command {
+					peer.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
 				}
-				peer.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
-				return true
+				return cmd == command
 			})
 		}
-		lab.timeline.note("this user may not %s", command)
+		lab.note("this user may not %s", command)
 		story(t, lab)
 	})
 }
 
 func TestAStrangerPublishesUnderTheKeysName_TheWaitersAreNotDisturbed(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -244,9 +234,9 @@ func TestAStrangerPublishesUnderTheKeysName_TheWaitersAreNotDisturbed(t *testing
 	})
 }
 
-// Green before too: who polls asks no more often.
+// Control: who polls asks no more often.
 func TestAStrangerPublishesOnTheLocksChannel_TheWaitersAskNowAndThen(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -266,7 +256,7 @@ func TestAStrangerPublishesOnTheLocksChannel_TheWaitersAskNowAndThen(t *testing.
 
 // queue lets five customers wait for the lock, to leave as soon as they have it.
 func queue(lab *lab) (waiters []<-chan result) {
-	lab.timeline.crowd = true
+	lab.trace.untold = true
 	for i := range 5 {
 		handle := lab.lock(fmt.Sprint("customer-", i), withSocketBuffer)
 		waiters = append(waiters, inBackground(func() error {
@@ -280,7 +270,7 @@ func queue(lab *lab) (waiters []<-chan result) {
 	return waiters
 }
 
-func requireServed(t *testing.T, waiters []<-chan result) {
+func requireServed(t *T, waiters []<-chan result) {
 	t.Helper()
 	for _, waiter := range waiters {
 		require.NoError(t, (<-waiter).err, "alice has left, and somebody who waited did not get in, or could not leave")
@@ -289,7 +279,7 @@ func requireServed(t *testing.T, waiters []<-chan result) {
 }
 
 // requireNobodyListens fails when a goroutine of go-redis is left that has a message which nobody takes.
-func requireNobodyListens(t *testing.T) {
+func requireNobodyListens(t *T) {
 	t.Helper()
 	time.Sleep(slack(200 * time.Millisecond)) // after an error, go-redis pauses for half of that
 	stacks := make([]byte, 4<<20)
@@ -299,16 +289,8 @@ func requireNobodyListens(t *testing.T) {
 }
 
 // sentByCustomers returns how many commands those who wait have sent so far.
-func (l *lab) sentByCustomers() (n int) {
-	l.wait()
-	l.timeline.mu.Lock()
-	defer l.timeline.mu.Unlock()
-	for _, e := range l.timeline.events {
-		if strings.HasPrefix(e.who, "customer") && e.args != nil {
-			n++
-		}
-	}
-	return n
+func (l *lab) sentByCustomers() int {
+	return l.sent(func(r *record) bool { return strings.HasPrefix(r.Who, "customer") })
 }
 
 // flood sends 2,000 messages to a channel, at once.
@@ -375,9 +357,4 @@ func inBackground(fn func() error) <-chan result {
 		done <- result{err, time.Now()}
 	}()
 	return done
-}
-
-// afterReply runs fn when Redis has answered the client's nth command from now on, before the client hears it.
-func (l *lab) afterReply(name string, nth int, fn func()) {
-	l.announce(name, &twist{match: func(_ redis.Cmder, n int) bool { return n == nth }, after: fn})
 }

@@ -10,7 +10,7 @@ import (
 // What is still broken in this step. Step 07 mends it.
 
 func TestBug_TheLeaseEndsDuringTheWork_AnUpdateIsLost(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		shop := &struct{ stock int }{100}
 

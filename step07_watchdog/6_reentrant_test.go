@@ -13,7 +13,7 @@ import (
 // Guarantee 6: the owner may lock again, and only its outermost Unlock frees the lock.
 
 func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		for depth := range 5 {
 			require.NoError(t, alice.TryLock(ctx), "alice holds the lock %d times and blocks herself", depth)
@@ -27,9 +27,9 @@ func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	})
 }
 
-// Green before too: two handles never shared a token.
+// Control: two handles never shared a token.
 func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		first, second := lab.lock("alice"), lab.lock("alice")
 		require.NoError(t, first.TryLock(ctx))
 		require.ErrorIs(t, second.TryLock(ctx), ErrNotAcquired, "a second handle walked in because the client is the same")
@@ -39,7 +39,7 @@ func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 }
 
 func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
@@ -52,7 +52,7 @@ func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 }
 
 func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx), "alice holds the lock and blocks herself")
@@ -64,9 +64,9 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 	})
 }
 
-// Green before too: there the inner lock is refused.
+// Control: there the inner lock is refused.
 func TestTheReplyToTheInnerLockIsLostAndNotAskedAgain_TheOuterHoldStays(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
@@ -79,7 +79,7 @@ func TestTheReplyToTheInnerLockIsLostAndNotAskedAgain_TheOuterHoldStays(t *testi
 }
 
 func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
@@ -113,7 +113,7 @@ func TestTheKeyIsNoLock_ThatIsAnErrorAndItStays(t *testing.T) {
 			func(rdb redis.UniversalClient) redis.Cmder { return rdb.HGetAll(ctx, key) }},
 	} {
 		t.Run(data.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				bob, shop := lab.lock("bob"), lab.client("shop").nodes
 				require.NoError(t, bob.TryLock(ctx))
 				require.NoError(t, bob.Unlock(ctx)) // Redis knows the scripts now, if there are any
@@ -142,7 +142,7 @@ func TestTheKeyIsNoLock_ThatIsAnErrorAndItStays(t *testing.T) {
 }
 
 func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		limitHold(alice, time.Millisecond) // no renewal comes in between
 		require.NoError(t, alice.TryLock(ctx))
@@ -154,58 +154,5 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 		for node := range nodes {
 			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "the lock was to last an hour, and locking again cut that short")
 		}
-	})
-}
-
-// countInClient is the other way to nest: the count stays in the client, and only the outermost TryLock and Unlock
-// go to Redis.
-type countInClient struct {
-	*Lock
-	depth int
-}
-
-func (c *countInClient) TryLock(ctx context.Context) error {
-	if c.depth == 0 {
-		if err := c.Lock.TryLock(ctx); err != nil {
-			return err
-		}
-	}
-	c.depth++
-	return nil
-}
-
-func (c *countInClient) Unlock(ctx context.Context) error {
-	c.depth--
-	if c.depth > 0 {
-		return nil
-	}
-	return c.Lock.Unlock(ctx)
-}
-
-// Green before too: the count stands beside the lock, whichever it is.
-func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob := &countInClient{Lock: lab.lock("alice")}, lab.lock("bob")
-		require.NoError(t, alice.TryLock(ctx))
-		sent := lab.timeline.sent()
-		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx))
-		require.NoError(t, alice.Unlock(ctx))
-		require.Equal(t, sent, lab.timeline.sent(), "alice nests, and that went to Redis")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx))
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
-	})
-}
-
-// Green before too: what nobody asks Redis, nobody learns.
-func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob := &countInClient{Lock: lab.lock("alice")}, lab.lock("bob")
-		require.NoError(t, alice.TryLock(ctx))
-		lab.endLease()
-		require.NoError(t, bob.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx), "a count in the client has noticed that bob is inside: this lesson needs a new example")
 	})
 }

@@ -10,7 +10,7 @@ import (
 // Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock still expires.
 
 func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		for worked := 5; worked <= 100; worked += 5 {
@@ -23,7 +23,7 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 }
 
 func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx))
@@ -32,25 +32,25 @@ func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice left the inner lock, and nobody renews the outer one: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 		lab.wait()
-		sent := lab.timeline.sent()
+		sent := lab.sent()
 		time.Sleep(3 * ttl)
-		require.Equal(t, sent, lab.timeline.sent(), "alice has left altogether, and a watchdog goes on")
+		require.Equal(t, sent, lab.sent(), "alice has left altogether, and a watchdog goes on")
 	})
 }
 
-// Green before too: the control. If it fails, the story above cannot fail: time stands still, or keys do not expire.
+// Control: the control. If it fails, the story above cannot fail: time stands still, or keys do not expire.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.refuse("alice", 1, "the network swallows it")
+		lab.failFrom("alice", 1, "the network swallows it")
 		time.Sleep(slack(ttl))
 		require.NoError(t, bob.TryLock(ctx), "no renewal has reached Redis, and alice's lock has not expired")
 	})
 }
 
 func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(5 * ttl)

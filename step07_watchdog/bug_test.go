@@ -10,7 +10,7 @@ import (
 // What is still broken in this step. Step 08 mends the first. Nothing that a lock can do mends the second.
 
 func TestBug_TheMasterFailsOverBeforeReplicating_TwoAreInside(t *testing.T) {
-	inSentinelLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.failover(0)
@@ -24,13 +24,13 @@ func TestBug_TheMasterFailsOverBeforeReplicating_TwoAreInside(t *testing.T) {
 }
 
 func TestBug_TheHolderIsPausedBeyondTheTTL_ItsLateWriteOverwritesTheNextOwners(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		shop := &struct{ stock int }{100}
 
 		require.NoError(t, alice.TryLock(ctx))
 		aliceRead := shop.stock
-		lab.refuse("alice", 1, "a paused process sends nothing")
+		lab.failFrom("alice", 1, "a paused process sends nothing")
 		time.Sleep(2 * ttl) // a garbage collection, a page fault, SIGSTOP
 		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice was paused: the bug is gone")
 		shop.stock-- // bob sells one

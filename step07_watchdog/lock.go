@@ -48,7 +48,7 @@ const releaseTimeout = 3 * time.Second
 // least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
 // 1 if it did, or else minus the milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
 // nobody will release it, so that is an error.
-var acquireScript = redis.NewScript(`-- acquire
+var acquireScript = redis.NewScript(`-- acquire token ttl depth
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
@@ -65,7 +65,7 @@ return -math.max(lease, 1)
 
 // releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
 // returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
-var releaseScript = redis.NewScript(`-- release
+var releaseScript = redis.NewScript(`-- release token depth
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
 end
@@ -80,7 +80,7 @@ return 1
 
 // renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs to the token ARGV[1], and
 // returns 1 if it does.
-var renewScript = redis.NewScript(`-- renew
+var renewScript = redis.NewScript(`-- renew token ttl
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
 end

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
 // Guarantee 4: only the owner releases the lock, and the owner knows that it is the owner.
 
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -27,7 +26,7 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 }
 
 func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		for range 2 { // the second time, bob's handle has had a hold of its own
 			require.NoError(t, alice.TryLock(ctx))
@@ -43,15 +42,15 @@ func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
 	})
 }
 
-// Green before too: these locks keep nothing in the handle.
+// Control: these locks keep nothing in the handle.
 func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
 		require.NoError(t, alice.TryLock(ctx))
 		second := make(chan error, 1)
-		write := func(cmd redis.Cmder, _ int) bool { return isWrite(cmd.Name()) }
+		write := isWrite
 		lab.announce("alice", &twist{match: write, after: func() { // Redis has released, and Unlock has not heard of it yet
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(10 * time.Millisecond)
@@ -64,7 +63,7 @@ func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *test
 }
 
 func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx),
@@ -76,7 +75,7 @@ func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
 }
 
 func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		seen := map[string]bool{}
 		for range 50 {

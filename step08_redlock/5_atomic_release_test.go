@@ -16,16 +16,16 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 	ends := 0
 	for nth, ended := 1, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 				require.NoError(t, alice.TryLock(ctx))
 				var bobErr error
-				end := lab.before("alice", nth, func() {
+				end := lab.beforeNth("alice", nth, func() {
 					lab.endLease()
 					bobErr = bob.TryLock(ctx)
 				})
 				err := alice.Unlock(ctx)
-				if ended = end.came; !ended {
+				if ended = end.fired; !ended {
 					return // her Unlock has no command number nth: that was all
 				}
 				ends++
@@ -40,7 +40,7 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 }
 
 func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
@@ -54,7 +54,7 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 }
 
 func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for range 2 {
 			require.NoError(t, alice.TryLock(ctx))
@@ -85,14 +85,13 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 			}
 		}},
 		{"all replies are lost", func(lab *lab) func() {
-			lost := func(w *wire, _ []byte) bool { return isWrite(w.command) }
-			lab.client("alice").lose.Store(&lost)
-			return func() { lab.client("alice").lose.Store(nil) }
+			lab.announce("alice", &twist{match: isWrite, again: true, lose: func(*message) bool { return true }})
+			return func() { lab.stopTwists("alice") }
 		}},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
-				alice, bob := newLock(lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // Unlock waits 3s for a Redis that hangs
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // Unlock waits 3s for a Redis that hangs
 				require.NoError(t, alice.TryLock(ctx))
 				require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
 				limitHold(alice, time.Millisecond)    // what hangs is to be the release
@@ -112,18 +111,18 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 	}
 }
 
-// Green before too: they say so as often as Redis has not got the key.
+// Control: they say so as often as Redis has not got the key.
 func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 	for _, before := range []struct {
 		name string
-		fail func(lab *lab, alice *Lock)
+		fail func(lab *lab, alice *handle)
 	}{
-		{"a release whose reply was lost", func(lab *lab, alice *Lock) { // of another hold
+		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of another hold
 			lab.loseReply("alice", func() {})
 			alice.Unlock(ctx)
 			alice.TryLock(ctx)
 		}},
-		{"a release that Redis refused", func(lab *lab, alice *Lock) {
+		{"a release that Redis refused", func(lab *lab, alice *handle) {
 			for node := range nodes {
 				lab.server(node).SetError("LOADING Redis is loading the dataset in memory")
 			}
@@ -132,7 +131,7 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 				lab.server(node).SetError("")
 			}
 		}},
-		{"a release that found nobody", func(lab *lab, alice *Lock) {
+		{"a release that found nobody", func(lab *lab, alice *handle) {
 			for node := range nodes {
 				s := lab.server(node)
 				s.down.Store(true)
@@ -146,7 +145,7 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 		}},
 	} {
 		t.Run("after "+before.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice := lab.lock("alice")
 				require.NoError(t, alice.TryLock(ctx))
 				before.fail(lab, alice)
@@ -158,7 +157,7 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 }
 
 func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
 		require.NoError(t, alice.TryLock(request))
@@ -169,7 +168,7 @@ func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
 }
 
 func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
@@ -186,7 +185,7 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 }
 
 func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.loseReply("alice", func() {})
@@ -199,7 +198,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testin
 }
 
 func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		request, cancel := context.WithCancel(ctx)
 		lab.loseReply("alice", cancel)
@@ -210,9 +209,9 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 	})
 }
 
-// Green before too: the token stays with the handle.
+// Control: the token stays with the handle.
 func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		answer := func(message string) {
@@ -230,9 +229,9 @@ func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	})
 }
 
-// Green before too: without scripts there is nothing to forget.
+// Control: without scripts there is nothing to forget.
 func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops")
 		for range 2 {
 			require.NoError(t, alice.TryLock(ctx))

@@ -18,7 +18,7 @@ const minority = max(1, (nodes-1)/2)
 func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) {
 	for node := range nodes {
 		t.Run(fmt.Sprintf("node %d", node+1), func(t *testing.T) {
-			inSentinelLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
 				lab.failover(node)
@@ -45,25 +45,21 @@ var faults = []struct {
 func (l *lab) answerErrors(node int) (stop func()) {
 	s := l.server(node)
 	s.SetError("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
-	l.timeline.note("node %d answers errors", node+1)
+	l.fault("%s answers errors", s.name)
 	return func() { s.SetError("") }
 }
 
 // restartEmpty restarts a node that has no persistence.
 func (l *lab) restartEmpty(node int) (nothing func()) {
-	old := l.server(node)
-	l.serve(node, l.masters[node])
-	l.timeline.note("node %d restarts without its data", node+1)
-	l.disconnect(old)
-	old.Close()
+	l.replace(node, "it restarts without its data")
 	return func() {}
 }
 
 // eachMinority plays a story for every way in which nodes fail, and every set of nodes that may fail together.
-func eachMinority(t *testing.T, story func(t *testing.T, lab *lab, failed string, fail func())) {
+func eachMinority(t *testing.T, story func(t *T, lab *lab, failed string, fail func())) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				for set := 1; set < 1<<nodes; set++ {
 					if bits.OnesCount(uint(set)) > minority {
 						continue
@@ -93,7 +89,7 @@ func eachMinority(t *testing.T, story func(t *testing.T, lab *lab, failed string
 
 // passTTL lets a ttl pass. On real servers, where that takes its time, the keys expire at once.
 func (l *lab) passTTL() {
-	if realAddrs == nil {
+	if !realTime {
 		time.Sleep(ttl)
 		return
 	}
@@ -103,7 +99,7 @@ func (l *lab) passTTL() {
 }
 
 func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
-	eachMinority(t, func(t *testing.T, lab *lab, failed string, fail func()) {
+	eachMinority(t, func(t *T, lab *lab, failed string, fail func()) {
 		alice := lab.lock("alice")
 		fail()
 		require.NoError(t, alice.TryLock(ctx), "%s, and nobody can lock", failed)
@@ -112,7 +108,7 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 }
 
 func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
-	eachMinority(t, func(t *testing.T, lab *lab, failed string, fail func()) {
+	eachMinority(t, func(t *T, lab *lab, failed string, fail func()) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		fail()
@@ -124,7 +120,7 @@ func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
 }
 
 func TestTheMajorityIsGone_NobodyGetsInAndNothingStays(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for node := range nodes/2 + 1 {
 			lab.stop(node)
@@ -137,15 +133,15 @@ func TestTheMajorityIsGone_NobodyGetsInAndNothingStays(t *testing.T) {
 	})
 }
 
-// Green before too: with a single node there is the whole lock or nothing.
+// Control: with a single node there is the whole lock or nothing.
 func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.client("bob")
 		for taken := range 1 << nodes {
-			var others []*Lock
+			var others []*handle
 			for node := range nodes {
 				if taken>>node&1 == 1 {
-					other := newLock(bob.nodes[node:node+1], key, ttl)
+					other := lab.lockOn("bob", bob.nodes[node:node+1], key, ttl)
 					require.NoError(t, other.TryLock(ctx))
 					others = append(others, other)
 				}
@@ -166,7 +162,7 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 }
 
 func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		var goOn []func()
 		for node := range nodes/2 + 1 {
@@ -188,7 +184,7 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 }
 
 func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx)) // connections
 		require.NoError(t, alice.Unlock(ctx))
@@ -210,7 +206,7 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 func TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept(t *testing.T) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
-			inLab(t, func(t *testing.T, lab *lab) {
+			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
 				for node := range nodes/2 + 1 {

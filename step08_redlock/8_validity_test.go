@@ -2,6 +2,8 @@ package redislock
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,10 +15,10 @@ import (
 // NodeTimeout.
 
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = 3 * ttl                                   // as if she had been paused while the replies were waiting for her
-		late := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which no node knows yet, and EVAL
+		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
@@ -27,7 +29,7 @@ func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 }
 
 func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, carol := lab.lock("alice"), lab.client("carol")
 		alice.NodeTimeout = slack(50 * time.Millisecond)
 		lab.hang(0)
@@ -39,7 +41,7 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, and alice cannot release")
 		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, and alice waited for the two that hang")
 
-		require.NoError(t, newLock(carol.nodes[4:], key, ttl).TryLock(ctx)) // now it takes all nodes to decide
+		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx)) // now it takes all nodes to decide
 		for range 3 {
 			start = time.Now()
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
@@ -49,10 +51,10 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 }
 
 func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.stop(0) // so a slow node is needed for a majority
-		always := func(redis.Cmder, int) bool { return true }
+		always := func(string, int) bool { return true }
 		slow := func() { time.Sleep(10 * time.Millisecond) }
 		lab.announce("alice", &twist{match: always, again: true, after: slow, nodes: []int{1, 2}})
 		for range 10 {
@@ -64,13 +66,13 @@ func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
 
 func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
 	for i, mayFail := range []int{0, 0, 1, 1, 2} {
-		inLab(t, func(t *testing.T, lab *lab) {
+		inLab(t, func(t *T, lab *lab) {
 			n := i + 1
 			some := lab.client("alice").nodes[:n]
 			for node := range mayFail {
 				lab.stop(node)
 			}
-			alice := newLock(some, key, ttl)
+			alice := lab.lockOn("alice", some, key, ttl)
 			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, and alice cannot lock", mayFail, n)
 			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, and alice cannot release", mayFail, n)
 			lab.stop(mayFail)
@@ -80,7 +82,7 @@ func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
 }
 
 func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.stop(0)
@@ -101,8 +103,8 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 		{100 * time.Millisecond, 0, 10 * time.Millisecond},
 		{ttl, 300 * time.Millisecond, 300 * time.Millisecond},
 	} {
-		inLab(t, func(t *testing.T, lab *lab) {
-			alice := newLock(lab.client("alice").nodes, key, story.ttl)
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, story.ttl)
 			alice.NodeTimeout = story.set
 			for node := range 3 {
 				lab.hang(node)
@@ -117,7 +119,7 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 }
 
 func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		five := lab.client("alice").nodes
 		for what, lock := range map[string]*Lock{
 			"there are no nodes":                     New(nil, key, ttl),
@@ -127,14 +129,14 @@ func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
 		} {
 			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, and the error does not name it")
 		}
-		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
 	})
 }
 
 func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		lease := ttl * 6 / 10 // NodeTimeout is 50ms
-		alice, bob := newLock(lab.client("alice").nodes, key, lease), lab.lock("bob")
+		alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, lease), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.far("alice", 60*time.Millisecond)
 		time.Sleep(5 * lease)
@@ -146,7 +148,7 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 }
 
 func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.NodeTimeout = 50 * time.Millisecond // a new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms
 		lab.far("alice", 40*time.Millisecond)
@@ -159,7 +161,7 @@ func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 }
 
 func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.NodeTimeout = 50 * time.Millisecond
 		require.NoError(t, alice.TryLock(ctx)) // connections
@@ -175,7 +177,7 @@ func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
 
 func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *testing.T) {
 	for name, fail := range map[string]func(lab *lab, node int) func(){"hang": (*lab).hang, "are down": (*lab).stop} {
-		inLab(t, func(t *testing.T, lab *lab) {
+		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			for node := range 3 {
 				fail(lab, node)
@@ -202,7 +204,7 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 		fail func(lab *lab, node int)
 		says string
 	}{{"nodes say NOPERM", refuse, "NOPERM"}, {"clients are closed", closed, "closed"}} {
-		inLab(t, func(t *testing.T, lab *lab) {
+		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			story.fail(lab, 0)
 			story.fail(lab, 1)
@@ -221,7 +223,7 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 }
 
 func TestTwoClientsSplitTheNodes_TheyDoNotMeetForEver(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.slow(0, time.Millisecond, "bob")
 		lab.slow(1, time.Millisecond, "bob")
@@ -245,7 +247,7 @@ func TestTwoClientsSplitTheNodes_TheyDoNotMeetForEver(t *testing.T) {
 }
 
 func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.slow(3, 5*time.Millisecond, "alice")
 		lab.slow(4, 5*time.Millisecond, "alice")
@@ -259,7 +261,7 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 }
 
 func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.slow(3, 5*time.Millisecond, "alice")
 		lab.slow(4, 5*time.Millisecond, "alice")
@@ -272,7 +274,7 @@ func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing
 }
 
 func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for node := range 3 {
 			lab.hang(node)
@@ -286,7 +288,7 @@ func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t
 }
 
 func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.NodeTimeout = slack(50 * time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx)) // connections
@@ -306,7 +308,7 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 }
 
 func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.restartEmpty(0)
@@ -325,7 +327,7 @@ func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
 }
 
 func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.NodeTimeout = slack(50 * time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
@@ -346,7 +348,7 @@ func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 }
 
 func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.NodeTimeout = 100 * time.Millisecond // go-redis waits 5s, longer than the story takes
 		require.NoError(t, alice.TryLock(ctx))     // connections
@@ -366,12 +368,12 @@ func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
 }
 
 func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.client("bob")
 		require.NoError(t, alice.TryLock(ctx)) // connections
 		require.NoError(t, alice.Unlock(ctx))
 		for node := range 4 {
-			other := newLock(bob.nodes[node:node+1], key, ttl)
+			other := lab.lockOn("bob", bob.nodes[node:node+1], key, ttl)
 			require.NoError(t, other.TryLock(ctx))
 			before := lab.sentTo(node)
 			err := alice.TryLock(ctx)
@@ -386,21 +388,23 @@ func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
 	})
 }
 
-// sentTo returns how many commands were sent to a node so far.
-func (l *lab) sentTo(node int) (n int) {
-	l.wait()
-	l.timeline.mu.Lock()
-	defer l.timeline.mu.Unlock()
-	for _, e := range l.timeline.events {
-		if e.args != nil && e.node == node {
-			n++
+// slow lets what clients send to a node arrive later.
+func (l *lab) slow(node int, later time.Duration, names ...string) {
+	s := l.server(node)
+	s.intercept(func(m *message) bool {
+		if slices.Contains(names, m.wire.client.name) {
+			time.Sleep(later)
 		}
-	}
-	return n
+		return false
+	})
+	l.fault("from now on, what %s sends reaches %s %v later", strings.Join(names, " or "), s.name, later)
 }
 
+// sentTo returns how many commands were sent to a node so far.
+func (l *lab) sentTo(node int) int { return l.sent(func(r *record) bool { return r.Node == node+1 }) }
+
 func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx))
@@ -417,7 +421,7 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 }
 
 func TestOneNodeIsDownAndOneHangs_EachRenewalIsSentOnce(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.stop(3)
@@ -432,7 +436,7 @@ func TestOneNodeIsDownAndOneHangs_EachRenewalIsSentOnce(t *testing.T) {
 }
 
 func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		for node := range 3 {
@@ -446,8 +450,8 @@ func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
 }
 
 func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob := lab.lock("alice"), newLock(lab.client("bob").nodes[:1], key, 10*ttl)
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes[:1], key, 10*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.restartEmpty(0)
 		require.NoError(t, bob.TryLock(ctx))
@@ -469,68 +473,13 @@ func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 		redis.UniversalClient
 		labels []string
 	}
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		var some []redis.UniversalClient
 		for _, rdb := range lab.client("alice").nodes {
 			some = append(some, labelled{rdb, []string{"zone a"}})
 		}
-		alice := newLock(some, key, ttl)
+		alice := lab.lockOn("alice", some, key, ttl)
 		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values with a slice in them: no reason to panic")
 		require.NoError(t, alice.Unlock(ctx))
-	})
-}
-
-// sequential is Redlock as one of the source articles tells it: node after node, half the ttl for all of them, an equal
-// part of that for each, and over the total it is a failure even with a majority.
-type sequential struct {
-	nodes []redis.UniversalClient
-	token string
-}
-
-func (s *sequential) TryLock() error {
-	total, start, yes := ttl/2, time.Now(), 0
-	for _, node := range s.nodes {
-		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
-		if took, _ := acquireScript.Run(one, node, []string{key}, s.token, ttl.Milliseconds(), 1).Bool(); took {
-			yes++
-		}
-		cancel()
-	}
-	if yes > len(s.nodes)/2 && time.Since(start) <= total {
-		return nil
-	}
-	for _, node := range s.nodes {
-		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
-		releaseScript.Run(one, node, []string{key}, s.token, 0)
-		cancel()
-	}
-	return ErrNotAcquired
-}
-
-// interruptible lets a context end the wait for a reply, without which the variant waits for 5s where it allows 1s.
-func interruptible(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetries = true, -1 }
-
-func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice := &sequential{lab.client("alice", interruptible).nodes, newToken()}
-		bob := newLock(lab.client("bob").nodes, "another lock", ttl)
-		lab.hang(0)
-		lab.hang(1)
-		start := time.Now()
-		require.NoError(t, alice.TryLock())
-		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "node after node, two that hang cost a fifth of half the ttl each")
-		start = time.Now()
-		require.NoError(t, bob.TryLock(ctx))
-		require.Less(t, time.Since(start), slack(time.Millisecond), "asked at once, two that hang cost nothing")
-	})
-}
-
-func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice := &sequential{lab.client("alice", interruptible).nodes, newToken()}
-		last := func(_ redis.Cmder, nth int) bool { return nth == 2 } // EVALSHA, which the node does not know yet, and EVAL
-		lab.announce("alice", &twist{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
-		require.ErrorIs(t, alice.TryLock(), ErrNotAcquired, "five nodes said yes, it took more than half the ttl, and alice goes in")
-		require.Empty(t, lab.keys(), "alice gave up and left her keys")
 	})
 }

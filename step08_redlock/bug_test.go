@@ -11,7 +11,7 @@ import (
 // second. Nothing that a lock can do mends the third: the resource must check (fencing).
 
 // heldOnThree lets alice acquire the lock while nodes 4 and 5 are down: she has exactly a majority.
-func heldOnThree(t *testing.T, lab *lab) *Lock {
+func heldOnThree(t *T, lab *lab) *handle {
 	t.Helper()
 	alice := lab.lock("alice")
 	start4, start5 := lab.stop(3), lab.stop(4)
@@ -22,7 +22,7 @@ func heldOnThree(t *testing.T, lab *lab) *Lock {
 }
 
 func TestBug_ExactlyThreeOfFiveAreHeldAndOneRestartsEmpty_TwoAreInside(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.restartEmpty(2)
 		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, and bob did not get them: the bug is gone")
@@ -32,24 +32,24 @@ func TestBug_ExactlyThreeOfFiveAreHeldAndOneRestartsEmpty_TwoAreInside(t *testin
 
 func TestBug_ExactlyThreeOfFiveAreHeldAndOneClockJumps_TwoAreInside(t *testing.T) {
 	needsVirtualTime(t, "it needs a clock that jumps")
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.server(2).FastForward(ttl) // Redis expires keys by the wall clock
-		lab.timeline.note("the clock of node 3 jumps by %v", ttl)
+		lab.fault("the clock of node 3 jumps by %v", ttl)
 		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, and bob did not get them: the bug is gone")
 		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
 	})
 }
 
 func TestBug_TheHolderIsPausedBeyondItsValidity_ItsLateWriteOverwritesTheNextOwners(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		shop := &struct{ stock int }{100}
 
 		require.NoError(t, alice.TryLock(ctx))
 		require.True(t, time.Now().Before(alice.ValidUntil())) // she checks, and then:
 		aliceRead := shop.stock
-		lab.refuse("alice", 1, "a paused process sends nothing")
+		lab.failFrom("alice", 1, "a paused process sends nothing")
 		time.Sleep(2 * ttl) // a garbage collection, a page fault, SIGSTOP
 		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice was paused: the bug is gone")
 		shop.stock-- // bob sells one

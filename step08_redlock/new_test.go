@@ -1,19 +1,41 @@
 package redislock
 
 import (
+	"context"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// What the laboratory must know of this step: how many Redis servers a lock uses, and how to make one.
+// What the laboratory must know of this step: how many Redis servers a lock uses, how to make one, and its calls.
 
 const nodes = 5
 
 func newLock(rdbs []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	l := New(rdbs, key, ttl)
-	if realAddrs != nil {
+	if realTime {
 		l.NodeTimeout = slack(0) // a node on a busy machine has not failed
 	}
 	return l
+}
+
+// A handle is a lock whose calls appear in the timeline.
+type handle struct {
+	*lockOf
+	lab *lab
+	who string
+}
+
+type lockOf = Lock
+
+func (h *handle) TryLock(ctx context.Context) error {
+	return h.lab.call(h.who, "TryLock", func() error { return h.lockOf.TryLock(ctx) })
+}
+
+func (h *handle) Lock(ctx context.Context) error {
+	return h.lab.call(h.who, "Lock", func() error { return h.lockOf.Lock(ctx) })
+}
+
+func (h *handle) Unlock(ctx context.Context) error {
+	return h.lab.call(h.who, "Unlock", func() error { return h.lockOf.Unlock(ctx) })
 }

@@ -26,7 +26,7 @@ func TestCopiesAreEqual(t *testing.T) {
 			case !ok && !ends:
 				assert.Failf(t, "a copy is missing", "%s has no %s: the step before has it", s.Dir, name)
 			case ok:
-				same(t, s.Dir+"/"+name, now, text)
+				same(t, s.Dir+"/"+name, now, text, s.Before())
 			}
 		}
 		before = files
@@ -38,7 +38,7 @@ func TestCopiesAreEqual(t *testing.T) {
 	for _, name := range labs {
 		text, err := fs.ReadFile(root, name)
 		require.NoError(t, err)
-		same(t, name, string(text), strings.Replace(before[path.Base(name)], "package redislock\n", "package fencing\n", 1))
+		same(t, name, string(text), strings.Replace(before[path.Base(name)], "package redislock\n", "package fencing\n", 1), Last)
 	}
 }
 
@@ -66,11 +66,11 @@ func copiesIn(t *testing.T, s Step) map[string]string {
 	return files
 }
 
-func same(t *testing.T, name, have, want string) {
+func same(t *testing.T, name, have, want string, of Step) {
 	a, b := strings.SplitAfter(have, "\n"), strings.SplitAfter(want, "\n")
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] || i == len(a)-1 && len(b) > len(a) {
-			assert.Failf(t, "a copy differs", "%s is not what the step before has, from line %d on", name, i+1)
+			assert.Failf(t, "a copy differs", "%s is not that of %s, from line %d on", name, of.Dir, i+1)
 			return
 		}
 	}

@@ -302,6 +302,8 @@ func (s Step) Subject() string {
 		return "the resources that check"
 	case s.Dir == Unfenced.Dir:
 		return "the resources without the check"
+	case s.Dir == First.Dir:
+		return "the lock that everybody writes first"
 	}
 	return "the lock " + s.Of()
 }

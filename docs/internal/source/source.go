@@ -43,8 +43,8 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 		return nil, err
 	}
 	var list []Declaration
-	add := func(prefix string, id *ast.Ident, doc *ast.CommentGroup, node ast.Node) {
-		from, to := fset.Position(node.Pos()), fset.Position(node.End())
+	add := func(name string, id *ast.Ident, doc *ast.CommentGroup, whole, node ast.Node) {
+		from, to := fset.Position(whole.Pos()), fset.Position(whole.End())
 		if doc != nil {
 			from = fset.Position(doc.Pos())
 		}
@@ -55,21 +55,21 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 			end = to.Offset + i
 		}
 		text := strings.TrimRight(strings.ReplaceAll(string(src[start:end]), "\r\n", "\n"), "\r")
-		list = append(list, Declaration{prefix + id.Name, doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
+		list = append(list, Declaration{name, doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
 	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			add(receiver(d), d.Name, d.Doc, d)
+			add(receiver(d)+d.Name.Name, d.Name, d.Doc, d, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				names, doc := namesOf(spec)
-				node := ast.Node(spec)
+				whole := ast.Node(spec)
 				if !d.Lparen.IsValid() { // without parentheses the keyword and the comment are the declaration's
-					doc, node = d.Doc, d
+					doc, whole = d.Doc, d
 				}
 				for _, id := range names {
-					add("", id, doc, node)
+					add(id.Name, id, doc, whole, spec)
 				}
 			}
 		}
@@ -105,11 +105,12 @@ func Find(list []Declaration, name string) (Declaration, error) {
 		if d.Name == name {
 			return d, nil
 		}
-		if !slices.Contains(names, d.Name) {
-			names = append(names, d.Name)
-			if strings.HasSuffix(d.Name, "."+name) {
-				found = append(found, d)
-			}
+		if slices.Contains(names, d.Name) {
+			continue // of two versions of a file
+		}
+		names = append(names, d.Name)
+		if strings.HasSuffix(d.Name, "."+name) {
+			found = append(found, d)
 		}
 	}
 	switch len(found) {
@@ -157,27 +158,26 @@ func Signature(d Declaration) string {
 	return "func " + fn.Name.Name + strings.TrimPrefix(types.ExprString(fn.Type), "func")
 }
 
-// Fields returns the names of the fields of a struct type.
-func Fields(d Declaration) []string {
-	var spec *ast.TypeSpec
-	switch node := d.node.(type) {
-	case *ast.TypeSpec:
-		spec = node
-	case *ast.GenDecl:
-		spec, _ = node.Specs[0].(*ast.TypeSpec)
-	}
-	if spec == nil {
-		return nil
-	}
-	st, ok := spec.Type.(*ast.StructType)
-	if !ok {
-		return nil
-	}
-	var list []string
-	for _, field := range st.Fields.List {
-		for _, id := range field.Names {
-			list = append(list, id.Name)
+// Offers returns the methods and the fields of a type, and the variables of the package.
+func Offers(list []Declaration, typ string) map[string]bool {
+	offers := map[string]bool{}
+	for _, d := range list {
+		switch node := d.node.(type) {
+		case *ast.FuncDecl:
+			if method, ok := strings.CutPrefix(d.Name, typ+"."); ok {
+				offers[method] = true
+			}
+		case *ast.ValueSpec:
+			offers[d.Name] = true
+		case *ast.TypeSpec:
+			if st, ok := node.Type.(*ast.StructType); ok && d.Name == typ {
+				for _, field := range st.Fields.List {
+					for _, id := range field.Names {
+						offers[id.Name] = true
+					}
+				}
+			}
 		}
 	}
-	return list
+	return offers
 }

@@ -68,8 +68,8 @@ func TestDeclarations(t *testing.T) {
 		d, _ = Find(list, "New")
 		require.Equal(t, "string, string, []redis.X, ...*Option", Params(d))
 		require.Equal(t, "func New(a, b string, n []redis.X, o ...*Option) *Lock", Signature(d))
-		d, _ = Find(list, "Lock")
-		require.Equal(t, []string{"key", "MaxHold", "Other"}, Fields(d))
+		want := map[string]bool{"key": true, "MaxHold": true, "Other": true, "TryLock": true, "end": true, "ErrA": true, "ErrB": true, "x": true, "y": true}
+		require.Equal(t, want, Offers(list, "Lock"))
 	}
 }
 

@@ -1,0 +1,59 @@
+package redislock
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// countInClient is the other way to nest: the count stays in the client, and only the outermost TryLock and Unlock
+// go to Redis.
+type countInClient struct {
+	*handle
+	depth int
+}
+
+func (c *countInClient) TryLock(ctx context.Context) error {
+	if c.depth == 0 {
+		if err := c.handle.TryLock(ctx); err != nil {
+			return err
+		}
+	}
+	c.depth++
+	return nil
+}
+
+func (c *countInClient) Unlock(ctx context.Context) error {
+	c.depth--
+	if c.depth > 0 {
+		return nil
+	}
+	return c.handle.Unlock(ctx)
+}
+
+func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := &countInClient{handle: lab.lock("alice")}, lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		sent := lab.sent()
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.Equal(t, sent, lab.sent(), "alice nests, and that went to Redis")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+	})
+}
+
+func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := &countInClient{handle: lab.lock("alice")}, lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx), "a count in the client has noticed that bob is inside: this lesson needs a new example")
+	})
+}

@@ -1,0 +1,65 @@
+package redislock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// sequential is Redlock as one of the source articles tells it: node after node, half the ttl for all of them, an equal
+// part of that for each, and over the total it is a failure even with a majority.
+type sequential struct {
+	nodes []redis.UniversalClient
+	token string
+}
+
+func (s *sequential) TryLock() error {
+	total, start, yes := ttl/2, time.Now(), 0
+	for _, node := range s.nodes {
+		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
+		if took, _ := acquireScript.Run(one, node, []string{key}, s.token, ttl.Milliseconds(), 1).Bool(); took {
+			yes++
+		}
+		cancel()
+	}
+	if yes > len(s.nodes)/2 && time.Since(start) <= total {
+		return nil
+	}
+	for _, node := range s.nodes {
+		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
+		releaseScript.Run(one, node, []string{key}, s.token, 0)
+		cancel()
+	}
+	return ErrNotAcquired
+}
+
+// interruptible lets a context end the wait for a reply, without which the variant waits for 5s where it allows 1s.
+func interruptible(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetries = true, -1 }
+
+func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := &sequential{lab.client("alice", interruptible).nodes, newToken()}
+		bob := lab.lockOn("bob", lab.client("bob").nodes, "another lock", ttl)
+		lab.hang(0)
+		lab.hang(1)
+		start := time.Now()
+		require.NoError(t, alice.TryLock())
+		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "node after node, two that hang cost a fifth of half the ttl each")
+		start = time.Now()
+		require.NoError(t, bob.TryLock(ctx))
+		require.Less(t, time.Since(start), slack(time.Millisecond), "asked at once, two that hang cost nothing")
+	})
+}
+
+func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := &sequential{lab.client("alice", interruptible).nodes, newToken()}
+		last := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
+		require.ErrorIs(t, alice.TryLock(), ErrNotAcquired, "five nodes said yes, it took more than half the ttl, and alice goes in")
+		require.Empty(t, lab.keys(), "alice gave up and left her keys")
+	})
+}
