@@ -22,6 +22,7 @@ const miniLab = `package %s
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -29,7 +30,8 @@ var real string
 
 func story(t *testing.T, k int) {
 	t.Helper()
-	row, verdict := fmt.Sprintf("timeline (virtual time):\n      0.1ms  alice  SET %%02d\n", at), ""
+	_, variant, _ := strings.Cut(t.Name(), "/")
+	row, verdict := fmt.Sprintf("timeline (virtual time):\n      0.1ms  alice  SET %%02d %%s\n", at, variant), ""
 	if at < k {
 		row += "        expected: nil   got: ErrNotHeld\n"
 		verdict = fmt.Sprintf("{\"kind\":\"verdict\",\"text\":\"the lock of %%d lacks what %%d has\"}\n", at, k)
