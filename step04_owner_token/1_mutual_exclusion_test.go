@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,8 +149,10 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 				defer cancel()
 				if waits {
 					require.NoError(t, bob.TryLock(ctx))
-					lose := func(*message) bool { cancel(); return true }
-					lab.announce("alice", &twist{match: nthIs(3), before: func() { bob.Unlock(ctx) }, lose: lose}) // she has been refused
+					var once sync.Once
+					lab.announce("alice", &twist{match: nthIs(3), again: true, // she has been refused
+						before: func() { once.Do(func() { bob.Unlock(ctx) }) },
+						lose:   func(*message) bool { cancel(); return true }})
 				} else {
 					lab.loseReply("alice", cancel)
 				}

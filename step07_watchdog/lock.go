@@ -402,7 +402,7 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (released b
 
 // extend lets the lock last for a ttl from now if token owns it, and reports whether it does.
 func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
-	return renewScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
+	return renewScript.Run(ctx, once{l.rdb}, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
 }
 
 // run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read

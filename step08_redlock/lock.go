@@ -407,7 +407,7 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	votes := make(chan vote, len(l.nodes))
 	for i, n := range l.nodes {
 		go func() {
-			yes, err := renewScript.Run(ctx, n.rdb, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
+			yes, err := renewScript.Run(ctx, once{n.rdb}, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
 			n.absent.Store(err == nil && !yes)
 			votes <- vote{i, yes, err}
 		}()
