@@ -49,8 +49,7 @@ func parseReal(req request, args []string) (request, error) {
 		need = max(need, s.Nodes)
 	}
 	if len(req.addrs) < need {
-		here := map[bool]string{true: "here is 1", false: fmt.Sprintf("here are %d", len(req.addrs))}[len(req.addrs) == 1]
-		return request{}, wrongUsage("real %s needs %d independent servers, and %s: host:port,host:port,...", args[0], need, here)
+		return request{}, wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.addrs))
 	}
 	for i, addr := range req.addrs {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
