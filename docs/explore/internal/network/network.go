@@ -66,6 +66,7 @@ type Host struct {
 	dead   atomic.Bool
 
 	net     *Net
+	id      int // in the order in which they have joined
 	wires   []*wire
 	atWork  func() bool
 	asked   map[string]bool // what it has sent in this call, and Redis has not answered
@@ -75,7 +76,7 @@ type Host struct {
 
 // Join adds a host. At work, its program is not in a call of the lock.
 func (n *Net) Join(name string, atWork func() bool) *Host {
-	h := &Host{Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, refused: map[int]int64{}}
+	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, refused: map[int]int64{}}
 	n.Hosts = append(n.Hosts, h)
 	return h
 }

@@ -67,7 +67,7 @@ func (n *Net) later(h *Host, door int, r trace.Record) {
 		}
 		h.refused[r.Node] = r.At
 	}
-	n.pending = append(n.pending, pending{r, slices.Index(n.Hosts, h), h.calls, door})
+	n.pending = append(n.pending, pending{r, h.id, h.calls, door})
 }
 
 // flush adds what clients have left, and the keys that have expired.
