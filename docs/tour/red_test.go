@@ -16,7 +16,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then EXPIRE; DEL)\n", course.Steps[1].Words,
 		"  FAIL  TestLeadAtomic_acquire/two_of\n              0.1ms  alice  SET 02 two_of\n\n"+
 			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (and also: three)\n\n",
-		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n        expected",
+		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n\n",
 		"  1 control holds, as it should",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
