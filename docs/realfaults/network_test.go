@@ -19,17 +19,23 @@ import (
 
 // Networks that lose what is sent.
 
-// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
-func blackHole(t *testing.T) string {
+// bound returns a socket with an address of its own. Nobody else is given that address, and nothing listens there.
+func bound(t *testing.T) (fd int, addr string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { syscall.Close(fd) })
 	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	require.NoError(t, syscall.Listen(fd, 0))
 	name, err := syscall.Getsockname(fd)
 	require.NoError(t, err)
-	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	return fd, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+}
+
+// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	fd, addr := bound(t)
+	require.NoError(t, syscall.Listen(fd, 0))
 	for range 200 {
 		conn, err := net.DialTimeout("tcp", addr, 500*time.Millisecond)
 		if err != nil {
@@ -43,11 +49,8 @@ func blackHole(t *testing.T) string {
 
 // nobody returns an address at which nothing listens.
 func nobody(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
+	_, addr := bound(t)
+	return addr
 }
 
 // deaf returns an address that takes connections and never answers: a Redis that hangs.

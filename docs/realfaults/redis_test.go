@@ -266,13 +266,22 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	}
 }
 
+// freePort returns a port that somebody else may take before we do.
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
+
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	optIn(t)
 	var addrs []string
 	var masters []*redis.Client
 	for i := range 3 {
-		_, bus, _ := net.SplitHostPort(nobody(t))
+		bus := freePort(t)
 		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
 		rdb := adminOf(t, addrs[i])
 		masters = append(masters, rdb)
