@@ -44,10 +44,7 @@ func parseReal(req request, args []string) (request, error) {
 		return request{}, wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", args[0])
 	}
 	req.addrs = strings.Split(list, ",")
-	need := 0
-	for _, s := range req.steps {
-		need = max(need, s.Nodes)
-	}
+	need := serversFor(req.steps)
 	if len(req.addrs) < need {
 		return request{}, wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.addrs))
 	}
@@ -62,13 +59,17 @@ func parseReal(req request, args []string) (request, error) {
 	return req, nil
 }
 
-// runReal plays all stories of the steps, at once: they sleep most of the time.
-func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
+func serversFor(list []course.Step) int {
 	need := 0
 	for _, s := range list {
 		need = max(need, s.Nodes)
 	}
-	addrs = addrs[:need]
+	return need
+}
+
+// runReal plays all stories of the steps, at once: they sleep most of the time.
+func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
+	addrs = addrs[:serversFor(list)]
 	for _, addr := range addrs {
 		if err := ping(ctx, addr); err != nil {
 			return fmt.Errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
