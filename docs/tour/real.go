@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -88,26 +87,28 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 		log transcript
 		err error
 	}
-	runs := make([]run, len(list))
-	var jobs sync.WaitGroup
+	played := make([]chan run, len(list))
 	for i, s := range list {
-		jobs.Go(func() {
+		played[i] = make(chan run, 1)
+		t.jobs.Go(func() {
 			c := <-done[i]
-			if runs[i].err = c.err; c.err == nil {
-				runs[i].log, runs[i].err = c.run(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")})
+			if c.err != nil {
+				played[i] <- run{err: c.err}
+				return
 			}
+			log, err := c.run(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")})
+			played[i] <- run{log, err}
 		})
 	}
-	stop := t.progress("playing in real time, which takes minutes")
-	jobs.Wait()
-	stop()
 	var errs []error
 	for i, s := range list {
-		if runs[i].err != nil {
-			errs = append(errs, runs[i].err)
-			continue
+		stop := t.progress("playing " + s.Label() + " in real time, which takes minutes")
+		r := <-played[i]
+		stop()
+		if r.err == nil {
+			r.err = t.realReport(s, addrs[:s.Nodes], r.log)
 		}
-		errs = append(errs, t.realReport(s, addrs[:s.Nodes], runs[i].log))
+		errs = append(errs, r.err)
 	}
 	return errors.Join(errs...)
 }
