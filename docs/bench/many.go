@@ -24,12 +24,12 @@ func manyOnes() []contestant {
 	}
 	for _, name := range []string{"step 07", "step 08 on 5"} {
 		c := contestantNamed(name)
-		list = append(list, contestant{name: name + inTurns, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+		list = append(list, contestant{name: name + oneAtATime, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
 	}
 	return list
 }
 
-const inTurns = ", one at a time"
+const oneAtATime = ", one at a time"
 
 // turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
 // many waiters has this around its lock.
@@ -170,7 +170,7 @@ func connectionsOpened(servers []*server) (int, error) {
 	sum := 0
 	var errs []error
 	for _, s := range servers {
-		text, err := s.info("stats", "total_connections_received")
+		text, err := s.info("Stats", "total_connections_received")
 		n, _ := strconv.Atoi(text)
 		sum += n
 		errs = append(errs, err)
