@@ -218,7 +218,7 @@ func TestTheTrace_IsComplete(t *testing.T) {
 	alices, bobs := []trace.Key{{Token: "<alice-1>", Owner: "alice", Until: 10_000_100}}, []trace.Key{{Token: "<bob-1>", Owner: "bob", Until: 25_000_300}}
 	has("05/pause/aFbBA",
 		trace.Record{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: free, Inside: nobody},
-		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons <alice-1> PX 10000 NX", Reply: "OK", Redis: alices, Inside: nobody},
+		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons <alice-1> EX 10 NX", Reply: "OK", Redis: alices, Inside: nobody},
 		trace.Record{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "nil", Redis: alices, Inside: nobody},
 		trace.Record{At: 110, Who: "alice", Kind: trace.Note, Text: "is inside, reads 0", Redis: alices, Inside: []string{"alice"}},
 		trace.Record{At: 200, Kind: trace.Note, Text: "15s pass", Redis: alices, Inside: []string{"alice"}},

@@ -66,7 +66,10 @@ func serversFor(list []course.Step) int {
 	return need
 }
 
-// runReal plays all stories of the steps, at once: they sleep most of the time.
+// atOnce is how many stories play at once on real servers, each in a process of its own: they sleep most of the time.
+const atOnce = 12
+
+// runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
 	addrs = addrs[:serversFor(list)]
 	for _, addr := range addrs {
@@ -88,6 +91,7 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 		err error
 	}
 	played := make([]chan run, len(list))
+	free := make(chan struct{}, atOnce)
 	for i, s := range list {
 		played[i] = make(chan run, 1)
 		t.jobs.Go(func() {
@@ -96,7 +100,7 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 				played[i] <- run{err: c.err}
 				return
 			}
-			log, err := c.run(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")})
+			log, err := c.runApart(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}, free)
 			played[i] <- run{log, err}
 		})
 	}

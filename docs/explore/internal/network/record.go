@@ -152,9 +152,6 @@ func (n *Net) command(m *Message) string {
 	case "SET":
 		for i := 3; i < len(words); i++ {
 			words[i] = strings.ToUpper(words[i])
-			if seconds, err := strconv.Atoi(words[i]); err == nil && words[i-1] == "EX" { // go-redis's PX, in whole seconds
-				words[i-1], words[i] = "PX", strconv.Itoa(seconds*1000)
-			}
 		}
 	}
 	return strings.Join(words, " ")
