@@ -139,7 +139,7 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.fillPool("alice", 30) // to make a connection takes more round trips
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl / 2) // a renewal: Redis knows the script
+		time.Sleep(ttl / 2)        // a renewal: Redis knows the script
 		lab.far("alice", ttl*9/20) // go-redis waits 5s
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")

@@ -17,7 +17,7 @@ import (
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		alice.NodeTimeout = 3 * ttl                                   // as if she had been paused while the replies were waiting for her
+		alice.NodeTimeout = 3 * ttl // as if she had been paused while the replies were waiting for her
 		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		bobIn := make(chan error, 1)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+
+	"example.com/redislock-steps/docs/explore/internal/client"
+	"example.com/redislock-steps/docs/explore/internal/judge"
 )
 
 // An explorer that cannot fail proves nothing. Each of these locks is broken in one way, and is caught.
@@ -16,7 +19,7 @@ var errTaken = errors.New("taken")
 
 // broken is a lock with hooks to break it.
 type broken struct {
-	rdb     redis.UniversalClient
+	rdbs    []redis.UniversalClient
 	acquire func(ctx context.Context) (bool, error)
 	release func(ctx context.Context) error
 	lost    chan struct{} // nil: it does not say so
@@ -47,127 +50,115 @@ func (b *broken) Lock(ctx context.Context) error {
 
 func (b *broken) Unlock(ctx context.Context) error { return b.release(ctx) }
 
-// newBroken is SET NX PX with DEL: the lock of step 03.
-func newBroken(r []redis.UniversalClient) *broken {
-	b := &broken{rdb: r[0], lost: make(chan struct{})}
-	b.acquire = func(ctx context.Context) (bool, error) { return b.rdb.SetNX(ctx, key, "locked", ttl).Result() }
-	b.release = func(ctx context.Context) error { return b.rdb.Del(ctx, key).Err() }
-	return b
+func (b *broken) setNX(ctx context.Context) (bool, error) {
+	return b.rdbs[0].SetNX(ctx, key, "locked", ttl).Result()
+}
+
+func (b *broken) set(ctx context.Context) (bool, error) {
+	return true, b.rdbs[0].Set(ctx, key, "locked", ttl).Err()
+}
+
+// newBroken is SET NX PX with DEL, the lock of step 03, and then breaks it.
+func newBroken(breaks func(*broken)) func([]redis.UniversalClient) client.Lock {
+	return func(r []redis.UniversalClient) client.Lock {
+		b := &broken{rdbs: r}
+		b.acquire = b.setNX
+		b.release = func(ctx context.Context) error { return r[0].Del(ctx, key).Err() }
+		if breaks(b); b.lost != nil {
+			return telling{b}
+		}
+		return b
+	}
+}
+
+// onHold does something whenever the lock is acquired.
+func (b *broken) onHold(do func()) {
+	b.acquire = func(ctx context.Context) (bool, error) {
+		ok, err := b.setNX(ctx)
+		if ok {
+			do()
+		}
+		return ok, err
+	}
+}
+
+// saysLost lets Lost say so after a time.
+func saysLost(after time.Duration) func(*broken) {
+	return func(b *broken) {
+		b.lost = make(chan struct{})
+		b.onHold(func() { time.AfterFunc(after, func() { close(b.lost) }) })
+	}
 }
 
 func TestABrokenLock_IsCaught(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		fault string
-		kind  kind
-		make  func(r []redis.UniversalClient) lock
+		name   string
+		fault  string
+		kind   judge.Kind
+		breaks func(*broken)
 	}{
-		{"EXISTS, then SET", "none", twoInside, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
+		{"EXISTS, then SET", "none", judge.TwoInside, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
-				n, err := b.rdb.Exists(ctx, key).Result()
-				if err != nil || n > 0 {
+				if n, err := b.rdbs[0].Exists(ctx, key).Result(); err != nil || n > 0 {
 					return false, err
 				}
-				return true, b.rdb.Set(ctx, key, "locked", ttl).Err()
+				return b.set(ctx)
 			}
-			return b
 		}},
-		{"the same, at the resource", "none", lostUpdate, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			b.acquire = func(ctx context.Context) (bool, error) { return true, b.rdb.Set(ctx, key, "locked", ttl).Err() }
-			return b
+		{"the same, at the resource", "none", judge.LostUpdate, func(b *broken) { b.acquire = b.set }},
+		{"DEL without asking whose it is", "stolen", judge.Deleted, func(*broken) {}},
+		{"no ttl", "crash-hold", judge.Locked, func(b *broken) {
+			b.acquire = func(ctx context.Context) (bool, error) { return b.rdbs[0].SetNX(ctx, key, "locked", 0).Result() }
 		}},
-		{"DEL without asking whose it is", "stolen", deleted, func(r []redis.UniversalClient) lock { return newBroken(r) }},
-		{"no ttl", "crash-hold", locked, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			b.acquire = func(ctx context.Context) (bool, error) { return b.rdb.SetNX(ctx, key, "locked", 0).Result() }
-			return b
-		}},
-		{"not reentrant", "nested", blocked, func(r []redis.UniversalClient) lock { return newBroken(r) }},
-		{"Lost never says so", "renewal-all", untold, func(r []redis.UniversalClient) lock { return telling{newBroken(r)} }},
-		{"Lost says so a millisecond late", "renewal-all", untold, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			acquire := b.acquire
-			b.acquire = func(ctx context.Context) (bool, error) {
-				ok, err := acquire(ctx)
-				if ok {
-					time.AfterFunc(ttl+time.Millisecond, func() { close(b.lost) })
-				}
-				return ok, err
-			}
-			return telling{b}
-		}},
-		{"Lost says so for nothing", "slow", falseAlarm, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			acquire := b.acquire
-			b.acquire = func(ctx context.Context) (bool, error) {
-				ok, err := acquire(ctx)
-				if ok {
-					time.AfterFunc(ttl/2, func() { close(b.lost) })
-				}
-				return ok, err
-			}
-			return telling{b}
-		}},
-		{"a release that believes the answer to its repetition", "resent", falseAlarm, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
+		{"not reentrant", "nested", judge.Blocked, func(*broken) {}},
+		{"Lost never says so", "renewal-all", judge.Untold, saysLost(24 * time.Hour)},
+		{"Lost says so a millisecond late", "renewal-all", judge.Untold, saysLost(ttl + time.Millisecond)},
+		{"Lost says so for nothing", "slow", judge.FalseAlarm, saysLost(ttl / 2)},
+		{"a release that believes the answer to its repetition", "resent", judge.FalseAlarm, func(b *broken) {
 			b.release = func(ctx context.Context) error {
-				n, err := b.rdb.Del(ctx, key).Result()
+				n, err := b.rdbs[0].Del(ctx, key).Result()
 				if err == nil && n == 0 {
 					err = errors.New("lock not held")
 				}
 				return err
 			}
-			return b
 		}},
-		{"Lock that gives up", "outage-waits", unavailable, func(r []redis.UniversalClient) lock { return newBroken(r) }},
-		{"all nodes instead of a majority", "down-1", unavailable, func(r []redis.UniversalClient) lock { return everyNode(r) }},
-		{"TryLock that waits for a lock that nobody gives back", "none", stuck, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			acquire := b.acquire
+		{"Lock that gives up", "outage-waits", judge.Unavailable, func(*broken) {}},
+		{"all nodes instead of a majority", "down-1", judge.Unavailable, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
-				ok, err := acquire(ctx)
+				for _, rdb := range b.rdbs {
+					if ok, err := rdb.SetNX(ctx, key, "locked", ttl).Result(); err != nil || !ok {
+						return false, err
+					}
+				}
+				return true, nil
+			}
+			b.release = func(ctx context.Context) error {
+				for _, rdb := range b.rdbs {
+					rdb.Del(ctx, key)
+				}
+				return nil
+			}
+		}},
+		{"TryLock that waits for a lock that nobody gives back", "none", judge.Stuck, func(b *broken) {
+			b.acquire = func(ctx context.Context) (bool, error) {
+				ok, err := b.setNX(ctx)
 				if !ok && err == nil {
 					time.Sleep(20 * time.Hour)
 				}
 				return ok, err
 			}
-			return b
 		}},
-		{"Lock that sleeps through a release", "waits", asleep, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			b.pause = ttl
-			return b
+		{"Lock that sleeps through a release", "waits", judge.Asleep, func(b *broken) { b.pause = ttl }},
+		{"a goroutine for each hold, which Unlock does not end", "none", judge.Leftover, func(b *broken) {
+			b.onHold(func() { go time.Sleep(20 * time.Hour) })
 		}},
-		{"a goroutine for each hold, which Unlock does not end", "none", leftover, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			acquire := b.acquire
-			b.acquire = func(ctx context.Context) (bool, error) {
-				go time.Sleep(20 * time.Hour)
-				return acquire(ctx)
-			}
-			return b
-		}},
-		{"a watchdog that Unlock does not stop", "none", leftover, func(r []redis.UniversalClient) lock {
-			b := newBroken(r)
-			acquire := b.acquire
-			b.acquire = func(ctx context.Context) (bool, error) {
-				ok, err := acquire(ctx)
-				if ok {
-					go b.renewForEver()
-				}
-				return ok, err
-			}
-			return b
-		}},
+		{"a watchdog that Unlock does not stop", "none", judge.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := step{n: 3, nodes: 1, make: c.make}
+			s := step{n: 3, nodes: 1, make: newBroken(c.breaks)}
 			if c.fault == "down-1" {
 				s.n, s.nodes = 8, 2
-			} else if c.kind == untold || c.fault == "slow" {
-				s.n = 7
 			}
 			inLab(t, s, job{Step: s.n, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: -1}, func(l *lab) {
 				assert.Contains(t, l.cell().Kinds, string(c.kind))
@@ -179,55 +170,29 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 func (b *broken) renewForEver() {
 	for range 1000 {
 		time.Sleep(ttl / 3)
-		if b.rdb.PExpire(context.Background(), key, ttl).Err() != nil {
+		if b.rdbs[0].PExpire(context.Background(), key, ttl).Err() != nil {
 			return
 		}
 	}
 }
 
-// allAtOnce is one SETNX to all nodes at once, without anything else.
-func allAtOnce(r []redis.UniversalClient) *broken {
-	b := &broken{}
-	b.acquire = func(ctx context.Context) (bool, error) {
-		votes := make(chan bool)
-		for _, rdb := range r {
-			go func() { votes <- rdb.SetNX(ctx, key, "locked", ttl).Val() }()
+// allAtOnce sends to all nodes at once, without anything else.
+func allAtOnce(b *broken) {
+	onAll := func(do func(redis.UniversalClient) bool) (bool, error) {
+		votes, all := make(chan bool), true
+		for _, rdb := range b.rdbs {
+			go func() { votes <- do(rdb) }()
 		}
-		all := true
-		for range r {
+		for range b.rdbs {
 			all = <-votes && all
 		}
 		return all, nil
 	}
-	b.release = func(ctx context.Context) error {
-		done := make(chan bool)
-		for _, rdb := range r {
-			go func() { rdb.Del(ctx, key); done <- true }()
-		}
-		for range r {
-			<-done
-		}
-		return nil
-	}
-	return b
-}
-
-// everyNode wants all nodes.
-func everyNode(r []redis.UniversalClient) *broken {
-	b := &broken{}
-	b.release = func(ctx context.Context) error {
-		for _, rdb := range r {
-			rdb.Del(ctx, key)
-		}
-		return nil
-	}
 	b.acquire = func(ctx context.Context) (bool, error) {
-		for _, rdb := range r {
-			if ok, err := rdb.SetNX(ctx, key, "locked", ttl).Result(); err != nil || !ok {
-				return false, err
-			}
-		}
-		return true, nil
+		return onAll(func(rdb redis.UniversalClient) bool { return rdb.SetNX(ctx, key, "locked", ttl).Val() })
 	}
-	return b
+	b.release = func(ctx context.Context) error {
+		_, err := onAll(func(rdb redis.UniversalClient) bool { return rdb.Del(ctx, key).Err() == nil })
+		return err
+	}
 }

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/explore/internal/client"
+	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/schedule"
 )
 
 // The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and run a few cells.
@@ -47,14 +52,14 @@ func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
 	c := cellOf(t, 8, "healed", func(l *lab) {
 		l.Bound = 1
-		l.fault.strike = during(func(w *world, alice *client) {
-			healing(w, alice)
-			for m := w.first(w.heals); m != nil; m = w.first(w.heals) {
-				w.take(m)
+		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *client.Client) {
+			healing(s, alice)
+			for m := s.First(heals); m != nil; m = s.First(heals) {
+				m.Drop()
 			}
-		}, holding)
+		}, client.Holding)
 	})
-	require.Contains(t, c.Kinds, string(twoInside))
+	require.Contains(t, c.Kinds, string(judge.TwoInside))
 }
 
 // The same schedule twice is the same story, byte for byte.
@@ -67,7 +72,7 @@ func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 		for i := range told {
 			s := steps[c.step-1]
 			inLab(t, s, job{Step: c.step, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: 0}, func(l *lab) {
-				l.explore(func(w *world) { told[i].WriteString(strings.Join(w.path, "") + "\n" + w.story.String()) })
+				l.explore(func(s *schedule.Schedule) { json.NewEncoder(&told[i]).Encode([]any{s.Path, s.Records}) })
 			})
 		}
 		require.NotEmpty(t, told[0].String())
@@ -78,15 +83,15 @@ func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 // The ID of a schedule leads to its violation again.
 func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	twice := cellOf(t, 4, "stolen", nil)
-	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once = true })
+	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Once = true, true })
 	require.NotEmpty(t, twice.Bad)
 	require.NotEmpty(t, once.Bad)
 	for _, b := range append(twice.Bad, once.Bad...) {
 		j, err := parseID(b.ID)
 		require.NoError(t, err)
 		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			now := l.cell().Bad[0].Story
-			assert.True(t, strings.HasPrefix(now, b.Story), "the story of %s was\n%sand now is\n%s", b.ID, b.Story, now)
+			now := l.cell().Bad[0].Trace
+			assert.Equal(t, b.Trace, now[:min(len(b.Trace), len(now))], b.ID)
 		})
 	}
 }
@@ -95,7 +100,7 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 func TestALateCommand_ShowsItsReply(t *testing.T) {
 	c := cellOf(t, 1, "deadline", nil)
 	require.NotEmpty(t, c.Bad)
-	require.Contains(t, c.Bad[0].Story, "alice SETNX coupons locked -> 1\n")
+	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked -> 1\n")
 }
 
 func TestParseID(t *testing.T) {
@@ -116,30 +121,28 @@ func TestParseID(t *testing.T) {
 // Orders that differ only where it makes no difference are left out. What can come out must be the same, whether nothing
 // is left out, or what commutes, or states that were seen.
 func TestTheOrdersLeftOut_MakeNoDifference(t *testing.T) {
-	noLock := func([]redis.UniversalClient) lock {
-		return &broken{
-			acquire: func(context.Context) (bool, error) { return true, nil },
-			release: func(context.Context) error { return nil },
-		}
+	noLock := func(b *broken) {
+		b.acquire = func(context.Context) (bool, error) { return true, nil }
+		b.release = func(context.Context) error { return nil }
 	}
 	for _, c := range []struct {
 		fault string
 		nodes int
-		make  func([]redis.UniversalClient) lock
+		lock  func(*broken)
 		fewer bool
 	}{
-		{"none", 2, func(r []redis.UniversalClient) lock { return allAtOnce(r) }, true},
-		{"restart", 1, func(r []redis.UniversalClient) lock { return allAtOnce(r) }, true},
-		{"late-write", 1, func(r []redis.UniversalClient) lock { return allAtOnce(r) }, true},
+		{"none", 2, allAtOnce, true},
+		{"restart", 1, allAtOnce, true},
+		{"late-write", 1, allAtOnce, true},
 		{"none", 1, noLock, false},
 	} {
 		outcomes := func(bound int, everyOrder bool) (map[string]bool, int) {
 			found := map[string]bool{}
 			var n int
 			j := job{Step: 8, Fault: c.fault, Clients: 2, Nodes: c.nodes, Bound: bound, Once: true}
-			inLab(t, step{n: 8, nodes: c.nodes, make: c.make}, j, func(l *lab) {
-				l.everyOrder = everyOrder
-				n = l.explore(func(w *world) { found[w.outcome()] = true })
+			inLab(t, step{n: 8, nodes: c.nodes, make: newBroken(c.lock)}, j, func(l *lab) {
+				l.stage.EveryOrder = everyOrder
+				n = l.explore(func(s *schedule.Schedule) { found[outcome(s)] = true })
 			})
 			return found, n
 		}
@@ -167,23 +170,22 @@ func TestExpectations_AreComplete(t *testing.T) {
 			assert.NotEmpty(t, r.kinds)
 			assert.NotEmpty(t, r.why)
 			assert.LessOrEqual(t, r.from, r.to)
-			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", id, kinds)
+			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", id, judge.Kinds)
 		}
 	}
 }
 
 // outcome is what a schedule comes to.
-func (w *world) outcome() string {
-	var b strings.Builder
-	for _, n := range w.nodes {
-		fmt.Fprintf(&b, "%v ", n.owner != nil && n.owner.id == 0)
+func outcome(s *schedule.Schedule) string {
+	owners := make([]string, len(s.Nodes)) // the last ones
+	for _, r := range s.Records {
+		for i, k := range r.Redis {
+			owners[i] = cmp.Or(k.Owner, owners[i])
+		}
 	}
-	for _, c := range w.clients {
-		fmt.Fprintf(&b, "%d %v ", w.read[c], c.lost())
+	text := fmt.Sprint(s.Outcome(), owners)
+	for _, c := range s.Clients {
+		text += fmt.Sprint(" ", c.Lost())
 	}
-	fmt.Fprintf(&b, "%d ", w.value)
-	for _, v := range w.found {
-		b.WriteString(string(v.kind))
-	}
-	return b.String()
+	return text
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,9 +16,10 @@ const usage = `usage:
   explore                     every lock under every fault, two clients; writes docs/faults.md
   explore -check              the same, and docs/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
-  explore -lock DIR -step N   your own lock, DIR/lock.go, in place of step N's
+  explore -lock DIR -step N   your own lock, DIR/lock.go, instead of step N's
   explore -all [-seed S]      three clients, and step 08 with more nodes; writes docs/explore/deep.md (minutes)
   explore replay ID           one schedule as a timeline
+  explore replay -json ID     the same as records (docs/internal/trace), one in a line
 `
 
 func main() {
@@ -44,16 +46,8 @@ func run(args []string) error {
 		return errors.New("please change into the root of the repository, and try again")
 	}
 	switch {
-	case flags.Arg(0) == "replay" && flags.NArg() == 2:
-		j, err := parseID(flags.Arg(1))
-		if err != nil {
-			return err
-		}
-		c, err := j.explore()
-		if err == nil {
-			fmt.Print(c.Bad[0].Story)
-		}
-		return err
+	case flags.Arg(0) == "replay":
+		return replay(flags.Args()[1:])
 	case flags.NArg() > 0:
 		return errors.New(strings.TrimSpace(usage))
 	case *dir != "":
@@ -72,7 +66,7 @@ func run(args []string) error {
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {
 			for _, b := range c.Bad {
-				fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story)
+				fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story())
 			}
 			if *step > 0 && *fault != "" {
 				fmt.Printf("\nschedules that show a violation, %d of %d: %s\n", c.Violating(), c.Schedules, strings.Join(c.All, " "))
@@ -84,6 +78,31 @@ func run(args []string) error {
 		return err
 	}
 	return writeFaults(cells, *check)
+}
+
+// replay runs one schedule, and prints its trace.
+func replay(args []string) error {
+	flags := flag.NewFlagSet("replay", flag.ExitOnError)
+	asJSON := flags.Bool("json", false, "records, one in a line")
+	flags.Parse(args)
+	j, err := parseID(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	c, err := j.explore()
+	if err != nil {
+		return err
+	}
+	if !*asJSON {
+		fmt.Print(c.Bad[0].Story())
+		return nil
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	for _, r := range c.Bad[0].Trace {
+		out.Encode(r)
+	}
+	return nil
 }
 
 // matrix lists the cells of two clients: all of them, or those of a step, or of a fault.

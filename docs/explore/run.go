@@ -118,7 +118,7 @@ func surprises(cells []cell) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// withLock explores dir/lock.go in place of a step's lock: go run -overlay replaces the file when it builds this program.
+// withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the file when it builds this program.
 func withLock(dir string, step int, fault string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
@@ -138,6 +138,6 @@ func withLock(dir string, step int, fault string) error {
 	}
 	cmd := exec.Command("go", "run", "-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	fmt.Printf("%s in place of the lock of step %02d\n", own, step)
+	fmt.Printf("%s instead of the lock of step %02d\n", own, step)
 	return cmd.Run()
 }

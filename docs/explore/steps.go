@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/redislock-steps/docs/explore/internal/client"
+	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/fencing"
 	step01 "example.com/redislock-steps/step01_setnx"
 	step02 "example.com/redislock-steps/step02_expire"
@@ -19,18 +20,9 @@ import (
 )
 
 const (
-	key = "coupons"
-	ttl = 10 * time.Second
+	key = network.Key
+	ttl = network.TTL
 )
-
-// A lock is what all locks have in common. Those of steps 07 and 08 have Lost as well.
-type lock interface {
-	TryLock(context.Context) error
-	Lock(context.Context) error
-	Unlock(context.Context) error
-}
-
-type loser interface{ Lost() <-chan struct{} }
 
 // A step is a lock to explore: a column of the matrix.
 type step struct {
@@ -38,7 +30,7 @@ type step struct {
 	dir   string
 	nodes int
 	bound int // of preemptions, -1 is none
-	make  func([]redis.UniversalClient) lock
+	make  func([]redis.UniversalClient) client.Lock
 }
 
 func (s step) name() string {
@@ -49,15 +41,15 @@ func (s step) name() string {
 }
 
 var steps = []step{
-	{1, "step01_setnx", 1, -1, func(r []redis.UniversalClient) lock { return step01.New(r[0], key) }},
-	{2, "step02_expire", 1, -1, func(r []redis.UniversalClient) lock { return step02.New(r[0], key, ttl) }},
-	{3, "step03_atomic_set", 1, -1, func(r []redis.UniversalClient) lock { return step03.New(r[0], key, ttl) }},
-	{4, "step04_owner_token", 1, -1, func(r []redis.UniversalClient) lock { return step04.New(r[0], key, ttl) }},
-	{5, "step05_lua_release", 1, -1, func(r []redis.UniversalClient) lock { return step05.New(r[0], key, ttl) }},
-	{6, "step06_reentrant", 1, -1, func(r []redis.UniversalClient) lock { return step06.New(r[0], key, ttl) }},
-	{7, "step07_watchdog", 1, -1, func(r []redis.UniversalClient) lock { return step07.New(r[0], key, ttl) }},
-	{8, "step08_redlock", 3, 1, func(r []redis.UniversalClient) lock { return step08.New(r, key, ttl) }},
-	{9, "docs/fencing", 1, -1, func(r []redis.UniversalClient) lock { return &fenced{lock: fencing.New(r[0], key, ttl)} }},
+	{1, "step01_setnx", 1, -1, func(r []redis.UniversalClient) client.Lock { return step01.New(r[0], key) }},
+	{2, "step02_expire", 1, -1, func(r []redis.UniversalClient) client.Lock { return step02.New(r[0], key, ttl) }},
+	{3, "step03_atomic_set", 1, -1, func(r []redis.UniversalClient) client.Lock { return step03.New(r[0], key, ttl) }},
+	{4, "step04_owner_token", 1, -1, func(r []redis.UniversalClient) client.Lock { return step04.New(r[0], key, ttl) }},
+	{5, "step05_lua_release", 1, -1, func(r []redis.UniversalClient) client.Lock { return step05.New(r[0], key, ttl) }},
+	{6, "step06_reentrant", 1, -1, func(r []redis.UniversalClient) client.Lock { return step06.New(r[0], key, ttl) }},
+	{7, "step07_watchdog", 1, -1, func(r []redis.UniversalClient) client.Lock { return step07.New(r[0], key, ttl) }},
+	{8, "step08_redlock", 3, 1, func(r []redis.UniversalClient) client.Lock { return step08.New(r, key, ttl) }},
+	{9, "docs/fencing", 1, -1, func(r []redis.UniversalClient) client.Lock { return &fenced{lock: fencing.New(r[0], key, ttl)} }},
 }
 
 // fenced is the lock of the epilogue. Its holds have a number, which goes along with every access to the resource.
@@ -77,3 +69,4 @@ func (f *fenced) Lock(ctx context.Context) (err error) {
 }
 
 func (f *fenced) Unlock(ctx context.Context) error { return f.lock.Unlock(ctx) }
+func (f *fenced) Fence() int64                     { return f.token }

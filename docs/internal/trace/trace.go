@@ -15,6 +15,8 @@ type Record struct {
 	Kind   Kind     `json:"kind"`               //
 	Text   string   `json:"text"`               // the command or the call, or what happened, in words
 	Reply  string   `json:"reply,omitempty"`    // what Redis answered, or what the call returned
+	Lost   bool     `json:"lost,omitempty"`     // the reply did not arrive
+	Late   bool     `json:"late,omitempty"`     // a Redis that had hung runs the command, long after it was sent
 	Again  bool     `json:"again,omitempty"`    // the command was sent before, and not answered
 	Mark   string   `json:"mark,omitempty"`     // what is wrong with it, such as "deletes bob's lock"
 	Wanted string   `json:"expected,omitempty"` // of a verdict, where it can be said so
@@ -25,7 +27,8 @@ type Record struct {
 
 // A Key is the lock's key on one node.
 type Key struct {
-	Owner string `json:"owner,omitempty"` // the client that stored it; "" is no key
+	Token string `json:"token,omitempty"` // what stands there; "" is no key
+	Owner string `json:"owner,omitempty"` // the client that stored it
 	Until int64  `json:"until,omitempty"` // when it expires, as At; 0 is never
 }
 
@@ -38,7 +41,8 @@ const (
 	Return  Kind = "return"  // and the call returns
 	Expire  Kind = "expire"  // Redis removes the key, because its ttl is over
 	Fault   Kind = "fault"   // something breaks, or is well again
-	Timeout Kind = "timeout" // a client, or its context, does not wait any longer
+	Refused Kind = "refused" // a client cannot reach Redis
+	Timeout Kind = "timeout" // a client does not wait for a reply any longer
 	Note    Kind = "note"    // the story says something
 	Verdict Kind = "verdict" // the story's assertion has failed: Text is its message
 )

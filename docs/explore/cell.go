@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9/logging"
+
+	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/schedule"
+	"example.com/redislock-steps/docs/explore/internal/search"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // A job is a cell to explore.
@@ -23,21 +26,9 @@ type job struct {
 	Nodes   int
 	Bound   int  // of preemptions; -1 is none
 	Once    bool // a client that does not get the lock does not try again
-	Random  int  // so many random schedules in place of all
+	Random  int  // so many random schedules instead of all
 	Seed    uint64
 	Replay  string // this schedule only
-}
-
-// A lab explores one cell. All its schedules run in one bubble and on the same nodes, which are emptied in between.
-type lab struct {
-	job
-	step    step
-	fault   fault
-	nodes   []*node
-	scripts map[string]string // sources by SHA-1
-	idle    int               // the goroutines of the bubble when no client is there
-
-	everyOrder bool // also those that make no difference
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -53,62 +44,56 @@ type cell struct {
 type bad struct {
 	Kinds string
 	ID    string
-	Story string
 	Steps int
+	Trace []trace.Record
 }
 
-func inLab(t *testing.T, s step, j job, story func(*lab)) {
+// A lab is a job and the stage on which its schedules play.
+type lab struct {
+	job
+	stage schedule.Stage
+}
+
+func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
-		l := &lab{job: j, step: s, scripts: map[string]string{}, everyOrder: j.Nodes == 1 && j.Clients == 2}
-		for i := range j.Nodes {
-			n := &node{Miniredis: miniredis.NewMiniRedis(), n: i}
-			n.ClockTTL(true)
-			conn, err := n.Dial() // starts it
-			if err != nil {
-				t.Fatal(err)
-			}
-			conn.Close()
-			l.nodes = append(l.nodes, n)
+		f, err := faultNamed(j.Fault)
+		l := &lab{j, schedule.Stage{Lock: s.make, Fenced: s.n == 9, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
+			t.Fatal(err)
 		}
-		synctest.Wait()
-		l.idle = inBubble()
-		l.learn()
-		l.fault, _ = faultNamed(j.Fault)
-		story(l)
-		time.Sleep(24 * time.Hour) // what a broken lock has left over ends; else the bubble would report a deadlock
-		for _, n := range l.nodes {
-			n.Close()
-		}
+		explore(l)
+		l.stage.Close()
 	})
 }
 
-// learn lets one client hold a lock for more than a ttl, so that the scripts are known before the first schedule.
-func (l *lab) learn() {
-	first := *l
-	first.Clients, first.fault = 1, fault{strike: during(slow, holding)}
-	first.play(func(_ *world, opts []option) int { return max(0, len(opts)-1) })
-	for _, n := range l.nodes {
-		n.forgot = true // so that the next schedule finds all scripts on all nodes
+// explore runs the schedules of a job.
+func (l *lab) explore(each func(*schedule.Schedule)) int {
+	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Play: func(choose search.Choose) bool {
+		ended := l.stage.Play(choose)
+		if ended != nil {
+			each(ended)
+		}
+		return ended != nil
+	}}
+	if l.Random > 0 {
+		return s.Random(l.Random, l.Seed)
 	}
+	return s.Run()
 }
 
 // cell explores, and keeps a few short schedules that show all kinds of violations.
 func (l *lab) cell() cell {
 	c := cell{Job: l.job}
 	if l.Replay != "" {
-		c.Bad = []bad{{Story: l.play(follow(l.Replay)).story.String()}}
+		c.Bad = []bad{{Trace: l.stage.Play(search.Follow(l.Replay)).Records}}
 		return c
 	}
-	explore := l.explore
-	if l.Random > 0 {
-		explore = l.roam
-	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
-	c.Schedules = explore(func(w *world) {
-		if len(w.found) > 0 {
-			b := w.bad()
-			c.All = append(c.All, w.id(len(w.path)))
+	c.Schedules = l.explore(func(s *schedule.Schedule) {
+		if len(s.Found) > 0 {
+			b := l.bad(s)
+			c.All = append(c.All, l.id(s.Path))
 			if old, ok := shortest[b.Kinds]; !ok || b.Steps < old.Steps {
 				shortest[b.Kinds] = b
 			}
@@ -131,33 +116,35 @@ func inOrder(found string) string {
 			return k
 		}
 		return -1
-	}, kinds)
+	}, judge.Kinds)
 }
 
 // bad returns the schedule up to its last violation.
-func (w *world) bad() (b bad) {
-	end := 0
-	for _, v := range w.found {
-		b.Kinds += string(v.kind)
-		b.Steps, end = v.steps, v.line
+func (l *lab) bad(s *schedule.Schedule) (b bad) {
+	for _, v := range s.Found {
+		b.Kinds += string(v.Kind)
+		b.Steps = v.Steps
 	}
 	b.Kinds = inOrder(b.Kinds)
-	b.ID = w.id(b.Steps)
-	b.Story = strings.Join(w.lines[:end], "\n") + "\n"
+	b.ID = l.id(s.Path[:b.Steps])
+	b.Trace = s.Records
+	for b.Trace[len(b.Trace)-1].Kind != trace.Verdict {
+		b.Trace = b.Trace[:len(b.Trace)-1]
+	}
 	return b
 }
 
-// id names the schedule up to a step.
-func (w *world) id(steps int) string { return w.job.String() + "/" + strings.Join(w.path[:steps], "") }
+// id names a schedule.
+func (j job) id(path []string) string { return j.String() + "/" + strings.Join(path, "") }
 
+func (b bad) Story() string    { return trace.Text(b.Trace) }
 func (j job) StepName() string { return steps[j.Step-1].name() }
+func (c cell) Why() string     { return expected(c.Job).why }
+func (c cell) Violating() int  { return len(c.All) }
 func (j job) Title() string {
 	f, _ := faultNamed(j.Fault)
 	return f.title
 }
-
-func (c cell) Why() string    { return expected(c.Job).why }
-func (c cell) Violating() int { return len(c.All) }
 
 // String names a cell: step, fault, and if they are not as usual, the number of clients and nodes, and that they try only
 // once. With a path, that is the ID of a schedule: 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
@@ -186,26 +173,9 @@ func parseID(id string) (j job, err error) {
 		fmt.Sscanf(part[2], "%dc%dn", &j.Clients, &j.Nodes)
 		j.Once = strings.HasSuffix(part[2], "-once")
 	}
-	if j.Clients < 1 || j.Clients >= len(names) || j.Nodes < 1 || j.Nodes > 9 {
-		return j, fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, len(names)-1)
+	if most := len(schedule.Names) - 1; j.Clients < 1 || j.Clients > most || j.Nodes < 1 || j.Nodes > 9 {
+		return j, fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, most)
 	}
 	_, err = faultNamed(j.Fault)
 	return j, err
-}
-
-// follow chooses what the path of an ID says, and after that whatever comes first.
-func follow(path string) func(*world, []option) int {
-	return func(_ *world, opts []option) (best int) {
-		length := 0
-		for i, o := range opts {
-			if strings.HasPrefix(path, o.label) && len(o.label) > length {
-				best, length = i, len(o.label)
-			}
-		}
-		if length == 0 {
-			path = ""
-		}
-		path = path[length:]
-		return best
-	}
 }

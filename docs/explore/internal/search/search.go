@@ -1,4 +1,5 @@
-package main
+// Package search runs every schedule of a game that can be played again and again, depth first. It knows nothing of locks.
+package search
 
 import (
 	"fmt"
@@ -8,7 +9,33 @@ import (
 	"strings"
 )
 
-// The search runs every schedule, depth first. It knows nothing of locks: play runs one schedule, and asks what comes next.
+// An Option is something that can happen next.
+type Option struct {
+	Label string // in the schedule's name
+	By    string // the client who goes on, "" if it is none
+	Cause int    // the choice without which it would not be there, -1 if none is known
+	On    string // what it changes: nodes by number, the resource (R), what the clients send (s)
+	Do    func()
+}
+
+// Everything is what an Option can change.
+const Everything = "123456789Rs"
+
+// A Game is a schedule that is being played.
+type Game interface {
+	Changed() string // what the last choice has changed, and what followed without one
+	State() string   // names what can follow
+}
+
+// Choose picks what happens next. With no options, the schedule is over. -1 ends it: all that can follow has been seen.
+type Choose func(g Game, opts []Option) int
+
+// A Search says which schedules are run.
+type Search struct {
+	Play    func(Choose) (ended bool) // one schedule; false if it was cut short
+	Bound   int                       // of preemptions; -1 is none
+	Reorder bool                      // a client's commands can overtake each other
+}
 
 // A point is a state in which something must be chosen.
 type point struct {
@@ -23,17 +50,17 @@ type point struct {
 	asleep map[string]string // choices that lead only to where others have led before
 }
 
-// explore plays each schedule from the start, up to where it differs from the last one.
-func (l *lab) explore(each func(*world)) (schedules int) {
+// Run plays each schedule from the start, up to where it differs from the last one.
+func (s *Search) Run() (schedules int) {
 	var path []*point
 	seen := map[string]int{} // with a bound: states, and the preemptions that led there
 	for {
 		depth := 0
-		w := l.play(func(w *world, opts []option) int {
+		ended := s.Play(func(g Game, opts []Option) int {
 			if depth == len(path) {
-				p := l.newPoint(w, opts, path)
-				if l.Bound >= 0 {
-					state := w.state()
+				p := s.newPoint(g, opts, path)
+				if s.Bound >= 0 {
+					state := g.State()
 					if spent, ok := seen[state]; ok && spent <= p.spent {
 						return -1
 					}
@@ -48,19 +75,18 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 				path = append(path, p)
 			}
 			p := path[depth]
-			i := slices.IndexFunc(opts, func(o option) bool { return o.label == p.chosen })
+			i := slices.IndexFunc(opts, func(o Option) bool { return o.Label == p.chosen })
 			if len(p.labels) != len(opts) || i < 0 {
 				panic(fmt.Sprintf("the same schedule had the choices %v here, and now it has %v", p.labels, opts))
 			}
-			p.cause = opts[i].cause
+			p.cause = opts[i].Cause
 			depth++
 			return i
 		})
-		if w != nil {
+		if ended {
 			schedules++
-			each(w)
 		}
-		if l.Bound < 0 {
+		if s.Bound < 0 {
 			races(path)
 		}
 		for len(path) > 0 && !path[len(path)-1].next() {
@@ -73,7 +99,7 @@ func (l *lab) explore(each func(*world)) (schedules int) {
 }
 
 // newPoint is the point after path.
-func (l *lab) newPoint(w *world, opts []option, path []*point) *point {
+func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
 	p := &point{costs: map[string]int{}, todo: map[string]bool{}, tried: map[string]string{}, asleep: map[string]string{}}
 	if len(path) > 0 {
 		last := path[len(path)-1]
@@ -82,29 +108,29 @@ func (l *lab) newPoint(w *world, opts []option, path []*point) *point {
 		// it has led already: a sleep set.
 		for _, known := range []map[string]string{last.asleep, last.tried} {
 			for label, changes := range known {
-				if label != last.chosen && l.Bound < 0 && !depend(label, changes, last.chosen, w.changed) {
+				if label != last.chosen && s.Bound < 0 && !depend(label, changes, last.chosen, g.Changed()) {
 					p.asleep[label] = changes
 				}
 			}
 		}
-		last.tried[last.chosen] = w.changed
+		last.tried[last.chosen] = g.Changed()
 	}
 	begun := false
 	for i, o := range opts {
-		fault := o.by == nil || o.label[0] == 'F'
-		if i > 0 && o.by != nil {
-			p.costs[o.label] = 1
+		fault := o.By == "" || o.Label[0] == 'F'
+		if i > 0 && o.By != "" {
+			p.costs[o.Label] = 1
 		}
-		if l.Bound >= 0 {
-			p.todo[o.label] = p.spent+p.costs[o.label] <= l.Bound
-		} else if _, asleep := p.asleep[o.label]; !asleep { // one is enough, until a race is seen; but a fault can strike anywhere
-			p.todo[o.label] = !begun || fault || w.fault.reorder
+		if s.Bound >= 0 {
+			p.todo[o.Label] = p.spent+p.costs[o.Label] <= s.Bound
+		} else if _, asleep := p.asleep[o.Label]; !asleep { // one is enough, until a race is seen; but a fault can strike anywhere
+			p.todo[o.Label] = !begun || fault || s.Reorder
 			begun = true
 		}
 		if fault { // it is tried first: then it sleeps where it makes no difference that it comes later
-			p.labels = slices.Insert(p.labels, 0, o.label)
+			p.labels = slices.Insert(p.labels, 0, o.Label)
 		} else {
-			p.labels = append(p.labels, o.label)
+			p.labels = append(p.labels, o.Label)
 		}
 	}
 	return p
@@ -168,16 +194,33 @@ func races(path []*point) {
 	}
 }
 
-// roam runs random schedules. Like a scheduler, it mostly lets the same client go on.
-func (l *lab) roam(each func(*world)) int {
-	r := rand.New(rand.NewPCG(l.Seed, 0))
-	for range l.Random {
-		each(l.play(func(_ *world, opts []option) int {
+// Random runs n random schedules. Like a scheduler, it mostly lets the same client go on.
+func (s *Search) Random(n int, seed uint64) int {
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range n {
+		s.Play(func(_ Game, opts []Option) int {
 			if len(opts) == 0 || r.IntN(3) > 0 {
 				return 0
 			}
 			return r.IntN(len(opts))
-		}))
+		})
 	}
-	return l.Random
+	return n
+}
+
+// Follow chooses what the name of a schedule says, and after that whatever comes first.
+func Follow(name string) Choose {
+	return func(_ Game, opts []Option) (best int) {
+		length := 0
+		for i, o := range opts {
+			if strings.HasPrefix(name, o.Label) && len(o.Label) > length {
+				best, length = i, len(o.Label)
+			}
+		}
+		if length == 0 {
+			name = ""
+		}
+		name = name[length:]
+		return best
+	}
 }

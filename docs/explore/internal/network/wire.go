@@ -1,4 +1,4 @@
-package main
+package network
 
 import (
 	"bufio"
@@ -19,35 +19,29 @@ import (
 // A wire is a connection of go-redis to a node. What go-redis sends is in flight until the explorer delivers it.
 type wire struct {
 	net.Conn // the node's end
-	client   *client
-	node     *node
+	host     *Host
+	node     *Node
 	peer     *server.Peer
 	silent   atomic.Bool // it has died, and neither end knows
 	closed   atomic.Bool // by go-redis
+	broken   atomic.Bool // by a fault
 
 	mu    sync.Mutex
 	reply *bytes.Buffer // to the command that runs
 }
 
-// A message is a command in flight.
-type message struct {
-	wire  *wire
-	args  []string
-	cause int  // the choice after which it was sent
-	back  bool // sent in the background: the client's program was not in a call of the lock
-}
-
-func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	c.world.mu.Lock()
-	defer c.world.mu.Unlock()
-	n := c.world.nodes[addr[len("10.0.0.")]-'1']
-	if c.dead.Load() || n.down || c.cut {
+// Dial is the Dialer of a client's go-redis.
+func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	n := h.net.Nodes[addr[len("10.0.0.")]-'1']
+	if h.dead.Load() || n.Down || h.Cut {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
 	near, far := net.Pipe()
-	w := &wire{Conn: far, client: c, node: n}
+	w := &wire{Conn: far, host: h, node: n}
 	w.peer = server.NewPeer(bufio.NewWriter(fromNode{w}))
-	c.wires = append(c.wires, w)
+	h.wires = append(h.wires, w)
 	go w.read()
 	return nearEnd{near}, nil
 }
@@ -69,25 +63,33 @@ func (e nearEnd) SetWriteDeadline(time.Time) error  { return nil }
 
 // read puts in flight what go-redis sends. Commands that set up a connection are not worth a step: they run at once.
 func (w *wire) read() {
-	defer func() {
-		w.closed.Store(true)
-		w.unsubscribe()
-	}()
+	defer w.hangUp()
 	for r := bufio.NewReader(w.Conn); ; {
 		command, err := proto.Read(r)
 		if err != nil {
 			return
 		}
 		args, _ := proto.ReadStrings(command)
-		if w.silent.Load() {
-			continue
-		}
-		if name := strings.ToLower(args[0]); name == "hello" || name == "client" || name == "ping" {
+		if name := strings.ToLower(args[0]); name != "hello" && name != "client" && name != "ping" {
+			w.host.net.send(&Message{wire: w, Host: w.host, Node: w.node, args: args})
+		} else if !w.silent.Load() {
 			w.Write(w.run(args))
-		} else {
-			w.client.world.send(&message{wire: w, args: args})
 		}
 	}
+}
+
+// hangUp is the end of a wire. What go-redis has asked and was not answered, it does not wait for any longer.
+func (w *wire) hangUp() {
+	w.closed.Store(true)
+	w.unsubscribe()
+	if !w.broken.Load() {
+		w.host.net.givenUp(w)
+	}
+}
+
+func (w *wire) breaks() {
+	w.broken.Store(true)
+	w.Close()
 }
 
 // unsubscribe ends the goroutines of a subscription.

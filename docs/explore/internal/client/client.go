@@ -1,0 +1,322 @@
+// Package client is the clients: each is a process with a lock and a program.
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/network"
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// A Lock is what all locks have in common. Those of steps 07 and 08 have Lost as well, and that of the epilogue has Fence.
+type Lock interface {
+	TryLock(context.Context) error
+	Lock(context.Context) error
+	Unlock(context.Context) error
+}
+
+type (
+	loser  interface{ Lost() <-chan struct{} }
+	fenced interface{ Fence() int64 }
+)
+
+// Rules are what a fault changes for clients.
+type Rules struct {
+	Alice
+	Options func(*redis.Options) // nil is go-redis's defaults
+	Wait    bool                 // they use Lock instead of TryLock
+	Passes  bool                 // the fault passes, so a client in Lock should wait
+	Keeps   bool                 // the fault does not end a hold
+	Once    bool                 // who does not get the lock does not try again; it may come late
+}
+
+// Alice is what is so for the first client only.
+type Alice struct {
+	Program  func(*Client) bool // nil is cycle
+	Deadline time.Duration      // of an acquire
+	Idle     int                // connections besides
+}
+
+const patience = 2 * network.TTL // of a client in Lock
+
+// A Client is one process with a program.
+type Client struct {
+	judge.Holder
+	Lock   Lock
+	GaveUp bool          // its write is in the network
+	Gate   chan struct{} // lets the client go on at the resource
+
+	rules  Rules
+	net    *network.Net
+	judge  *judge.Judge
+	rdbs   []redis.UniversalClient
+	phase  atomic.Int32
+	atGate atomic.Bool
+	cause  int // the choice that has brought the client to the gate
+}
+
+// A Phase of a client's program.
+type Phase = int32
+
+const (
+	Idle Phase = iota
+	Acquiring
+	Holding
+	Releasing
+	Done
+)
+
+// New returns a client that does not run yet.
+func New(name string, net *network.Net, j *judge.Judge, rules Rules, lock func([]redis.UniversalClient) Lock) *Client {
+	c := &Client{rules: rules, net: net, judge: j, Gate: make(chan struct{})}
+	c.Host = net.Join(name, func() bool { return c.Phase() == Holding })
+	for _, n := range net.Nodes {
+		opt := &redis.Options{
+			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
+			Addr: fmt.Sprintf("10.0.0.%d:6379", n.N), Dialer: c.Dial, PoolSize: 100,
+			// No pause at all (-1) is a timer of length 0; on such a timer, Go 1.26 crashes now and then in a
+			// bubble under the race detector.
+			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
+			// A command may be in flight for as long as the explorer likes.
+			ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}
+		if rules.Options != nil {
+			rules.Options(opt)
+		}
+		c.rdbs = append(c.rdbs, redis.NewClient(opt))
+	}
+	c.Lock = lock(c.rdbs)
+	if f, ok := c.Lock.(fenced); ok {
+		c.Fence = f.Fence
+	}
+	c.Unaware = func() bool {
+		return c.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
+	}
+	j.Join(&c.Holder)
+	return c
+}
+
+// Run runs the client's program, if it lives until its end.
+func (c *Client) Run() {
+	c.warm()
+	program := c.rules.Program
+	if program == nil {
+		program = cycle
+	}
+	switch {
+	case !c.rules.Once: // who does not get the lock tries once more
+		if !program(c) && !c.rules.Wait && c.atTheGate(nil) {
+			program(c)
+		}
+	case c.atTheGate(nil): // who tries only once may come late
+		program(c)
+	}
+	c.phase.Store(Done)
+	c.net.Notify()
+}
+
+// cycle is the program of most clients: acquire, read the resource, write it, release.
+func cycle(c *Client) (acquired bool) {
+	if !c.acquire() {
+		return false
+	}
+	c.use()
+	c.release()
+	return true
+}
+
+// Nested locks twice, unlocks once, works, and unlocks.
+func Nested(c *Client) bool {
+	if !c.acquire() {
+		return false
+	}
+	c.phase.Store(Acquiring)
+	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
+	c.phase.Store(Holding)
+	if err != nil && !c.Dead() && !c.Lost() && c.judge.Owns(&c.Holder) {
+		c.violate(judge.Blocked, "%s is kept out by its own lock", c.Name)
+	}
+	if err == nil {
+		c.release()
+		c.phase.Store(Holding)
+	}
+	c.use()
+	c.release()
+	return true
+}
+
+// UnlocksTwice unlocks again for no reason.
+func UnlocksTwice(c *Client) bool {
+	acquired := cycle(c)
+	if acquired {
+		c.release()
+	}
+	return acquired
+}
+
+// UnlocksAgain unlocks a second time if the first does not say what came of it.
+func UnlocksAgain(c *Client) bool {
+	if !c.acquire() {
+		return false
+	}
+	c.use()
+	if known := c.release(); !known {
+		c.release()
+	}
+	return true
+}
+
+// warm leaves idle connections to each node.
+func (c *Client) warm() {
+	for _, rdb := range c.rdbs {
+		var open []*redis.Conn
+		for range c.rules.Idle {
+			conn := rdb.(*redis.Client).Conn()
+			conn.Ping(context.Background())
+			open = append(open, conn)
+		}
+		for _, conn := range open {
+			conn.Close()
+		}
+	}
+}
+
+func (c *Client) acquire() bool {
+	method, try, deadline := "TryLock", c.Lock.TryLock, c.rules.Deadline
+	if c.rules.Wait {
+		method, try, deadline = "Lock", c.Lock.Lock, patience
+	}
+	ctx := context.Background()
+	if deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline)
+		defer cancel()
+	}
+	c.phase.Store(Acquiring)
+	c.Anew()
+	err := c.Call(method, func() error { return try(ctx) })
+	if err != nil && c.rules.Passes && !c.Dead() {
+		c.violate(judge.Unavailable, "%s gives up: %v", c.Name, err)
+	}
+	if err != nil || c.Dead() {
+		c.phase.Store(Idle)
+		return false
+	}
+	c.phase.Store(Holding)
+	time.Sleep(network.Latency / 10) // a lock that is over already says so now
+	if c.Lost() {
+		c.hearsOfLoss()
+	} else {
+		c.judge.Enter(&c.Holder)
+	}
+	return true
+}
+
+// use writes the resource, unless the client hears before that its lock is lost.
+func (c *Client) use() {
+	if !c.Inside {
+		return
+	}
+	goOn := c.atTheGate(c.lost())
+	if !goOn && c.Frozen.Load() { // the pause came between the last look at Lost and the write
+		goOn = c.atTheGate(nil)
+	}
+	if !goOn && !c.Dead() {
+		c.hearsOfLoss()
+		if c.rules.Keeps {
+			c.violate(judge.FalseAlarm, "%s hears that its lock is lost", c.Name)
+		}
+	}
+	if goOn && !c.GaveUp {
+		c.judge.Write(&c.Holder)
+	}
+	c.judge.Leave(&c.Holder)
+}
+
+func (c *Client) violate(k judge.Kind, format string, args ...any) {
+	c.judge.Violate(&c.Holder, k, format, args...)
+}
+
+func (c *Client) hearsOfLoss() {
+	c.net.Later(c.Host, 0, trace.Record{Kind: trace.Note, Text: "hears that its lock is lost"})
+}
+
+// release reports whether it is known what came of it.
+func (c *Client) release() (known bool) {
+	if c.Dead() {
+		return true
+	}
+	c.phase.Store(Releasing)
+	err := c.Call("Unlock", func() error { return c.Lock.Unlock(context.Background()) })
+	if err == nil {
+		c.Anew()
+		return true
+	}
+	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
+	if notHeld && !c.Dead() && c.judge.Held(&c.Holder) {
+		c.violate(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
+	}
+	return notHeld
+}
+
+// atTheGate waits until the explorer lets the client go on.
+func (c *Client) atTheGate(lost <-chan struct{}) bool {
+	c.cause = int(c.net.Cause.Load())
+	c.atGate.Store(true)
+	defer c.atGate.Store(false)
+	c.net.Notify()
+	select {
+	case <-c.Gate:
+		return true
+	case <-c.Died:
+	case <-lost:
+	}
+	return false
+}
+
+// AtGate reports whether the client waits to go on, and the choice that has brought it there.
+func (c *Client) AtGate() (cause int, waits bool) { return c.cause, c.atGate.Load() }
+
+// Phase is where the client is in its program.
+func (c *Client) Phase() Phase { return c.phase.Load() }
+
+// lost is nil if the lock does not tell.
+func (c *Client) lost() <-chan struct{} {
+	if l, ok := c.Lock.(loser); ok {
+		return l.Lost()
+	}
+	return nil
+}
+
+// Tells reports whether the lock tells its holder of a loss.
+func (c *Client) Tells() bool {
+	_, tells := c.Lock.(loser)
+	return tells
+}
+
+// Lost reports whether the lock has told so.
+func (c *Client) Lost() bool {
+	select {
+	case <-c.lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// End ends the client, and its connections.
+func (c *Client) End() {
+	c.Crash()
+	for _, rdb := range c.rdbs {
+		rdb.Close()
+	}
+}

@@ -1,0 +1,203 @@
+package network
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// pending is a record that a client has made in a goroutine of its own. Go chooses which of several goroutines comes first; so
+// these records are put in order when all are quiet, and the same schedule has the same trace, byte for byte.
+type pending struct {
+	trace.Record
+	host int
+	door int // the client goes in (1) or out (-1)
+}
+
+// Tell adds a record.
+func (n *Net) Tell(r trace.Record) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.look()
+	r.At = n.now()
+	n.add(r)
+}
+
+// look notes what is in Redis.
+func (n *Net) look() {
+	for i, node := range n.Nodes {
+		n.keys[i] = trace.Key{}
+		if node.Exists(Key) {
+			n.keys[i].Owner = node.owner
+			if ttl := node.TTL(Key); ttl > 0 {
+				n.keys[i].Until = n.now() + ttl.Microseconds()
+			}
+		}
+	}
+}
+
+func (n *Net) add(r trace.Record) {
+	r.Redis, r.Inside = slices.Clone(n.keys), slices.Clone(n.inside)
+	n.Records = append(n.Records, r)
+}
+
+// Later adds a record of h's when all are quiet. A door of 1 says that h is inside from now on, -1 that it is not; a record
+// without a kind says only that.
+func (n *Net) Later(h *Host, door int, r trace.Record) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.later(h, door, r)
+}
+
+func (n *Net) later(h *Host, door int, r trace.Record) {
+	r.At = n.now()
+	if r.Kind != trace.Verdict {
+		r.Who = h.Name
+	}
+	n.pending = append(n.pending, pending{r, slices.Index(n.Hosts, h), door})
+}
+
+// flush adds what clients have left, and the keys that have expired.
+func (n *Net) flush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := n.pending
+	n.pending = nil
+	for i, node := range n.Nodes {
+		if k := n.keys[i]; k.Owner != "" && !node.Exists(Key) {
+			at := n.now()
+			if k.Until > 0 {
+				at = min(at, k.Until)
+			}
+			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the ttl is over: " + k.Owner + "'s lock is gone"}, -1, 0})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b pending) int {
+		late := func(p pending) int { // go-redis hangs up, and the call returns: two goroutines
+			if p.Kind == trace.Timeout {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.At, b.At), a.host-b.host, late(a)-late(b))
+	})
+	for _, p := range list {
+		switch at := slices.Index(n.inside, p.Who); {
+		case p.Kind == trace.Expire:
+			n.keys[p.Node-1] = trace.Key{}
+		case p.door > 0:
+			n.inside = append(n.inside, p.Who)
+		case p.door < 0 && at >= 0:
+			n.inside = slices.Delete(n.inside, at, at+1)
+		}
+		if p.Kind != "" {
+			n.add(p.Record)
+		}
+	}
+}
+
+// Call writes into the trace that h calls a method of its lock, and what it returns.
+func (h *Host) Call(method string, call func() error) error {
+	h.net.mu.Lock()
+	clear(h.asked)
+	h.net.later(h, 0, trace.Record{Kind: trace.Call, Text: method})
+	h.net.mu.Unlock()
+	err := call()
+	if !h.Dead() {
+		h.net.Later(h, 0, trace.Record{Kind: trace.Return, Text: method, Reply: errorText(err)})
+	}
+	return err
+}
+
+// errorText names the errors of the locks, which are others in each step.
+func errorText(err error) string {
+	switch text := fmt.Sprint(err); {
+	case err == nil:
+		return "nil"
+	case strings.Contains(text, "lock not acquired"):
+		return "ErrNotAcquired"
+	case strings.Contains(text, "lock not held"):
+		return "ErrNotHeld"
+	default:
+		_, reason, _ := strings.Cut(text, `": `) // which lock it is about is known
+		return cmp.Or(reason, text)
+	}
+}
+
+func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
+
+// command writes a command as redis-cli does. A script has its name, and its arguments have those of its first line,
+// "-- acquire token ttl depth".
+func (n *Net) command(m *Message) string {
+	words := slices.Clone(m.args)
+	for i, arg := range words {
+		if i > 1 && len(arg) == 40 {
+			words[i] = n.token(m.Name, arg)
+		}
+	}
+	words[0] = strings.ToUpper(words[0])
+	switch words[0] {
+	case "EVAL", "EVALSHA":
+		line := n.script(m)
+		keys, _ := strconv.Atoi(words[2])
+		args := words[3+keys:]
+		for i, arg := range args {
+			if i+1 < len(line) && arg[0] != '<' {
+				args[i] = line[i+1] + "=" + arg
+			}
+		}
+		words = append([]string{line[0]}, words[3:]...)
+	case "SET":
+		for i := 3; i < len(words); i++ {
+			words[i] = strings.ToUpper(words[i])
+			if seconds, err := strconv.Atoi(words[i]); err == nil && words[i-1] == "EX" { // go-redis's PX, in whole seconds
+				words[i-1], words[i] = "PX", strconv.Itoa(seconds*1000)
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// token names a token after the client that used it first.
+func (n *Net) token(who, token string) string {
+	if n.tokens[token] == "" {
+		n.had[who]++
+		n.tokens[token] = fmt.Sprintf("<%s-%d>", who, n.had[who])
+	}
+	return n.tokens[token]
+}
+
+// script is the words of a script's first line.
+func (n *Net) script(m *Message) []string {
+	first, _, _ := strings.Cut(cmp.Or(n.scripts[m.args[1]], m.args[1]), "\n")
+	return strings.Fields(strings.TrimPrefix(first, "-- "))
+}
+
+// Runs reports whether a message is the script of that name.
+func (m *Message) Runs(script string) bool {
+	return strings.HasPrefix(m.args[0], "eval") && m.net.script(m)[0] == script
+}
+
+// reply is a reply in the words of redis-cli.
+func (n *Net) reply(reply []byte) string {
+	first, rest, _ := bytes.Cut(reply, []byte("\r\n"))
+	if len(first) == 0 {
+		return "(no reply)"
+	}
+	text := string(first[1:])
+	switch {
+	case first[0] == '_' || string(first) == "$-1":
+		return "nil"
+	case first[0] == '>' || first[0] == '*':
+		return "OK"
+	case first[0] == '$':
+		text = string(bytes.TrimSuffix(rest, []byte("\r\n")))
+	}
+	return cmp.Or(n.tokens[text], text)
+}

@@ -1,0 +1,311 @@
+// Package schedule plays one order of events: it lists what can happen next, lets it happen, and lets time pass when nothing
+// can.
+package schedule
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/redislock-steps/docs/explore/internal/client"
+	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/network"
+	"example.com/redislock-steps/docs/explore/internal/search"
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// Names are the clients' names. The last one is there to try the lock at the end.
+var Names = []string{"alice", "bob", "carol", "dave"}
+
+// A Stage is where the schedules of a cell play: all in one bubble, and on the same nodes.
+type Stage struct {
+	Lock       func([]redis.UniversalClient) client.Lock
+	Fenced     bool // the resource checks the numbers of holds
+	Fault      Fault
+	Clients    int
+	Once       bool // a client that does not get the lock does not try again
+	EveryOrder bool // also those that make no difference
+
+	cluster *network.Cluster
+	idle    int // the goroutines of the bubble when no client is there
+}
+
+// A Fault is what can happen besides what clients do. It strikes once in a schedule.
+type Fault struct {
+	Clients client.Rules
+	Reorder bool                              // commands may overtake each other
+	Scripts bool                              // to send a script again is a step of its own
+	Grace   time.Duration                     // a holder may hear of its loss so late: there is no warning
+	Gone    int                               // nodes that are gone for the rest of the schedule
+	Missing bool                              // from the start there is only a majority of the nodes
+	Strike  func(s *Schedule) []search.Option // in what ways it can strike now
+}
+
+// A Schedule is one order of events.
+type Schedule struct {
+	*network.Net
+	*judge.Judge
+	Clients []*client.Client
+	Path    []string // what was chosen
+
+	Struck  bool   // the fault has happened
+	Late    func() // what is still in the network: a write to the resource, or an answer
+	LateOn  string // what it changes
+	Waiting bool   // time may pass once more, so that a holder hears of its loss
+	Pauses  int    // how often time has passed since the fault
+
+	stage   *Stage
+	last    string          // who moved last
+	forced  bool            // nothing had to be chosen
+	changed string          // what the last choice has changed, and what followed without one
+	history map[rune]string // of each of these things
+}
+
+// Open starts the nodes, and lets one client hold a lock for more than a ttl: then the scripts are known before the first schedule.
+func (st *Stage) Open(nodes int) (err error) {
+	if st.cluster, err = network.Start(nodes); err != nil {
+		return err
+	}
+	synctest.Wait()
+	st.idle = inBubble()
+	first := *st
+	first.Clients, first.Fault = 1, Fault{Strike: func(s *Schedule) []search.Option {
+		if s.Clients[0].Phase() != client.Holding {
+			return nil
+		}
+		return s.Strike(search.Everything, func() { s.Pass(network.TTL*3/2, Renewals) })
+	}}
+	first.Play(func(_ search.Game, opts []search.Option) int { return max(0, len(opts)-1) })
+	st.cluster.Forget() // so that the next schedule finds all scripts on all nodes
+	return nil
+}
+
+// Close ends the nodes. Until then, what a broken lock has left over ends; otherwise the bubble would report a deadlock.
+func (st *Stage) Close() {
+	time.Sleep(24 * time.Hour)
+	st.cluster.Stop()
+}
+
+// Play runs one schedule: choose picks what happens next, until all programs have ended. Then it is asked a last time,
+// with nothing to choose from. It can end the schedule with -1; then there is none.
+func (st *Stage) Play(choose search.Choose) *Schedule {
+	s := &Schedule{Net: st.cluster.New(), stage: st, history: map[rune]string{}}
+	s.Judge = judge.New(s.Net, st.Fault.Grace, st.Fenced)
+	s.Reorder, s.NoScript = st.Fault.Reorder, st.Fault.Scripts
+	if st.Fault.Missing {
+		for _, n := range s.Spare() {
+			n.Down = true
+			s.OnNode(n, "is down")
+		}
+	}
+	goroutines := runtime.NumGoroutine()
+	for i := range st.Clients {
+		go s.newClient(i).Run()
+	}
+	for chosen, sent := (search.Option{}), int32(0); ; {
+		s.quiet()
+		s.mark(chosen, sent)
+		s.sweep()
+		s.Look()
+		opts := s.options()
+		if len(opts) == 0 && s.advance() {
+			continue
+		}
+		s.Entered, s.forced = false, s.settled(opts)
+		n := 0
+		if !s.forced {
+			if n = choose(s, opts); n < 0 {
+				s.end()
+				return nil
+			}
+			if len(opts) == 0 {
+				s.settle(goroutines)
+				return s
+			}
+		}
+		chosen, sent = opts[n], s.Sent.Load()
+		if !s.forced {
+			s.Path = append(s.Path, chosen.Label)
+			s.Steps = len(s.Path)
+			if chosen.By != "" {
+				s.last = chosen.By
+			}
+			s.Cause.Store(int32(s.Steps - 1))
+		}
+		chosen.Do()
+	}
+}
+
+func (s *Schedule) newClient(i int) *client.Client {
+	rules := s.stage.Fault.Clients
+	rules.Once = s.stage.Once
+	if i > 0 {
+		rules.Alice = client.Alice{}
+	}
+	c := client.New(Names[i], s.Net, s.Judge, rules, s.stage.Lock)
+	s.Clients = append(s.Clients, c)
+	return c
+}
+
+// mark notes what a choice has changed.
+func (s *Schedule) mark(o search.Option, sent int32) {
+	if o.Label == "" {
+		return
+	}
+	changed := o.On
+	if s.Entered {
+		changed += "R"
+	}
+	if s.Sent.Load() > sent {
+		changed += "s"
+	}
+	if s.stage.EveryOrder {
+		changed = search.Everything
+	}
+	if s.forced { // it follows from the last choice
+		s.changed += changed
+		return
+	}
+	s.changed = changed
+	for _, thing := range changed {
+		switch {
+		case thing <= '9':
+			s.history[thing] += o.Label
+		case thing == 'R' || o.By == "":
+			s.history[thing] += o.Label[:1]
+		default:
+			s.history[thing] += "."
+		}
+	}
+}
+
+// Changed is what the last choice has changed.
+func (s *Schedule) Changed() string { return s.changed }
+
+// State names what can follow: the same things have happened in the same order to each node and to the resource, as much
+// was sent before the fault, and the same client goes on. Schedules that differ otherwise differ in the order of independent commands.
+func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
+
+// settled reports whether nothing is chosen any more: after the fault, all clients that are left ask for the lock again and
+// again. On several nodes, one pause is enough: its length is chosen at random, and no name of a schedule could say it.
+func (s *Schedule) settled(opts []search.Option) bool {
+	if !s.stage.Fault.Clients.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
+		return false
+	}
+	if len(s.Nodes) > 1 && s.Pauses > 0 {
+		return true
+	}
+	left := 0
+	for _, c := range s.Clients {
+		if c.Phase() == client.Acquiring && !c.Dead() {
+			left++
+		} else if c.Phase() != client.Done && !c.Dead() {
+			return false
+		}
+	}
+	return left == 1 || s.Pauses > 2
+}
+
+// quiet waits until no client can do anything before something is delivered or time passes.
+func (s *Schedule) quiet() {
+	time.Sleep(network.Latency)
+	s.Wait()
+}
+
+// sweep delivers the renewals of holds that are over: their clients know it, and nothing depends on when they arrive.
+// It writes nothing of them, because whether they are sent at all may hang on two timers that end at the same moment.
+func (s *Schedule) sweep() {
+	over := func(m *network.Message) bool {
+		return m.Back && slices.ContainsFunc(s.Clients, func(c *client.Client) bool { return c.Host == m.Host && c.Lost() })
+	}
+	for m := s.First(over); m != nil; m = s.First(over) {
+		m.Silently()
+	}
+}
+
+// options lists what can happen next: first that the client that moved last goes on, then the others, then the fault.
+func (s *Schedule) options() (opts []search.Option) {
+	for _, c := range s.Clients {
+		if cause, waits := c.AtGate(); waits {
+			on := "" // it tries to get the lock
+			if c.Phase() == client.Holding {
+				on = "R"
+			}
+			opts = append(opts, search.Option{Label: strings.ToUpper(c.Name[:1]), By: c.Name, Cause: cause, On: on, Do: func() { c.Gate <- struct{}{} }})
+		}
+		for _, m := range c.InFlight() {
+			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Cause: m.Cause, On: m.Node.String(), Do: m.Deliver})
+		}
+	}
+	slices.SortStableFunc(opts, func(a, b search.Option) int {
+		switch {
+		case a.By == s.last && b.By != s.last:
+			return -1
+		case a.By != s.last && b.By == s.last:
+			return 1
+		}
+		return 0
+	})
+	if s.Late != nil {
+		opts = append(opts, search.Option{Label: "W", Cause: -1, On: s.LateOn, Do: func() {
+			late := s.Late
+			s.Late = nil
+			late()
+		}})
+	}
+	if !s.Struck && s.stage.Fault.Strike != nil {
+		opts = append(opts, s.stage.Fault.Strike(s)...)
+	}
+	if s.Waiting && s.AnyLoss() {
+		opts = append(opts, search.Option{Label: "T", Cause: -1, On: search.Everything, Do: func() {
+			s.Waiting = false
+			s.Pass(network.TTL, Renewals)
+		}})
+	}
+	return opts
+}
+
+// Strike is a fault that strikes now, as an option. It changes what.
+func (s *Schedule) Strike(what string, strike func()) []search.Option {
+	return []search.Option{{Label: "F", Cause: -1, On: what, Do: func() {
+		s.Struck = true
+		strike()
+	}}}
+}
+
+// StrikeAt is a fault that strikes at something of alice's.
+func (s *Schedule) StrikeAt(what string, strike func()) search.Option {
+	return search.Option{Label: "F" + what, By: Names[0], Cause: -1, On: search.Everything, Do: func() {
+		s.Struck = true
+		strike()
+	}}
+}
+
+// Spare is the nodes that are more than a majority.
+func (s *Schedule) Spare() []*network.Node { return s.Nodes[len(s.Nodes)/2+1:] }
+
+// Tells reports whether the locks tell their holders of a loss.
+func (s *Schedule) Tells() bool { return s.Clients[0].Tells() }
+
+// OnNode says what happens to a node, OnClient, to a client, and Happens, what happens otherwise.
+func (s *Schedule) OnNode(n *network.Node, text string) {
+	s.Tell(trace.Record{Kind: trace.Fault, Node: n.N, Text: text})
+}
+
+func (s *Schedule) OnClient(c *client.Client, text string) {
+	s.Tell(trace.Record{Kind: trace.Fault, Who: c.Name, Text: text})
+}
+
+func (s *Schedule) Happens(text string) { s.Tell(trace.Record{Kind: trace.Fault, Text: text}) }
+
+// inBubble counts the goroutines of the bubble.
+func inBubble() int {
+	stacks := make([]byte, 1<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(", synctest bubble "))
+}

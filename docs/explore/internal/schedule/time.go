@@ -1,0 +1,137 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing/synctest"
+	"time"
+
+	"example.com/redislock-steps/docs/explore/internal/client"
+	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/network"
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// All and Renewals say what arrives while time passes.
+func All(*network.Message) bool { return true }
+
+// Renewals are what is sent in the background.
+func Renewals(m *network.Message) bool { return m.Back && !m.Frozen.Load() }
+
+// Pass lets time pass. Of what is sent meanwhile, or was before, some arrives; the rest is as late as the time is long.
+func (s *Schedule) Pass(d time.Duration, arrives func(*network.Message) bool) {
+	s.Tell(trace.Record{Kind: trace.Note, Text: fmt.Sprintf("%v pass", d.Round(time.Millisecond))})
+	s.arrive(d, arrives)
+}
+
+func (s *Schedule) arrive(d time.Duration, arrives func(*network.Message) bool) {
+	for end := time.Now().Add(d); ; {
+		s.Wait()
+		s.Look()
+		if m := s.First(arrives); m != nil {
+			m.Deliver()
+			continue
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-s.Activity:
+		case <-time.After(s.Expiry(left)): // when a key expires is a moment to look
+		}
+	}
+}
+
+// advance lets time pass until something moves. It returns false when all programs have ended.
+func (s *Schedule) advance() bool {
+	for _, c := range s.Clients {
+		if c.Phase() == client.Done || c.Dead() {
+			continue
+		}
+		s.Cause.Store(-1)
+		for end := time.Now().Add(time.Hour); ; {
+			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Clients.Wait && c.Phase() == client.Acquiring
+			select {
+			case <-s.Activity:
+				if s.Struck {
+					s.Pauses++
+				}
+				if s.Wait(); free && waits && time.Since(begin) > network.TTL/2 {
+					s.Violate(nil, judge.Asleep, "a client waits, and the lock is free")
+				}
+				return true
+			case <-time.After(s.Expiry(time.Until(end))): // then the lock is free
+				s.Wait()
+			}
+			if !time.Now().Before(end) {
+				s.Violate(nil, judge.Stuck, "%s waits for ever", c.Name)
+				c.Crash()
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settle ends a schedule: what is in flight arrives, a ttl passes, and nothing may be left over.
+func (s *Schedule) settle(goroutines int) {
+	for _, c := range s.Clients {
+		c.Frozen.Store(false)
+	}
+	if gone := s.stage.Fault.Gone; gone == 1 || gone > 0 && gone <= (len(s.Nodes)-1)/2 {
+		s.arrive(network.TTL+time.Second, All)
+		s.probe()
+	}
+	for _, n := range s.Nodes {
+		if n.Down || n.Hung {
+			n.Down, n.Hung = false, false
+			s.OnNode(n, "goes on")
+		}
+	}
+	s.arrive(network.TTL+time.Second, All)
+	switch n := s.Owned(""); {
+	case n > len(s.Nodes)/2:
+		s.Violate(nil, judge.Locked, "nobody is inside, and the lock is not free after a ttl")
+	case n > 0:
+		s.Violate(nil, judge.Leftover, "a key is left over")
+	}
+	sent := s.Sent.Load()
+	s.arrive(5*network.TTL, All)
+	if s.Sent.Load() > sent {
+		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
+	}
+	s.end()
+	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle { // the runtime has goroutines of its own, outside
+		s.Violate(nil, judge.Leftover, "a goroutine is left over")
+	}
+}
+
+// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must be free and work.
+func (s *Schedule) probe() {
+	c := s.newClient(len(s.Clients))
+	result := make(chan error, 1)
+	go func() { result <- c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) }) }()
+	s.arrive(time.Second, All)
+	select {
+	case err := <-result:
+		if err != nil {
+			s.Violate(nil, judge.Unavailable, "%s cannot acquire the free lock: %v", c.Name, err)
+		}
+		go c.Call("Unlock", func() error { return c.Lock.Unlock(context.Background()) })
+		s.arrive(time.Second, All)
+	default:
+		s.Violate(nil, judge.Unavailable, "%s waits for the free lock", c.Name)
+		c.Crash()
+	}
+}
+
+// end ends all clients.
+func (s *Schedule) end() {
+	for _, c := range s.Clients {
+		c.End()
+	}
+	time.Sleep(2 * network.TTL) // the watchdogs of those who died find out
+	synctest.Wait()
+}

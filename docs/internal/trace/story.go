@@ -1,0 +1,269 @@
+package trace
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ReadStory reads the trace that the laboratory has left of a story, and concludes from it what the laboratory does not
+// say: whose the lock is on each node, who is inside, what has expired, what was sent again, and what is wrong with it.
+func ReadStory(file string) ([]Record, error) {
+	records, err := Read(file)
+	return conclude(records), err
+}
+
+// conclude adds its conclusions to the records of a story.
+func conclude(records []Record) []Record {
+	s := story{depth: map[string]int{}, last: map[client]Record{}}
+	for _, r := range inOrder(records) {
+		s.add(r)
+	}
+	for i, r := range s.told {
+		if severity(r.Mark) < s.worst {
+			s.told[i].Mark = "" // one guilty row is enough
+		}
+	}
+	return s.told
+}
+
+// inOrder sorts the records of one moment: the commands that a client sends to all nodes at once arrive in any order, and
+// a majority of the replies can be enough for the call to return.
+func inOrder(records []Record) []Record {
+	records = slices.Clone(records)
+	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Compare(a.At, b.At) })
+	for i, j := 0, 0; i < len(records); i = j {
+		for j = i; j < len(records) && records[j].At == records[i].At && records[j].Who == records[i].Who; j++ {
+		}
+		slices.SortStableFunc(records[i:j], func(a, b Record) int {
+			if isCommand, other := a.Kind == Command, b.Kind == Command; !isCommand || !other {
+				return boolean(other) - boolean(isCommand)
+			}
+			return a.Node - b.Node
+		})
+	}
+	return records
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A story is what is known while its records are read.
+type story struct {
+	told   []Record
+	locks  []Key // on each node
+	inside []string
+	depth  map[string]int // of each client's holds
+	last   map[client]Record
+	worst  int // of the marks
+}
+
+// A client is one on one node.
+type client struct {
+	who  string
+	node int
+}
+
+func (s *story) add(r Record) {
+	if r.Redis == nil { // not known: Redis was busy
+		r.Redis = slices.Clone(s.locks)
+	}
+	if s.locks == nil {
+		s.locks = make([]Key, len(r.Redis))
+	}
+	s.expire(r)
+	was := slices.Clone(s.locks)
+	s.own(r)
+	switch r.Kind {
+	case Command:
+		if r.Reply == "" {
+			r.Reply = "(no reply)"
+		}
+		if strings.HasPrefix(r.Text, "a script ") && strings.HasPrefix(r.Reply, "NOSCRIPT") {
+			return // the first time, the script itself follows
+		}
+		at := client{r.Who, r.Node}
+		before := s.last[at]
+		unanswered := before.Lost || before.Reply == "(no reply)" || strings.HasPrefix(before.Reply, "NOSCRIPT")
+		r.Again = unanswered && before.Text == r.Text && !r.Late
+		s.last[at] = r
+		if r.Node <= len(was) {
+			r.Mark = guilt(r, was[r.Node-1], s.locks[r.Node-1])
+		}
+		if r.Lost {
+			r.Reply += ", but the reply is lost"
+		}
+		if r.Late {
+			r.Text += ", sent long ago"
+		}
+	case Call:
+		if r.Text == "Unlock" {
+			s.enter(r.Who, -1)
+		}
+	case Return:
+		r.Reply = outcome(r.Reply)
+		if r.Reply == "nil" && (r.Text == "TryLock" || r.Text == "Lock") {
+			if s.enter(r.Who, +1); len(s.inside) > 1 {
+				others := slices.DeleteFunc(slices.Clone(s.inside), func(who string) bool { return who == r.Who })
+				if len(others) > 0 {
+					r.Mark = strings.Join(others, " and ") + " is inside as well"
+				}
+			}
+		}
+	case Fault:
+		if who, dies := strings.CutSuffix(r.Text, " dies"); dies {
+			s.enter(who, -s.depth[who])
+		}
+	case Verdict:
+		r = verdict(r)
+	}
+	s.worst = max(s.worst, severity(r.Mark))
+	s.tell(r)
+}
+
+func (s *story) tell(r Record) {
+	r.Redis, r.Inside = slices.Clone(s.locks), append([]string{}, s.inside...)
+	s.told = append(s.told, r)
+}
+
+// enter lets a client go deeper into the lock, or leave.
+func (s *story) enter(who string, by int) {
+	was := s.depth[who]
+	s.depth[who] = max(0, was+by)
+	switch {
+	case was == 0 && s.depth[who] > 0:
+		s.inside = append(s.inside, who)
+	case was > 0 && s.depth[who] == 0:
+		s.inside = slices.DeleteFunc(s.inside, func(other string) bool { return other == who })
+	}
+}
+
+// expire tells of the keys whose ttl has ended since the last record.
+func (s *story) expire(r Record) {
+	for i, k := range s.locks {
+		over := k.Until > 0 && k.Until <= r.At
+		same := k.Token == r.Redis[i].Token && (r.Kind != Command || r.Redis[i].Until == k.Until)
+		if !over || same || k.Owner == "" {
+			continue
+		}
+		s.locks[i] = Key{}
+		s.tell(Record{At: k.Until, Node: i + 1, Kind: Expire, Text: "the ttl is over: " + k.Owner + "'s lock is gone"})
+	}
+}
+
+// own takes over what the record says of the keys, and finds out whose they are.
+func (s *story) own(r Record) {
+	for i, now := range r.Redis {
+		was := s.locks[i]
+		wrote := now.Token != was.Token || r.Kind == Command && r.Node == i+1 && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"
+		switch {
+		case now.Token == "":
+		case !wrote:
+			now.Owner = was.Owner
+		case ofToken.MatchString(now.Token):
+			now.Owner = ofToken.FindStringSubmatch(now.Token)[1]
+		default:
+			now.Owner = r.Who
+		}
+		s.locks[i] = now
+	}
+}
+
+var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
+
+// guilt says what is wrong with a command that has changed the key.
+func guilt(r Record, was, now Key) string {
+	others := was.Owner != "" && was.Owner != r.Who
+	switch {
+	case now.Owner == "" && others:
+		return "deletes " + was.Owner + "'s lock"
+	case now.Owner == r.Who && others:
+		return "overwrites " + was.Owner + "'s lock"
+	case now.Owner == r.Who && was.Owner == "" && now.Until == 0:
+		return "without a ttl"
+	}
+	return ""
+}
+
+// severity orders the marks: a timeline shows the worst only.
+func severity(mark string) int {
+	switch {
+	case mark == "":
+		return 0
+	case mark == "without a ttl":
+		return 1
+	case strings.HasSuffix(mark, "as well"):
+		return 2
+	}
+	return 3
+}
+
+// outcome is the result of a call, with the names of the lock's errors.
+func outcome(text string) string {
+	if text == "<nil>" || text == "nil" || text == "" {
+		return "nil"
+	}
+	var is []string
+	for _, known := range []struct{ text, name string }{
+		{"lock not acquired", "ErrNotAcquired"}, {"lock not held", "ErrNotHeld"}, {"lock lost", "ErrLost"},
+		{"context canceled", "context canceled"}, {"context deadline exceeded", "context deadline exceeded"},
+	} {
+		if strings.Contains(text, known.text) {
+			is = append(is, known.name)
+		}
+	}
+	_, cause, _ := strings.Cut(text, "coupons\": ")
+	return cmp.Or(strings.Join(is, ", "), cause, text)
+}
+
+// verdict takes what testify has printed apart.
+func verdict(r Record) Record {
+	text := r.Text
+	failure := label(text, "Error")
+	if r.Text = label(text, "Messages"); r.Text == "" {
+		r.Text = cmp.Or(failure, strings.TrimSpace(text))
+	}
+	for _, form := range []struct{ says, wanted, got string }{
+		{`^Received unexpected error: (.*)`, "nil", "$1"},
+		{`^An error is expected but got nil.*`, "an error", "nil"},
+		{`^Expected error with "(.*)" in chain but got nil.*`, "$1", "nil"},
+		{`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`, "$1", "$2"},
+		{`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`, "another error", "$1"},
+		{`^Not equal: expected: (\S+) actual ?: (\S+)$`, "$1", "$2"},
+		{`^Should be empty, but was (.*)`, "nothing", "$1"},
+		{`^"(.*)" is not (.*)`, "$2", "$1"},
+	} {
+		says := regexp.MustCompile(form.says)
+		if says.MatchString(failure) {
+			r.Wanted = outcome(says.ReplaceAllString(failure, form.wanted))
+			r.Got = outcome(unquoted(says.ReplaceAllString(failure, form.got)))
+			break
+		}
+	}
+	return r
+}
+
+// unquoted is the first of the errors of a chain.
+func unquoted(text string) string {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		text, _ = strconv.Unquote(quoted)
+	}
+	return text
+}
+
+// label is what testify prints behind a label, in one line.
+func label(text, name string) string {
+	_, rest, _ := strings.Cut(text, "\t"+name+":")
+	if next := nextLabel.FindStringIndex(rest); next != nil {
+		rest = rest[:next[0]]
+	}
+	return strings.Join(strings.Fields(rest), " ")
+}
+
+var nextLabel = regexp.MustCompile(`\n\t[A-Z][a-z]* ?[A-Z]?[a-z]*:`)
