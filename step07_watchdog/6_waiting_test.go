@@ -57,8 +57,8 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
 		err := bob.Lock(ctx)
-		require.False(t, time.Now().Before(end), "bob entered before the dead holder's ttl was over")
-		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "the dead holder's ttl is over")
+		require.False(t, time.Now().Before(end), "alice died, and bob entered before her ttl was over")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
 	})
 }
 

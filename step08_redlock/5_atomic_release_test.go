@@ -48,7 +48,7 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, and bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost, bob entered, and sent again it deleted his lock: carol is inside with bob")
+			"the reply to alice's Unlock was lost, bob entered, and her Unlock, sent again, deleted his lock: carol is inside with bob")
 		require.NoError(t, err, "alice released her lock in time, and her Unlock says that she had lost it")
 	})
 }
@@ -86,7 +86,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testin
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "alice got an error and went away, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out")
 	})
 }
 
@@ -101,7 +101,7 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 		err := alice.TryLock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled within TryLock, and what she left in Redis keeps bob out")
 	})
 }
 
@@ -154,7 +154,8 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 				require.NotErrorIs(t, err, ErrNotHeld, "%s, and alice's Unlock says that the lock is not held", fault.name)
 				heal()
 				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, and bob was refused")
-				require.NoError(t, alice.Unlock(ctx), "alice's release had run before bob entered, and when she repeats it, Unlock says that she had lost the lock")
+				require.NoError(t, alice.Unlock(ctx),
+					"%s, alice's release ran, bob entered, and when she repeats it, Unlock says that she had lost the lock", fault.name)
 				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
 			})
