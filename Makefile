@@ -1,6 +1,6 @@
 # Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test test-real real-faults race red green diff try matrix explore copies alone docs links lint check
+.PHONY: help tour test test-real real-faults race red green diff try matrix explore copies alone docs check-docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,10 +12,10 @@ test: ## all tests
 	go test ./...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (five and a half minutes)
-	go run ./docs/realfaults/servers go test -count=1 -p 8 -timeout 20m ./step0...
+	go run ./docs/realfaults/servers go run ./docs/tour real all
 
-real-faults: ## real servers and holders, killed, stopped, failed over (6 minutes)
-	REALFAULTS=1 go test -v -count=1 -timeout 20m ./docs/realfaults
+real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
+	REALFAULTS=1 go test -v -count=1 -parallel 8 -timeout 20m ./docs/realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 ./...
@@ -39,13 +39,16 @@ explore: ## every lock under every fault in every order, written to docs/faults.
 	go run ./docs/explore
 
 copies: ## check that equal files are equal
-	go run ./docs/tour copies
+	go test -count=1 ./docs/internal/course
 
 alone: ## check that each step works alone, in a module of its own
 	go run ./docs/tour alone
 
-docs: ## regenerate the outputs, diffs and excerpts in the pages
+docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/matrix.md, docs/faults.md
 	go run ./docs/pages
+
+check-docs: ## check that all of that is what the code gives now
+	go run ./docs/pages -check
 
 links: ## check the pages' links, anchors and diagrams (needs npm)
 	cd docs/check && npm ci --no-fund --no-audit --loglevel=error && npm test

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log"
 	"net"
+	"slices"
 	"time"
 
 	bsm "github.com/bsm/redislock"
@@ -18,14 +19,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	step01 "example.com/redislock-steps/step01_setnx"
-	step02 "example.com/redislock-steps/step02_expire"
-	step03 "example.com/redislock-steps/step03_atomic_set"
-	step04 "example.com/redislock-steps/step04_owner_token"
+	"example.com/redislock-steps/docs/internal/locks"
 	step05 "example.com/redislock-steps/step05_lua_release"
-	step06 "example.com/redislock-steps/step06_reentrant"
-	step07 "example.com/redislock-steps/step07_watchdog"
-	step08 "example.com/redislock-steps/step08_redlock"
 )
 
 // ttl of every lock in every benchmark, unless a table says otherwise.
@@ -69,22 +64,37 @@ const (
 
 var contestants = []contestant{
 	{name: raw, nodes: 1, open: openRaw},
-	{name: "step 01", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step01.New(n[0], key) })},
-	{name: "step 02", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step02.New(n[0], key, ttl) })},
-	{name: "step 03", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step03.New(n[0], key, ttl) })},
-	{name: "step 04", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step04.New(n[0], key, ttl) })},
-	{name: "step 05", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step05.New(n[0], key, ttl) })},
+	{name: "step 01", nodes: 1, waits: true, open: openStep(1)},
+	{name: "step 02", nodes: 1, waits: true, open: openStep(2)},
+	{name: "step 03", nodes: 1, waits: true, open: openStep(3)},
+	{name: "step 04", nodes: 1, waits: true, open: openStep(4)},
+	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
 	{name: unbounded, nodes: 1, open: openUnbounded},
-	{name: "step 06", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step06.New(n[0], key, ttl) })},
-	{name: "step 07", nodes: 1, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step07.New(n[0], key, ttl) })},
-	{name: bsmName, nodes: 1, waits: true, open: openBSM},
-	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSMWithWatchdog},
+	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
+	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
+	{name: bsmName, nodes: 1, waits: true, open: openBSM(false)},
+	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSM(true)},
 	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
 	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
 	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
 	{name: rawFive, nodes: 5, open: openRawFive},
-	{name: "step 08 on 5", nodes: 5, waits: true, open: steps(func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) })},
+	{name: "step 08 on 5", nodes: 5, waits: true, open: openStep(8)},
 	{name: redsync5, nodes: 5, waits: true, open: openRedsync},
+}
+
+// those returns the contestants that are so.
+func those(are func(contestant) bool) []contestant {
+	return slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return !are(c) })
+}
+
+// alone are the contestants of what one client does alone: it makes no difference then whether a client is shared.
+func alone() []contestant { return those(func(c contestant) bool { return !c.proc }) }
+
+// waitingOnes are those that can wait.
+func waitingOnes() []contestant { return those(func(c contestant) bool { return c.waits }) }
+
+func contestantNamed(name string) contestant {
+	return those(func(c contestant) bool { return c.name == name })[0]
 }
 
 // A network is the servers to connect to, and how.
@@ -193,24 +203,17 @@ func (u unboundedLocker) pair(ctx context.Context, key string) error {
 	return err
 }
 
-// handle is what the eight steps have in common.
-type handle interface {
-	TryLock(context.Context) error
-	Lock(context.Context) error
-	Unlock(context.Context) error
-}
-
 type stepLocker struct {
 	goRedis
-	newHandle func(nodes []redis.UniversalClient, key string) handle
+	step int
 }
 
-func steps(newHandle func([]redis.UniversalClient, string) handle) func(network) (locker, error) {
-	return func(n network) (locker, error) { return stepLocker{n.clients(), newHandle}, nil }
+func openStep(step int) func(network) (locker, error) {
+	return func(n network) (locker, error) { return stepLocker{n.clients(), step}, nil }
 }
 
 func (s stepLocker) pair(ctx context.Context, key string) error {
-	l := s.newHandle(s.goRedis, key)
+	l := locks.New(s.step, s.goRedis, key, ttl)
 	if err := l.TryLock(ctx); err != nil {
 		return err
 	}
@@ -218,38 +221,35 @@ func (s stepLocker) pair(ctx context.Context, key string) error {
 }
 
 func (s stepLocker) lock(ctx context.Context, key string) (hold, error) {
-	l := s.newHandle(s.goRedis, key)
+	l := locks.New(s.step, s.goRedis, key, ttl)
 	if err := l.Lock(ctx); err != nil {
 		return hold{}, err
 	}
-	h := hold{unlock: func() error { return l.Unlock(context.Background()) }}
-	if w, ok := l.(interface{ Lost() <-chan struct{} }); ok {
-		h.lost = func() bool {
-			select {
-			case <-w.Lost():
-				return true
-			default:
-				return false
-			}
-		}
-	}
-	return h, nil
+	return hold{func() error { return l.Unlock(context.Background()) }, func() bool { return locks.Lost(l) }}, nil
 }
 
+// bsmLocker has, if it is watched, the watchdog that the README tells users to write ("External watchdog").
 type bsmLocker struct {
 	goRedis
-	client *bsm.Client
+	client  *bsm.Client
+	watched bool
 }
 
-func openBSM(n network) (locker, error) {
-	clients := n.clients()
-	return bsmLocker{clients, bsm.New(clients[0])}, nil
+func openBSM(watched bool) func(network) (locker, error) {
+	return func(n network) (locker, error) {
+		clients := n.clients()
+		return bsmLocker{clients, bsm.New(clients[0]), watched}, nil
+	}
 }
 
 func (b bsmLocker) pair(ctx context.Context, key string) error {
 	l, err := b.client.Obtain(ctx, key, ttl, nil)
 	if err != nil {
 		return err
+	}
+	if b.watched {
+		_, cancel := refresh(ctx, l)
+		defer cancel()
 	}
 	return l.Release(ctx)
 }
@@ -260,37 +260,12 @@ func (b bsmLocker) lock(ctx context.Context, key string) (hold, error) {
 	if err != nil {
 		return hold{}, err
 	}
-	return hold{unlock: func() error { return l.Release(context.Background()) }}, nil
-}
-
-// watchedLocker is bsm/redislock with the watchdog that its README tells users to write ("External watchdog").
-type watchedLocker struct{ bsmLocker }
-
-func openBSMWithWatchdog(n network) (locker, error) {
-	clients := n.clients()
-	return watchedLocker{bsmLocker{clients, bsm.New(clients[0])}}, nil
-}
-
-func (w watchedLocker) pair(ctx context.Context, key string) error {
-	l, err := w.client.Obtain(ctx, key, ttl, nil)
-	if err != nil {
-		return err
-	}
-	_, cancel := refresh(ctx, l)
-	defer cancel()
-	return l.Release(ctx)
-}
-
-func (w watchedLocker) lock(ctx context.Context, key string) (hold, error) {
-	l, err := w.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
-	if err != nil {
-		return hold{}, err
+	release := func() error { return l.Release(context.Background()) }
+	if !b.watched {
+		return hold{unlock: release}, nil
 	}
 	work, cancel := refresh(context.WithoutCancel(ctx), l)
-	return hold{
-		unlock: func() error { defer cancel(); return l.Release(context.Background()) },
-		lost:   func() bool { return work.Err() != nil },
-	}, nil
+	return hold{func() error { defer cancel(); return release() }, func() bool { return work.Err() != nil }}, nil
 }
 
 // refresh renews l every ttl/3 until it is cancelled or fails; work ends then.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // made up, so that each goal is met by a hair: the tests spoil one figure after the other.
@@ -42,8 +46,8 @@ func onTheLimit() *results {
 	}
 	for _, c := range contestants {
 		for _, n := range contenders {
-			r.fights[fight{c.name, n, true}] = contention{rate: 1000, fairness: 0.5}
-			r.fights[fight{c.name, n, false}] = contention{rate: 1000, fairness: 1}
+			r.fights[fight{c.name, n, true}] = &contention{rates: []float64{1000}, fairs: []float64{0.5}}
+			r.fights[fight{c.name, n, false}] = &contention{rates: []float64{1000}, fairs: []float64{1}}
 		}
 	}
 	r.dogs = map[string]*watchdogs{}
@@ -55,14 +59,14 @@ func onTheLimit() *results {
 
 // handoffs are so many that medians and 99th percentiles have narrow intervals.
 func handoffs(median, p99 float64) []float64 {
-	var list []float64
-	for range 900 {
-		list = append(list, median)
-	}
-	for range 100 {
-		list = append(list, p99)
-	}
-	return list
+	return append(slices.Repeat([]float64{median}, 900), slices.Repeat([]float64{p99}, 100)...)
+}
+
+func pageOf(t *testing.T, r *results) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, r.page(&b))
+	return b.String()
 }
 
 func missed(r *results) []string {
@@ -76,9 +80,7 @@ func missed(r *results) []string {
 }
 
 func TestGoals_AreMetOnTheLimit(t *testing.T) {
-	if got := missed(onTheLimit()); len(got) > 0 {
-		t.Errorf("missed: %q", got)
-	}
+	require.Empty(t, missed(onTheLimit()))
 }
 
 func TestGoals_AreMissedBeyondTheLimit(t *testing.T) {
@@ -107,9 +109,7 @@ func TestGoals_AreMissedBeyondTheLimit(t *testing.T) {
 	} {
 		r := onTheLimit()
 		spoil(r)
-		if got := missed(r); len(got) != 1 || got[0] != want {
-			t.Errorf("missed %q, want %q alone", got, want)
-		}
+		assert.Equal(t, []string{want}, missed(r))
 	}
 }
 
@@ -120,24 +120,20 @@ func TestGoals_DoNotJudgeWhereTheKernelPutsTheProcesses(t *testing.T) {
 			r.pairs[name].Busy[i] *= 2
 		}
 	}
-	if got := missed(r); len(got) > 0 {
-		t.Errorf("busy pairs took twice as long, and that is called a miss of %q", got)
-	}
+	require.Empty(t, missed(r), "busy pairs took twice as long, and that is called a miss")
 }
 
 func TestPage_SaysHowManyOfTheWaitersWereNotServed(t *testing.T) {
 	r := onTheLimit()
 	r.lines[line{"step 08 on 5", 1000}].late = 401
 	delete(r.lines, line{"step 05", 1000}) // as in a -quick run
-	var p page
-	p.many(r)
+	var b strings.Builder
+	require.NoError(t, r.manyPart(&b))
 	for _, want := range []string{
 		"| step 08 on 5 | 200 ms | 2 | 20 | 200 ms | 2 | 20 | 599 of 1000 in 30 s | 2 | 20 |\n",
 		"| step 05 | 200 ms | 2 | 20 | 200 ms | 2 | 20 | - | - | - |\n",
 	} {
-		if !strings.Contains(p.String(), want) {
-			t.Errorf("the page does not say\n%s\nit says\n%s", want, p.String())
-		}
+		require.Contains(t, b.String(), want)
 	}
 }
 
@@ -153,30 +149,20 @@ func TestHandoff_IsNotCalledMissedForADifferenceThatIsChance(t *testing.T) {
 	for _, g := range r.goals() {
 		verdicts[g.what] = g.verdict()
 	}
-	if got := verdicts["hand-off, median, step 06"]; got != "no difference seen" {
-		t.Errorf("2 of 1250 µs more, in intervals of some 100 µs, are called %s", got)
-	}
-	if got := verdicts["hand-off, median, step 07"]; got != "**missed**" {
-		t.Errorf("2 s instead of 1.2 ms are called %s", got)
-	}
+	require.Equal(t, "no difference seen", verdicts["hand-off, median, step 06"], "2 of 1250 µs more, in intervals of some 100 µs")
+	require.Equal(t, "**missed**", verdicts["hand-off, median, step 07"], "2 s instead of 1.2 ms")
 }
 
 func TestEveryGoal_HasAReasonToPrintWhenItIsMissed(t *testing.T) {
 	for _, g := range onTheLimit().goals() {
-		if g.why == "" {
-			t.Errorf("%s: if it is missed, nobody learns why", g.what)
-		}
+		require.NotEmpty(t, g.why, "%s: if it is missed, nobody learns why", g.what)
 	}
 }
 
 func TestPage_SaysWhatIsMissedAndWhy(t *testing.T) {
 	r := onTheLimit()
 	r.costs["step 04"] = cost{trips: 3}
-	var b strings.Builder
-	if err := r.page(&b); err != nil {
-		t.Fatal(err)
-	}
-	page := b.String()
+	page := pageOf(t, r)
 	for _, want := range []string{
 		"| lock+unlock, step 05 / raw pair, apart | at most 1.10 | 1.10 (1.10 to 1.10) | met |\n",
 		"| round trips per lock+unlock, steps 03 to 07 | 2 each | 03: 2, 04: 3, 05: 2, 06: 2, 07: 2 | **missed** |\n",
@@ -184,44 +170,23 @@ func TestPage_SaysWhatIsMissedAndWhy(t *testing.T) {
 		"| step 08 on 5 | 10, 2 on each node |",
 		"Nobody ever met somebody else inside.",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say\n%s", want)
-		}
+		require.Contains(t, page, want)
 	}
-	if strings.Contains(page, whyStep05[:50]) {
-		t.Error("the page excuses a goal that is met")
-	}
-	if n := strings.Count(page, "\n"); n > 300 {
-		t.Errorf("the page has %d lines: 300 are enough", n)
-	}
-	if strings.Contains(page, "NaN") || strings.Contains(page, "%!") || strings.Contains(page, "\n\n\n") || strings.Contains(page, ".\n## ") {
-		t.Error("the page is badly written:\n" + page)
+	require.NotContains(t, page, whyStep05[:50], "the page excuses a goal that is met")
+	require.LessOrEqual(t, strings.Count(page, "\n"), 300, "300 lines are enough")
+	for _, bad := range []string{"NaN", "%!", "<no value>", "\n\n\n", ".\n## "} {
+		require.NotContains(t, page, bad, "the page is badly written")
 	}
 }
 
 func TestPage_WithoutTaskset(t *testing.T) {
 	r := onTheLimit()
 	r.apart = nil
-	var b strings.Builder
-	if err := r.page(&b); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "| step 05 | 1.10 (1.10 to 1.10) | 1.10 (1.10 to 1.10) | - |") {
-		t.Error("what was not measured must be a dash")
-	}
+	require.Contains(t, pageOf(t, r), "| step 05 | 1.10 (1.10 to 1.10) | 1.10 (1.10 to 1.10) | - |", "what was not measured must be a dash")
 }
 
 func TestPage_DoesNotHideThatTwoWereInside(t *testing.T) {
 	r := onTheLimit()
-	f := fight{"step 03", 16, true}
-	c := r.fights[f]
-	c.doubles = 3
-	r.fights[f] = c
-	var b strings.Builder
-	if err := r.page(&b); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "**3 times somebody met somebody else inside.**") {
-		t.Error("the page says nothing of it")
-	}
+	r.fights[fight{"step 03", 16, true}].doubles = 3
+	require.Contains(t, pageOf(t, r), "**3 times somebody met somebody else inside.**")
 }

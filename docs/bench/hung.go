@@ -10,8 +10,6 @@ import (
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
-
-	step08 "example.com/redislock-steps/step08_redlock"
 )
 
 const (
@@ -21,13 +19,13 @@ const (
 
 // measureHung compares step 08 on five nodes with step 08 on five others of which two are stopped, and then lets redsync
 // try on the latter. The nodes hang: they take connections and commands, and never answer.
-func measureHung(well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
+func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
 	var entrants []entrant
 	for _, e := range []struct {
 		name    string
 		servers []*server
 	}{{allWell, well}, {twoHung, ill}} {
-		l := stepLocker{networkOf(e.servers).clients(), func(n []redis.UniversalClient, key string) handle { return step08.New(n, key, ttl) }}
+		l := stepLocker{networkOf(e.servers).clients(), 8}
 		defer l.close()
 		e := entrant{name: e.name, locker: l, key: "warm"}
 		if err := new(pairs).round(e, slice); err != nil {
@@ -41,7 +39,7 @@ func measureHung(well, ill []*server, rounds int, slice, patience time.Duration)
 		}
 		defer s.signal("CONT")
 	}
-	results, err := measurePairs(entrants, rounds, slice)
+	results, err := measurePairs(ctx, entrants, rounds, slice)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -108,11 +108,7 @@ func runMany(ctx context.Context, p plan) error {
 	if err := r.measureMany(ctx, servers); err != nil {
 		return err
 	}
-	var part page
-	part.many(r)
-	part.errors(r)
-	_, err = io.WriteString(os.Stdout, part.String())
-	return err
+	return r.manyPart(os.Stdout)
 }
 
 func toFile(name string, write func(io.Writer) error) error {
@@ -131,7 +127,7 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
-	if r.redisVersion, err = well[0].info("server", "redis_version"); err != nil {
+	if r.redisVersion, err = well[0].info("Server", "redis_version"); err != nil {
 		return nil, err
 	}
 	for _, stage := range []struct {
@@ -139,7 +135,7 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		run  func() error
 	}{
 		{"uncontended lock+unlock", func() (err error) {
-			r.pairs, err = openAndMeasurePairs(networkOf(well).addrs, p.rounds, p.slice)
+			r.pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.rounds, p.slice)
 			return err
 		}},
 		{"the same, client and servers on processors of their own", func() (err error) {
@@ -147,10 +143,10 @@ func measure(ctx context.Context, p plan) (*results, error) {
 			return err
 		}},
 		{"two of five nodes hung", func() (err error) {
-			r.hung, r.attempts, err = measureHung(well, ill, p.rounds, p.slice, p.patience)
+			r.hung, r.attempts, err = measureHung(ctx, well, ill, p.rounds, p.slice, p.patience)
 			return err
 		}},
-		{"round trips and commands", func() error { return r.measureCosts(well) }},
+		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
 		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
 		{"contention", func() error { return r.measureContention(ctx, well) }},

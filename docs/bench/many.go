@@ -24,12 +24,12 @@ func manyOnes() []contestant {
 	}
 	for _, name := range []string{"step 07", "step 08 on 5"} {
 		c := contestantNamed(name)
-		list = append(list, contestant{name: name + inTurns, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+		list = append(list, contestant{name: name + oneAtATime, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
 	}
 	return list
 }
 
-const inTurns = ", one at a time"
+const oneAtATime = ", one at a time"
 
 // turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
 // many waiters has this around its lock.
@@ -123,25 +123,20 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	}
 	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
 
-	before, err := commandsRun(servers)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := held.unlock(); err != nil {
-		return err
-	}
-	bound := time.AfterFunc(manyBound, cancel)
-	defer bound.Stop()
-	wg.Wait()
-	elapsed := time.Since(start)
-	after, err := commandsRun(servers)
+	commands, took, err := commandsDuring(servers, func() error {
+		if err := held.unlock(); err != nil {
+			return err
+		}
+		defer time.AfterFunc(manyBound, cancel).Stop()
+		wg.Wait()
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	conns, err := connectionsOpened(servers)
-	m.times = append(m.times, elapsed.Seconds())
-	m.commands = append(m.commands, float64(after-before))
+	m.times = append(m.times, took.Seconds())
+	m.commands = append(m.commands, commands)
 	m.conns = append(m.conns, float64(conns))
 	m.late = max(m.late, n-served)
 	return err
@@ -170,7 +165,7 @@ func connectionsOpened(servers []*server) (int, error) {
 	sum := 0
 	var errs []error
 	for _, s := range servers {
-		text, err := s.info("stats", "total_connections_received")
+		text, err := s.info("Stats", "total_connections_received")
 		n, _ := strconv.Atoi(text)
 		sum += n
 		errs = append(errs, err)

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // asked is a locker that counts who asks at the same time.
@@ -31,34 +34,28 @@ func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			h, err := l.lock(t.Context(), "many")
-			if err != nil {
-				t.Error(err)
-				return
+			if assert.NoError(t, err) {
+				h.unlock()
 			}
-			h.unlock()
 		})
 	}
 	wg.Wait()
-	if a.all.Load() != 50 || a.most.Load() != 1 {
-		t.Errorf("%d of 50 asked, up to %d at a time", a.all.Load(), a.most.Load())
-	}
+	require.EqualValues(t, 50, a.all.Load())
+	require.EqualValues(t, 1, a.most.Load(), "so many asked at a time")
 }
 
 func TestInTurns_WhoFailsLetsTheNextOneAsk(t *testing.T) {
 	a := &asked{err: errors.New("no connection")}
 	l, _ := openInTurns(func(network) (locker, error) { return a, nil })(network{})
 	for range 2 {
-		if _, err := l.lock(t.Context(), "many"); err != a.err {
-			t.Fatalf("the lock failed, and the waiter is told %v", err)
-		}
+		_, err := l.lock(t.Context(), "many")
+		require.Equal(t, a.err, err)
 	}
 	a.err = nil
-	if _, err := l.lock(t.Context(), "many"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.lock(t.Context(), "many")
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.lock(ctx, "many"); !errors.Is(err, context.Canceled) {
-		t.Errorf("somebody is inside, the context has ended, and the waiter is told %v", err)
-	}
+	_, err = l.lock(ctx, "many")
+	require.ErrorIs(t, err, context.Canceled, "somebody is inside, and the context has ended")
 }

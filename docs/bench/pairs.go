@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"os/exec"
 	"runtime"
+	"strconv"
 	"time"
 )
 
@@ -31,25 +33,30 @@ const (
 	pacedPairs = 20               // in a round
 )
 
-// measurePairs lets all entrants run in turns, in a new random order each round.
-func measurePairs(entrants []entrant, rounds int, slice time.Duration) (map[string]*pairs, error) {
-	results := map[string]*pairs{}
+// openAndMeasurePairs measures all contestants on the servers at addrs, or on the first of them.
+func openAndMeasurePairs(ctx context.Context, addrs []string, rounds int, slice time.Duration) (map[string]*pairs, error) {
+	var entrants []entrant
+	for _, c := range alone() {
+		l, err := c.open(network{addrs: addrs[:c.nodes]})
+		if err != nil {
+			return nil, err
+		}
+		defer l.close()
+		entrants = append(entrants, entrant{name: c.name, locker: l})
+	}
+	return measurePairs(ctx, entrants, rounds, slice)
+}
+
+// measurePairs lets all entrants run in turns.
+func measurePairs(ctx context.Context, entrants []entrant, rounds int, slice time.Duration) (map[string]*pairs, error) {
 	for i := range entrants {
-		e := &entrants[i]
-		e.key = fmt.Sprintf("pair:%02d", i)
-		results[e.name] = &pairs{}
-		if err := new(pairs).round(*e, slice); err != nil { // connections, scripts, caches
+		entrants[i].key = fmt.Sprintf("pair:%02d", i)
+		if err := new(pairs).round(entrants[i], slice); err != nil { // connections, scripts, caches
 			return nil, err
 		}
 	}
-	for range rounds {
-		for _, i := range rand.Perm(len(entrants)) {
-			if err := results[entrants[i].name].round(entrants[i], slice); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return results, nil
+	results := map[string]*pairs{}
+	return results, inTurns(ctx, rounds, entrants, func(e entrant) error { return of(results, e.name).round(e, slice) })
 }
 
 // round measures e once. It may fail: on a machine with much else to do, an answer may come too late for a lock that
@@ -109,4 +116,39 @@ func bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() { timer.Stop(); cancel() }
+}
+
+// measureApart measures pairs again, with the client on the first half of the processors and the servers on the second, as on
+// two machines. Left alone, the kernel may put a client that has one goroutine and its server on one processor, where they
+// take turns without waking another one: that is several times as fast, and says nothing about a lock. It returns nothing
+// where it cannot be done: one processor, or no taskset.
+func measureApart(ctx context.Context, servers []*server, rounds int, slice time.Duration) (map[string]*pairs, error) {
+	n := runtime.NumCPU()
+	if _, err := exec.LookPath("taskset"); err != nil || n < 2 {
+		return nil, nil
+	}
+	if err := pin(servers, n/2, n-1); err != nil {
+		return nil, nil // a container that may not use these processors
+	}
+	defer pin(servers, 0, n-1)
+	order := childOrder{Addrs: networkOf(servers).addrs, Rounds: rounds, Slice: slice}
+	cmd, err := childCommand(ctx, order, "taskset", "-c", fmt.Sprintf("0-%d", n/2-1))
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	var results map[string]*pairs
+	return results, json.Unmarshal(out, &results)
+}
+
+func pin(servers []*server, first, last int) error {
+	for _, s := range servers {
+		if err := exec.Command("taskset", "-apc", fmt.Sprintf("%d-%d", first, last), strconv.Itoa(s.Pid())).Run(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -44,7 +44,7 @@ func (r *results) plot(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	fights := func(oneKey bool, y func(contention) float64) func(string) plotter.XYs {
+	fights := func(oneKey bool, y func(*contention) float64) func(string) plotter.XYs {
 		return func(name string) plotter.XYs {
 			var points plotter.XYs
 			for _, n := range contenders {
@@ -55,17 +55,15 @@ func (r *results) plot(dir string) error {
 			return points
 		}
 	}
-	rate := func(f contention) float64 { return f.rate }
-	fair := func(f contention) float64 { return f.fairness }
 	for _, c := range []chart{
 		{file: "handoff.svg", title: "Hand-off with ten waiters", x: "time from Unlock to the next holder's Lock, ms", y: "share of hand-offs",
 			logX: true, points: r.handoffCurve},
 		{file: "one-key.svg", title: "One key", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(true, rate), marks: true},
+			points: fights(true, (*contention).rate), marks: true},
 		{file: "fairness.svg", title: "One key", x: "clients", y: "fairness (Jain)", logX: true, ticks: contenders,
-			points: fights(true, fair), marks: true},
+			points: fights(true, (*contention).fairness), marks: true},
 		{file: "own-keys.svg", title: "A key for each client", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(false, rate), marks: true},
+			points: fights(false, (*contention).rate), marks: true},
 	} {
 		svg, err := c.draw()
 		if err != nil {

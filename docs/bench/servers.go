@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,69 +48,71 @@ func (s *server) signal(name string) error {
 	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()
 }
 
-// info returns one field of INFO.
+// info returns one field of INFO. The section is written as in the answer: Server.
 func (s *server) info(section, field string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	info := s.admin.InfoMap(context.Background(), section)
+	value := info.Item(section, field)
+	if value == "" && info.Err() == nil {
+		return "", fmt.Errorf("INFO %s has no %s", section, field)
+	}
+	return value, info.Err()
+}
+
+// each does something with all servers.
+func each(servers []*server, do func(ctx context.Context, admin *redis.Client) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	text, err := s.admin.Info(ctx, section).Result()
-	if err != nil {
-		return "", err
-	}
-	for line := range strings.Lines(text) {
-		if name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); name == field {
-			return value, nil
-		}
-	}
-	return "", fmt.Errorf("INFO %s has no %s", section, field)
-}
-
-// flush empties the servers and sets their counts to 0.
-func flush(servers []*server) error {
 	for _, s := range servers {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		err := s.admin.FlushAll(ctx).Err()
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
-	return resetCounts(servers)
-}
-
-func resetCounts(servers []*server) error {
-	for _, s := range servers {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		err := s.admin.ConfigResetStat(ctx).Err()
-		cancel()
-		if err != nil {
+		if err := do(ctx, s.admin); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// flush empties the servers and sets their counts to 0.
+func flush(servers []*server) error {
+	return errors.Join(
+		each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.FlushAll(ctx).Err() }),
+		resetCounts(servers))
+}
+
+func resetCounts(servers []*server) error {
+	return each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.ConfigResetStat(ctx).Err() })
+}
+
 // commandsRun returns how many commands the servers have run since resetCounts, those called by scripts included, those of this
 // program's own bookkeeping not.
-func commandsRun(servers []*server) (int, error) {
-	sum := 0
-	for _, s := range servers {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		text, err := s.admin.Info(ctx, "commandstats").Result()
-		cancel()
-		if err != nil {
-			return 0, err
-		}
+func commandsRun(servers []*server) (sum int, err error) {
+	err = each(servers, func(ctx context.Context, admin *redis.Client) error {
+		text, err := admin.Info(ctx, "commandstats").Result()
 		sum += sumCalls(text)
+		return err
+	})
+	return sum, err
+}
+
+// commandsDuring returns how many commands the servers have run, as commandsRun counts them, while do did something, and how
+// long that took.
+func commandsDuring(servers []*server, do func() error) (commands float64, took time.Duration, err error) {
+	before, err := commandsRun(servers)
+	if err != nil {
+		return 0, 0, err
 	}
-	return sum, nil
+	start := time.Now()
+	if err := do(); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(start)
+	after, err := commandsRun(servers)
+	return float64(after - before), took, err
 }
 
 // sumCalls adds up INFO commandstats, whose lines look like cmdstat_set:calls=3,usec=21,...
 func sumCalls(commandstats string) int {
 	sum := 0
-	scanner := bufio.NewScanner(strings.NewReader(commandstats))
-	for scanner.Scan() {
-		name, fields, ok := strings.Cut(scanner.Text(), ":")
+	for line := range strings.Lines(commandstats) {
+		name, fields, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if !ok || name == "cmdstat_info" || name == "cmdstat_config|resetstat" || name == "cmdstat_flushall" {
 			continue
 		}

@@ -3,8 +3,9 @@ package main
 import (
 	"io"
 	"net"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestSumCalls_LeavesOurOwnCommandsOut(t *testing.T) {
@@ -14,9 +15,7 @@ func TestSumCalls_LeavesOurOwnCommandsOut(t *testing.T) {
 		"cmdstat_client|setinfo:calls=2,usec=3,usec_per_call=0.01,rejected_calls=0,failed_calls=0\r\n" +
 		"cmdstat_info:calls=5,usec=3,usec_per_call=0.01,rejected_calls=0,failed_calls=0\r\n" +
 		"cmdstat_config|resetstat:calls=1,usec=3,usec_per_call=0.01,rejected_calls=0,failed_calls=0\r\n"
-	if got := sumCalls(stats); got != 302 {
-		t.Errorf("%d commands, want 302", got)
-	}
+	require.Equal(t, 302, sumCalls(stats))
 }
 
 // Two commands, each answered in two pieces, and then a message that nobody asked for: two round trips.
@@ -39,18 +38,13 @@ func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 		io.ReadFull(conn, make([]byte, 5))
 	}
 	io.ReadFull(conn, make([]byte, 4))
-	if trips, bytes := m.trips.Load(), m.bytes.Load(); trips != 2 || bytes != 22 {
-		t.Errorf("%d round trips and %d bytes, want 2 and 22", trips, bytes)
-	}
+	require.EqualValues(t, 2, m.trips.Load())
+	require.EqualValues(t, 22, m.bytes.Load())
 }
 
 func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := startServers(1)
-	if err == nil || !strings.Contains(err.Error(), "install redis-server") {
-		t.Errorf("it does not say how: %v", err)
-	}
-	if err != nil && strings.Contains(err.Error(), "REDIS_ADDRS") {
-		t.Errorf("it names a variable that is not read here: %v", err)
-	}
+	require.ErrorContains(t, err, "install redis-server")
+	require.NotContains(t, err.Error(), "REDIS_ADDRS", "it names a variable that is not read here")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,13 +38,11 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
-func newCrowd(ctx context.Context, c contestant, servers []*server, n int, key string) (*crowd, func(), error) {
-	lockers, done, err := openAll(c, servers, n)
-	return &crowd{ctx: ctx, key: key, lockers: lockers, in: make(chan entry, n)}, done, err
-}
-
-// openAll opens n lockers, or the same one n times for a contestant that shares it.
+// openAll empties the servers and opens n lockers, or the same one n times for a contestant that shares it.
 func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
+	if err := flush(servers[:c.nodes]); err != nil {
+		return nil, nil, err
+	}
 	done = func() {
 		for i, l := range lockers {
 			if i == 0 || !c.proc {
@@ -104,16 +103,14 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 // measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
 // other, until the time moving is over.
 func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
-	if err := flush(servers[:c.nodes]); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	crowd, done, err := newCrowd(ctx, c, servers, waiters+1, "waiting")
+	lockers, done, err := openAll(c, servers, waiters+1)
 	if err != nil {
 		return err
 	}
 	defer done()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	crowd := &crowd{ctx: ctx, key: "waiting", lockers: lockers, in: make(chan entry, waiters+1)}
 	defer crowd.leave(cancel)
 	crowd.join(0)
 	holder, err := crowd.next(&w.errs)
@@ -126,17 +123,11 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
 
-	before, err := commandsRun(servers[:c.nodes])
+	commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(quiet); return nil })
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	time.Sleep(quiet)
-	after, err := commandsRun(servers[:c.nodes])
-	if err != nil {
-		return err
-	}
-	w.commands = append(w.commands, float64(after-before)/time.Since(start).Seconds()/waiters)
+	w.commands = append(w.commands, commands/took.Seconds()/waiters)
 
 	for end := time.Now().Add(moving); time.Now().Before(end); {
 		// Not always at the same point of somebody's polling interval.
@@ -156,5 +147,80 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 
 	holder.hold.unlock()
+	return nil
+}
+
+// contention is what n clients got done that all lock and unlock as fast as they can. Rates and fairness are one of each round.
+type contention struct {
+	rates   []float64 // pairs per second of all together
+	fairs   []float64 // 1: all got the same; 1/n: one got all
+	doubles int       // how often two were inside at once
+}
+
+func (f *contention) rate() float64     { return median(f.rates).mid }
+func (f *contention) fairness() float64 { return median(f.fairs).mid }
+
+// measure lets n clients work for the given time, on one key or on a key for each.
+func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool, length time.Duration) error {
+	lockers, done, err := openAll(c, servers, n)
+	if err != nil {
+		return err
+	}
+	defer done()
+	key := func(client int) string {
+		if oneKey {
+			return "contention"
+		}
+		return fmt.Sprintf("contention:%d", client)
+	}
+
+	// Everybody has connections before the start.
+	var wg sync.WaitGroup
+	for i, l := range lockers {
+		wg.Go(func() {
+			ctx, cancel := bounded(time.Second)
+			defer cancel()
+			l.pair(ctx, fmt.Sprintf("warm:%d", i))
+		})
+	}
+	wg.Wait()
+
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	counts := make([]int, n)
+	var inside, doubles atomic.Int64
+	start := time.Now()
+	for i, l := range lockers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if !c.waits { // the raw pair: only without competition
+					if l.pair(ctx, key(i)) == nil {
+						counts[i]++
+					}
+					continue
+				}
+				hold, err := l.lock(ctx, key(i))
+				if err != nil {
+					continue
+				}
+				if inside.Add(1) > 1 && oneKey {
+					doubles.Add(1)
+				}
+				counts[i]++
+				inside.Add(-1)
+				hold.unlock()
+			}
+		})
+	}
+	<-ctx.Done()
+	elapsed := time.Since(start)
+	wg.Wait()
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	f.rates = append(f.rates, float64(sum)/elapsed.Seconds())
+	f.fairs = append(f.fairs, fairness(counts))
+	f.doubles += int(doubles.Load())
 	return nil
 }

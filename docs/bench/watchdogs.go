@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -18,15 +19,14 @@ import (
 // watchdogs is what it costs to hold many locks for long, in a process that does nothing else.
 type watchdogs struct {
 	Locks          int
-	Acquire        time.Duration // for all of them
-	Goroutines     int           // more than before, while nothing is renewed
-	PeakGoroutines int           // more than before, at most
-	Heap, Stack    float64       // bytes per lock that live after a garbage collection
-	PeakRSS        float64       // bytes of the whole process, 0 where it is not known
-	CPU            float64       // seconds of this process while holding, 0 where it is not known
-	Lost           int           // locks of which the contestant said that they were lost
-	Unlocked       int           // locks that were still held at the end, and were then released without an error
-	Commands       float64       // per second, of all servers: the parent knows
+	Goroutines     int     // more than before, while nothing is renewed
+	PeakGoroutines int     // more than before, at most
+	Heap, Stack    float64 // bytes per lock that live after a garbage collection
+	PeakRSS        float64 // bytes of the whole process, 0 where it is not known
+	CPU            float64 // seconds of this process while holding, 0 where it is not known
+	Lost           int     // locks of which the contestant said that they were lost
+	Unlocked       int     // locks that were still held at the end, and were then released without an error
+	Commands       float64 // per second, of all servers: the parent knows
 }
 
 // watched are the contestants that renew.
@@ -67,15 +67,6 @@ func measureWatchdogs(ctx context.Context, locks int, hold time.Duration) (map[s
 	return results, nil
 }
 
-func contestantNamed(name string) contestant {
-	for _, c := range contestants {
-		if c.name == name {
-			return c
-		}
-	}
-	panic("no contestant " + name)
-}
-
 func runChild(ctx context.Context, name string, servers []*server, locks int, hold time.Duration) (*watchdogs, error) {
 	cmd, err := childCommand(ctx, childOrder{Name: name, Addrs: networkOf(servers).addrs, Locks: locks, Hold: hold})
 	if err != nil {
@@ -100,22 +91,16 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	if err := answers.Decode(&w); err != nil {
 		return nil, err
 	}
-	if err := resetCounts(servers); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	fmt.Fprintln(in, "hold")
-	if err := answers.Decode(&w); err != nil {
-		return nil, err
-	}
-	commands, err := commandsRun(servers)
+	commands, took, err := commandsDuring(servers, func() error {
+		fmt.Fprintln(in, "hold")
+		return answers.Decode(&w)
+	})
 	if err != nil {
 		return nil, err
 	}
-	rate := float64(commands) / time.Since(start).Seconds()
 	fmt.Fprintln(in, "unlock")
 	err = answers.Decode(&w)
-	w.Commands = rate
+	w.Commands = commands / took.Seconds()
 	return &w, err
 }
 
@@ -140,7 +125,6 @@ func watchdogChild(order childOrder) error {
 	before := liveMemory()
 
 	holds := make([]hold, order.Locks)
-	start := time.Now()
 	if err := inParallel(order.Locks, func(i int) (err error) {
 		for range 10 { // so many at once may take longer than step 08 and rueidislock wait for an answer
 			ctx, cancel := bounded(5 * time.Second)
@@ -154,7 +138,6 @@ func watchdogChild(order childOrder) error {
 	}); err != nil {
 		return err
 	}
-	w.Acquire = time.Since(start)
 	time.Sleep(200 * time.Millisecond)
 	answer.Encode(w)
 	fmt.Scanln(&line)
@@ -223,4 +206,50 @@ func peakRSS() float64 {
 		}
 	}
 	return 0
+}
+
+const childVar = "BENCH_CHILD" // has the order for this program as a child of itself
+
+// A childOrder asks a process of its own to hold Locks of the contestant Name, or, if there is no name, to measure pairs.
+type childOrder struct {
+	Addrs []string
+
+	Name  string
+	Locks int
+	Hold  time.Duration
+
+	Rounds int
+	Slice  time.Duration
+}
+
+// childCommand runs this program again, behind the words of prefix.
+func childCommand(ctx context.Context, order childOrder, prefix ...string) (*exec.Cmd, error) {
+	text, err := json.Marshal(order)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	words := append(prefix, exe)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), childVar+"="+string(text))
+	cmd.Stderr = os.Stderr
+	return cmd, nil
+}
+
+func child(text string) error {
+	var order childOrder
+	if err := json.Unmarshal([]byte(text), &order); err != nil {
+		return err
+	}
+	if order.Name != "" {
+		return watchdogChild(order)
+	}
+	results, err := openAndMeasurePairs(context.Background(), order.Addrs, order.Rounds, order.Slice)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(results)
 }

@@ -11,7 +11,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.join(here, '..', '..');
 
 const pages = readdirSync(root, { recursive: true })
-  .filter((file) => file.endsWith('.md') && !file.split(path.sep).some((part) => part === 'node_modules' || part.startsWith('.')))
+  .filter((file) => file.endsWith('.md') && !file.split(path.sep).some((part) => part === 'node_modules' || part.startsWith('.') && part !== '.github'))
   .sort();
 
 // mermaid sanitizes labels, and for that wants a document when it is loaded.

@@ -1,6 +1,6 @@
 package fencing
 
-// The resources. Each keeps the highest token it has seen beside the data, and compares and writes in one step.
+// The resources. Each keeps the highest token it has seen beside the data, and compares (check.go) and writes in one step.
 
 import (
 	"context"
@@ -57,14 +57,6 @@ func checkToken(token int64, name string) error {
 func checkName(name string) error {
 	if name == "" {
 		return errors.New("the name of the resource is empty")
-	}
-	return nil
-}
-
-// compare returns ErrStaleToken, with both numbers, if token is lower than highest.
-func compare(token, highest int64) error {
-	if token < highest {
-		return fmt.Errorf("%w: %d is lower than %d, the highest seen", ErrStaleToken, token, highest)
 	}
 	return nil
 }
@@ -165,7 +157,7 @@ return 1
 // the value.
 var readScript = redis.NewScript(`-- read
 local fence = redis.call('HGET', KEYS[1], 'fence')
-if fence and tonumber(fence) <= tonumber(ARGV[1]) then
+if ` + notStale + ` then
 	redis.call('HSET', KEYS[1], 'fence', ARGV[1])
 	fence = ARGV[1]
 end
@@ -175,7 +167,7 @@ return {fence, redis.call('HGET', KEYS[1], 'value')}
 // writeScript raises the fence likewise and stores the value ARGV[2], unless the fence is higher. It returns the fence.
 var writeScript = redis.NewScript(`-- write
 local fence = redis.call('HGET', KEYS[1], 'fence')
-if fence and tonumber(fence) <= tonumber(ARGV[1]) then
+if ` + notStale + ` then
 	redis.call('HSET', KEYS[1], 'fence', ARGV[1], 'value', ARGV[2])
 	fence = ARGV[1]
 end
@@ -308,8 +300,8 @@ func (m *Marked) Read() string {
 func (m *Marked) Write(token, value string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mark != token {
-		return fmt.Errorf("fencing: write: %w: the mark is %q, not %q", ErrOvertaken, m.mark, token)
+	if err := compareMarks(token, m.mark); err != nil {
+		return fmt.Errorf("fencing: write: %w", err)
 	}
 	m.value = value
 	return nil

@@ -1,14 +1,18 @@
-// Pages keeps what the Markdown pages show equal to what the code does.
+// Pages keeps what the Markdown pages show equal to what the code does: all that is generated comes from this command.
 //
 //	go run ./docs/pages [-check] [page.md ...]
 //
-// It runs at the root of the repository and regenerates, in place, in the pages named or in all of them:
+// It runs at the root of the repository. Without names, it first runs the programs that write whole pages (written). Then it
+// regenerates, in place, in the pages named or in all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
 // With -check it writes nothing and exits with 1 if a page would change, or if a page breaks one of the rules of its form.
+//
+// Not made here, because each run gives another one: docs/benchmarks.md (docs/bench), and docs/explore/deep.md, which takes
+// minutes (go run ./docs/explore -all).
 package main
 
 import (
@@ -28,6 +32,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 )
+
+// written are the programs that write whole pages: docs/matrix.md and docs/faults.md. Each has a -check of its own.
+var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
 	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
@@ -58,12 +65,13 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	if err != nil {
 		return err
 	}
+	var stale error
 	if len(files) == 0 {
-		files = all
+		files, stale = all, writePages(check, command)
 	}
 	outputs, err := runAll(files, command)
 	if err != nil {
-		return err
+		return errors.Join(stale, err)
 	}
 	var complaints []string
 	for _, file := range files {
@@ -89,20 +97,36 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		}
 	}
 	if len(complaints) > 0 {
-		return errors.New(strings.Join(complaints, "\n"))
+		stale = errors.Join(stale, errors.New(strings.Join(complaints, "\n")))
+	}
+	if stale != nil {
+		return stale
 	}
 	fmt.Printf("%d pages show what the code does\n", len(files))
 	return nil
 }
 
-// pages lists the Markdown files under root, without hidden folders and packages that npm installed.
+// writePages runs the programs that write whole pages. One after the other: each uses all processors.
+func writePages(check bool, command func(string) (string, error)) error {
+	var errs []error
+	for _, program := range written {
+		if check {
+			program += " -check"
+		}
+		_, err := command(program)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// pages lists the Markdown files under root, without packages that npm installed and hidden folders other than .github.
 func pages(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" || d.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		if filepath.Ext(path) == ".md" {

@@ -1,14 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A marker asks for the fenced block in the lines after it.
@@ -108,11 +107,7 @@ func blockEnd(lines []string, open int) (int, error) {
 // excerpt returns declarations as they stand in a file: excerpt([file.go Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {
-		return "", fmt.Errorf("code needs a file and at least one name")
-	}
-	src, err := os.ReadFile(args[0])
-	if err != nil {
-		return "", err
+		return "", errors.New("code needs a file and at least one name")
 	}
 	var texts []string
 	for _, name := range args[1:] {
@@ -120,7 +115,7 @@ func excerpt(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		texts = append(texts, string(src[d.start:d.end]))
+		texts = append(texts, d.Text)
 	}
 	return strings.Join(texts, "\n\n"), nil
 }
@@ -138,70 +133,19 @@ func relink(file, line string) (string, error) {
 			failed = err
 			return link
 		}
-		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], m[2], d.line)
+		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], m[2], d.Line)
 	})
 	return line, failed
 }
 
-// A declaration lies between two offsets of its file, comment included; its name stands on line.
-type declaration struct {
-	start, end, line int
-}
-
-// find looks for a function, a method (Type.Name or Name), a type, a variable or a constant.
-func find(file, name string) (declaration, error) {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+func find(file, name string) (source.Declaration, error) {
+	list, err := source.Read(file)
 	if err != nil {
-		return declaration{}, err
+		return source.Declaration{}, err
 	}
-	for _, decl := range f.Decls {
-		id, doc := named(decl, name)
-		if id == nil {
-			continue
-		}
-		start := decl.Pos()
-		if doc != nil {
-			start = doc.Pos()
-		}
-		return declaration{fset.Position(start).Offset, fset.Position(decl.End()).Offset, fset.Position(id.Pos()).Line}, nil
+	d, err := source.Find(list, name)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
 	}
-	return declaration{}, fmt.Errorf("%s declares no %s", file, name)
-}
-
-// named returns the identifier if the declaration declares the name, and the declaration's comment.
-func named(decl ast.Decl, name string) (*ast.Ident, *ast.CommentGroup) {
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		if d.Name.Name == name || d.Recv != nil && receiver(d)+"."+d.Name.Name == name {
-			return d.Name, d.Doc
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				if s.Name.Name == name {
-					return s.Name, d.Doc
-				}
-			case *ast.ValueSpec:
-				for _, id := range s.Names {
-					if id.Name == name {
-						return id, d.Doc
-					}
-				}
-			}
-		}
-	}
-	return nil, nil
-}
-
-func receiver(d *ast.FuncDecl) string {
-	t := d.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name
-	}
-	return ""
+	return d, nil
 }

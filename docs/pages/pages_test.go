@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const source = `package lock
+const lockSource = `package lock
 
 import "errors"
 
@@ -33,7 +34,7 @@ func helper() {}
 func inRepository(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join("sub", "lock.go"), []byte(source), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join("sub", "lock.go"), []byte(lockSource), 0o644))
 }
 
 func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
@@ -58,10 +59,7 @@ func (l *Lock) Lock() {
 	println("waits")
 }
 
-// Errors.
-var (
 	ErrLost = errors.New("lost")
-)
 `+"```\n", got)
 }
 
@@ -88,7 +86,7 @@ func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
 		"```\nopen":                                     "a.md:1: the block has no closing ```",
 		"<!-- run: go fence -->\n```\n```":              "use a longer one",
 		"<!-- code: sub/lock.go -->\n```\n```":          "at least one name",
-		"<!-- code: sub/lock.go Unlock -->\n```\n```":   "a.md:1: sub/lock.go declares no Unlock",
+		"<!-- code: sub/lock.go Unlock -->\n```\n```":   "a.md:1: sub/lock.go: no declaration Unlock",
 		"<!-- code: sub/none.go Unlock -->\n```\n```":   "none.go",
 		"text\n[`Lock.Unlock`](sub/lock.go#L3) missing": "a.md:2: ",
 	} {
@@ -116,6 +114,29 @@ func TestCheck_FailsOnAStalePageAndLeavesItAlone(t *testing.T) {
 	require.ErrorContains(t, run(nil, true, command), "page: bob is inside\n  code: bob is outside", "a message of the code changed, and the check passes")
 }
 
+func TestWithoutNames_TheProgramsThatWriteWholePagesRunFirst(t *testing.T) {
+	inRepository(t)
+	require.NoError(t, os.WriteFile("README.md", []byte("<!-- run: go version -->\n```text\n```\n"), 0o644))
+	var ran []string
+	command := func(command string) (string, error) {
+		ran = append(ran, command)
+		if strings.HasSuffix(command, " -check") {
+			return "", errors.New(command + " says that its page is stale")
+		}
+		return "", nil
+	}
+	require.NoError(t, run(nil, false, command))
+	require.Equal(t, []string{"go run ./docs/tour matrix", "go run ./docs/explore", "go version"}, ran)
+
+	err := run(nil, true, command)
+	require.ErrorContains(t, err, "go run ./docs/tour matrix -check says that its page is stale")
+	require.ErrorContains(t, err, "go run ./docs/explore -check says that its page is stale", "one stale page hides the next one")
+
+	ran = nil
+	require.NoError(t, run([]string{"README.md"}, true, command))
+	require.Equal(t, []string{"go version"}, ran, "one page was asked for")
+}
+
 func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 	inRepository(t)
 	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/x\n\ngo 1.26\n"), 0o644))
@@ -124,7 +145,7 @@ func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join("docs", "tour", "main.go"), []byte(tour), 0o644))
 	page := "<!-- run: go run ./docs/tour red -->\n```text\n```\n"
 	require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
-	require.NoError(t, runHere(t.Context(), nil, false))
+	require.NoError(t, runHere(t.Context(), []string{"README.md"}, false))
 	got, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	require.Equal(t, "<!-- run: go run ./docs/tour red -->\n```text\n$ go run ./docs/tour red\nred\n```\n", string(got))
@@ -135,7 +156,7 @@ func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 	} {
 		page := "<!-- run: " + command + " -->\n```text\n```\n"
 		require.NoError(t, os.WriteFile("README.md", []byte(page), 0o644))
-		require.ErrorContains(t, runHere(t.Context(), nil, false), want)
+		require.ErrorContains(t, runHere(t.Context(), []string{"README.md"}, false), want)
 	}
 }
 

@@ -4,10 +4,8 @@ package realfaults
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +18,7 @@ import (
 type cluster struct {
 	tl       *timeline
 	masters  []*redisproc.Process
-	links    [][]*link // from each master to its replicas
+	links    [][]*proxy // from each master to its replicas
 	sentinel *redisproc.Process
 }
 
@@ -30,9 +28,9 @@ func newCluster(t *testing.T, masters int, options ...[]string) *cluster {
 	c := &cluster{masters: serve(t, masters, "--repl-diskless-sync-delay", "0")}
 	config := ""
 	for i, master := range c.masters {
-		var links []*link
+		var links []*proxy
 		for _, options := range options {
-			link := newLink(t, master.Addr)
+			link := newProxy(t, master.Addr)
 			host, port, _ := net.SplitHostPort(link.addr())
 			serve(t, 1, append([]string{"--replicaof", host + " " + port}, options...)...)
 			links = append(links, link)
@@ -46,7 +44,7 @@ func newCluster(t *testing.T, masters int, options ...[]string) *cluster {
 		require.Eventually(t, func() bool { return strings.Count(info(master.Addr), "state=online") == len(options) },
 			20*time.Second, 20*time.Millisecond, "a replica does not come online")
 		// Online is what the master takes it for. A write that arrives shows that it is.
-		conn := connect([]string{master.Addr})[0].(*redis.Client).Conn()
+		conn := adminOf(t, master.Addr).Conn()
 		require.NoError(t, conn.Set(ctx, "is replicated", 1, 0).Err())
 		n, err := conn.Do(ctx, "WAIT", len(options), 4000).Int()
 		require.NoError(t, err)
@@ -119,56 +117,4 @@ func (c *cluster) failover(t *testing.T, i int) string {
 	}, 30*time.Second, 20*time.Millisecond, "Sentinel does not promote a replica")
 	c.tl.note("Sentinel has promoted a replica of %s", masterName(i))
 	return now
-}
-
-// A link is what a replica takes for its master: it passes on all there is, until it is cut.
-type link struct {
-	listener net.Listener
-	mu       sync.Mutex
-	conns    []net.Conn
-}
-
-func newLink(t *testing.T, to string) *link {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	l := &link{listener: listener}
-	t.Cleanup(l.cut)
-	go func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("tcp", to)
-			if err != nil {
-				from.Close()
-				continue
-			}
-			l.mu.Lock()
-			l.conns = append(l.conns, from, to)
-			l.mu.Unlock()
-			go pass(from, to)
-			go pass(to, from)
-		}
-	}()
-	return l
-}
-
-func pass(from, to net.Conn) {
-	io.Copy(to, from)
-	from.Close()
-	to.Close()
-}
-
-func (l *link) addr() string { return l.listener.Addr().String() }
-
-// cut ends the replication. The replica keeps what it has, and gets nothing more.
-func (l *link) cut() {
-	l.listener.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, conn := range l.conns {
-		conn.Close()
-	}
 }

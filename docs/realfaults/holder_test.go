@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -89,9 +90,12 @@ func playHolder(env string) {
 		os.Exit(1) // the test is over
 	}()
 	ttl := time.Duration(ms) * time.Millisecond
-	rdbs := connect(strings.Split(list, ","))
+	var rdbs []redis.UniversalClient
+	for addr := range strings.SplitSeq(list, ",") {
+		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
+	}
 	if role == "dying" {
-		rdbs[0].(*redis.Client).AddHook(stopAfterSet{})
+		rdbs[0].AddHook(stopAfterSet{})
 	}
 	lock := newLock(step, rdbs, ttl)
 	switch role {
@@ -132,7 +136,7 @@ func (stopAfterSet) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // sellOne sells a coupon, and is careful: it looks whether it holds the lock just before it writes.
-func sellOne(lock locker, rdb redis.UniversalClient, ttl time.Duration) {
+func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 	say("TryLock -> %s", short(lock.TryLock(ctx)))
 	told, tells := lock.(interface{ Lost() <-chan struct{} })
 	if tells {
@@ -149,7 +153,7 @@ func sellOne(lock locker, rdb redis.UniversalClient, ttl time.Duration) {
 	if valid, ok := lock.(interface{ ValidUntil() time.Time }); ok {
 		say("sees that the lock is valid: %v", time.Now().Before(valid.ValidUntil()))
 	} else if tells {
-		say("sees that the lock is lost: %v", isLost(lock))
+		say("sees that the lock is lost: %v", locks.Lost(lock))
 	}
 	say("is about to write")
 	time.Sleep(ttl / 2) // the pause comes here
@@ -163,7 +167,7 @@ func sellOne(lock locker, rdb redis.UniversalClient, ttl time.Duration) {
 }
 
 // count increments the counter by reading and writing. It says what it is about to write, and what it has written.
-func count(lock locker, rdb redis.UniversalClient) {
+func count(lock locks.Lock, rdb redis.UniversalClient) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if err := lock.Lock(ctx); err != nil {

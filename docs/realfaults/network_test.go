@@ -5,14 +5,13 @@ package realfaults
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,17 +19,23 @@ import (
 
 // Networks that lose what is sent.
 
-// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
-func blackHole(t *testing.T) string {
+// bound returns a socket with an address of its own. Nobody else is given that address, and nothing listens there.
+func bound(t *testing.T) (fd int, addr string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { syscall.Close(fd) })
 	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	require.NoError(t, syscall.Listen(fd, 0))
 	name, err := syscall.Getsockname(fd)
 	require.NoError(t, err)
-	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	return fd, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+}
+
+// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	fd, addr := bound(t)
+	require.NoError(t, syscall.Listen(fd, 0))
 	for range 200 {
 		conn, err := net.DialTimeout("tcp", addr, 500*time.Millisecond)
 		if err != nil {
@@ -44,11 +49,8 @@ func blackHole(t *testing.T) string {
 
 // nobody returns an address at which nothing listens.
 func nobody(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
+	_, addr := bound(t)
+	return addr
 }
 
 // deaf returns an address that takes connections and never answers: a Redis that hangs.
@@ -58,79 +60,6 @@ func deaf(t *testing.T) string {
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	return listener.Addr().String() // the kernel completes the connections, nobody reads from them
-}
-
-// A nat passes connections on until it forgets them: then nothing comes through any more, and neither side is told.
-type nat struct {
-	listener net.Listener
-	mu       sync.Mutex
-	hung     bool           // whether it forgets new connections at once
-	known    []*atomic.Bool // one for each connection
-}
-
-func newNAT(t *testing.T, to string) *nat {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	n := &nat{listener: listener}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			known := new(atomic.Bool)
-			n.mu.Lock()
-			known.Store(!n.hung)
-			n.known = append(n.known, known)
-			n.mu.Unlock()
-			go translate(client, server, known)
-			go translate(server, client, known)
-		}
-	}()
-	return n
-}
-
-func translate(from, to net.Conn, known *atomic.Bool) {
-	defer from.Close()
-	for b := make([]byte, 4096); ; {
-		size, err := from.Read(b)
-		switch {
-		case !known.Load():
-			io.Copy(io.Discard, from) // until it is closed, of which the other side does not hear
-			return
-		case err != nil:
-			to.Close()
-			return
-		}
-		to.Write(b[:size])
-	}
-}
-
-func (n *nat) addr() string { return n.listener.Addr().String() }
-
-// forget forgets all connections there are. New ones work.
-func (n *nat) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, known := range n.known {
-		known.Store(false)
-	}
-	n.known = nil
-}
-
-// hang lets nothing through any more.
-func (n *nat) hang() {
-	n.forget()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.hung = true
 }
 
 // warm lets a client have n idle connections.
@@ -194,19 +123,14 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		for step := 5; step <= 8; step++ {
 			var rdbs []redis.UniversalClient
 			for range nodesOf(step) {
-				options := c.options
-				options.Addr = c.where(t)
-				var n *nat
-				if options.Addr == "" {
-					n = newNAT(t, server.Addr)
-					options.Addr = n.addr()
+				if addr := c.where(t); addr != "" {
+					rdbs = append(rdbs, connect(t, []string{addr}, c.options)...)
+					continue
 				}
-				rdb := redis.NewClient(&options)
-				t.Cleanup(func() { rdb.Close() })
-				if n != nil {
-					warm(t, rdb, 1)
-					n.hang()
-				}
+				nat := newProxy(t, server.Addr)
+				rdb := connect(t, []string{nat.addr()}, c.options)[0]
+				warm(t, rdb, 1)
+				nat.hang()
 				rdbs = append(rdbs, rdb)
 			}
 			lock := newLock(step, rdbs, 10*time.Second)
@@ -238,7 +162,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 				want = c.step08
 			}
 			assert.Error(t, r.err, "step %02d, %s", step, c.what)
-			assert.False(t, refused(r.err), "step %02d, %s: nobody answered, and somebody holds the lock: %v", step, c.what, r.err)
+			assert.False(t, locks.Refused(r.err), "step %02d, %s: nobody answered, and somebody holds the lock: %v", step, c.what, r.err)
 			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than production.md says", step, c.what)
 		}
 		table += "\n"
@@ -249,38 +173,34 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 // A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no reset. A renewal on one of them is
 // not answered. It is asked again every ttl/30, each time on another connection.
 func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
-	for step := 7; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			const ttl, dead = 10 * time.Second, 10
-			var nats []*nat
-			var rdbs []redis.UniversalClient
-			for _, server := range serve(t, nodesOf(step)) {
-				n := newNAT(t, server.Addr)
-				rdb := redis.NewClient(&redis.Options{Addr: n.addr()})
-				t.Cleanup(func() { rdb.Close() })
-				nats, rdbs = append(nats, n), append(rdbs, rdb)
-			}
-			alice := newLock(step, rdbs, ttl)
-			tl := newTimeline(t)
-			require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-			for i, rdb := range rdbs {
-				warm(t, rdb, dead)
-				nats[i].forget()
-			}
-			tl.note("of each client, %d idle connections are dead", dead)
-			validUntil := alice.(interface{ ValidUntil() time.Time }).ValidUntil
-			first := validUntil()
-			for time.Now().Before(first) && validUntil().Equal(first) {
-				time.Sleep(time.Millisecond)
-			}
-			require.True(t, validUntil().After(first), "new connections work, and alice was not renewed in time")
-			tl.note("alice has been renewed, before the end of her lease at %dms", first.Sub(tl.start).Milliseconds())
-			time.Sleep(time.Until(first.Add(ttl / 4)))
-			require.False(t, isLost(alice), "new connections work, and alice lost her lock")
-			require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
-		})
-	}
+	eachStep(t, 7, 8, func(t *testing.T, step int) {
+		const ttl, dead = 10 * time.Second, 10
+		var nats []*proxy
+		var rdbs []redis.UniversalClient
+		for _, server := range serve(t, nodesOf(step)) {
+			n := newProxy(t, server.Addr)
+			nats = append(nats, n)
+			rdbs = append(rdbs, adminOf(t, n.addr()))
+		}
+		alice := newLock(step, rdbs, ttl)
+		tl := newTimeline(t)
+		require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+		for i, rdb := range rdbs {
+			warm(t, rdb, dead)
+			nats[i].forget()
+		}
+		tl.note("of each client, %d idle connections are dead", dead)
+		validUntil := alice.(interface{ ValidUntil() time.Time }).ValidUntil
+		first := validUntil()
+		for time.Now().Before(first) && validUntil().Equal(first) {
+			time.Sleep(time.Millisecond)
+		}
+		require.True(t, validUntil().After(first), "new connections work, and alice was not renewed in time")
+		tl.note("alice has been renewed, before the end of her lease at %dms", first.Sub(tl.start).Milliseconds())
+		time.Sleep(time.Until(first.Add(ttl / 4)))
+		require.False(t, locks.Lost(alice), "new connections work, and alice lost her lock")
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
+	})
 }
 
 // The way out: a connection that go-redis has closed before the NAT forgets it is never used when it is dead.
@@ -297,11 +217,8 @@ func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T)
 		{"defaults", redis.Options{}, 5 * time.Second, 60 * time.Second},
 		{"ConnMaxIdleTime below the time that the NAT keeps them", redis.Options{ConnMaxIdleTime: idle}, 0, slack},
 	} {
-		n := newNAT(t, server.Addr)
-		options := c.options
-		options.Addr = n.addr()
-		rdb := redis.NewClient(&options)
-		t.Cleanup(func() { rdb.Close() })
+		n := newProxy(t, server.Addr)
+		rdb := connect(t, []string{n.addr()}, c.options)[0]
 		lock := newLockOf("lock:"+c.what, 7, []redis.UniversalClient{rdb}, 30*time.Second)
 		warm(t, rdb, 3)
 		n.forget()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/realfaults/lockhook"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -40,66 +41,60 @@ func (j *journal) String() string {
 }
 
 // service returns a lock whose client logs as the page recommends, and has a name that leads to its process.
-func service(t *testing.T, step int, addrs []string, name string, ttl time.Duration) (lock locker, hook *lockhook.Hook, log *journal) {
+func service(t *testing.T, step int, addrs []string, name string, ttl time.Duration) (lock locks.Lock, hook *lockhook.Hook, log *journal) {
 	log = new(journal)
 	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(log, nil))}
-	var rdbs []redis.UniversalClient
-	for _, addr := range addrs {
-		rdb := redis.NewClient(&redis.Options{Addr: addr, ClientName: name, DialerRetries: 1})
+	rdbs := connect(t, addrs, redis.Options{ClientName: name, DialerRetries: 1})
+	for _, rdb := range rdbs {
 		rdb.AddHook(hook)
-		t.Cleanup(func() { rdb.Close() })
-		rdbs = append(rdbs, rdb)
 	}
 	return newLock(step, rdbs, ttl), hook, log
 }
 
 func TestAtNight_TheHolderIsFound(t *testing.T) {
-	for step := 5; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			const ttl = 3 * time.Second
-			addrs := addrs(serve(t, nodesOf(step)))
-			admin := connect(addrs)[0].(*redis.Client)
-			alice, _, aliceLog := service(t, step, addrs, fmt.Sprintf("alice-%d", os.Getpid()), ttl)
-			bob, _, bobLog := service(t, step, addrs, "bob", ttl)
-			require.NoError(t, alice.TryLock(ctx))
-			require.True(t, refused(bob.TryLock(ctx)))
+	eachStep(t, 5, 8, func(t *testing.T, step int) {
+		const ttl = 3 * time.Second
+		addrs := addrs(serve(t, nodesOf(step)))
+		admin := adminOf(t, addrs[0])
+		alice, _, aliceLog := service(t, step, addrs, fmt.Sprintf("alice-%d", os.Getpid()), ttl)
+		bob, _, bobLog := service(t, step, addrs, "bob", ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		require.True(t, locks.Refused(bob.TryLock(ctx)))
 
-			// Which token? 05: GET, from 06 on: HKEYS.
-			token, err := admin.Get(ctx, key).Result()
-			if step >= 6 {
-				var tokens []string
-				tokens, err = admin.HKeys(ctx, key).Result()
-				require.Len(t, tokens, 1)
-				token = tokens[0]
-			}
+		// Which token? 05: GET, from 06 on: HKEYS.
+		token, err := admin.Get(ctx, key).Result()
+		if step >= 6 {
+			var tokens []string
+			tokens, err = admin.HKeys(ctx, key).Result()
+			require.Len(t, tokens, 1)
+			token = tokens[0]
+		}
+		require.NoError(t, err)
+
+		// Which process? The one whose log has the token.
+		if step == 8 { // it goes on when a majority has answered, and the first node may not be of it
+			require.Eventually(t, func() bool { return strings.Contains(aliceLog.String(), token) }, slack, time.Millisecond)
+		}
+		require.Contains(t, aliceLog.String(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
+		require.NotContains(t, bobLog.String(), token, "bob was refused, and his log says that he holds the lock")
+
+		// Without a log, from 07 on: MONITOR shows the renewals with the address of the client, CLIENT LIST its name.
+		if step >= 7 {
+			addr := monitor(t, admin.Options().Addr, token)
+			clients, err := admin.ClientList(ctx).Result()
 			require.NoError(t, err)
-
-			// Which process? The one whose log has the token.
-			if step == 8 { // it goes on when a majority has answered, and the first node may not be of it
-				require.Eventually(t, func() bool { return strings.Contains(aliceLog.String(), token) }, slack, time.Millisecond)
-			}
-			require.Contains(t, aliceLog.String(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
-			require.NotContains(t, bobLog.String(), token, "bob was refused, and his log says that he holds the lock")
-
-			// Without a log, from 07 on: MONITOR shows the renewals with the address of the client, CLIENT LIST its name.
-			if step >= 7 {
-				addr := monitor(t, admin.Options().Addr, token)
-				clients, err := admin.ClientList(ctx).Result()
-				require.NoError(t, err)
-				name := ""
-				for client := range strings.Lines(clients) {
-					if strings.Contains(client, " addr="+addr+" ") {
-						t.Log(client)
-						_, name, _ = strings.Cut(client, " name=")
-						name, _, _ = strings.Cut(name, " ")
-					}
+			name := ""
+			for client := range strings.Lines(clients) {
+				if strings.Contains(client, " addr="+addr+" ") {
+					t.Log(client)
+					_, name, _ = strings.Cut(client, " name=")
+					name, _, _ = strings.Cut(name, " ")
 				}
-				require.Equal(t, fmt.Sprintf("alice-%d", os.Getpid()), name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
 			}
-			require.NoError(t, alice.Unlock(ctx))
-		})
-	}
+			require.Equal(t, fmt.Sprintf("alice-%d", os.Getpid()), name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
+		}
+		require.NoError(t, alice.Unlock(ctx))
+	})
 }
 
 // monitor returns the address of the client whose command has this token, by MONITOR.
@@ -144,10 +139,10 @@ func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
 					}
 				}
 				tl.note("Redis: %s", outage)
-				for hook.Failed.Load() == 0 && !isLost(alice) {
+				for hook.Failed.Load() == 0 && !locks.Lost(alice) {
 					time.Sleep(time.Millisecond)
 				}
-				require.False(t, isLost(alice), "the lock is lost, and no renewal has been counted as failed")
+				require.False(t, locks.Lost(alice), "the lock is lost, and no renewal has been counted as failed")
 				tl.note("the hook has counted a failure")
 				require.Contains(t, log.String(), `msg="lock not renewed" key=`+key)
 				<-alice.(interface{ Lost() <-chan struct{} }).Lost()

@@ -10,28 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"example.com/redislock-steps/docs/internal/locks"
 	"github.com/stretchr/testify/require"
 )
 
 // Holders that are killed, and holders that are stopped.
 
 func TestAHolderIsKilledInside(t *testing.T) {
-	for step := 1; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			dieInside(t, step, "holding", "TryLock -> nil", step == 1)
-		})
-	}
+	eachStep(t, 1, 8, func(t *testing.T, step int) {
+		dieInside(t, step, "holding", "TryLock -> nil", step == 1)
+	})
 }
 
 func TestAHolderIsKilledAfterTheFirstCommandOfTryLock(t *testing.T) {
-	for step := 2; step <= 3; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			dieInside(t, step, "dying", "SET", step == 2) // SETNX is answered, SET is answered
-		})
-	}
+	eachStep(t, 2, 3, func(t *testing.T, step int) {
+		dieInside(t, step, "dying", "SET", step == 2) // SETNX is answered, SET is answered
+	})
 }
 
 // dieInside kills alice when she has said a certain thing, and lets bob try.
@@ -46,12 +40,12 @@ func dieInside(t *testing.T, step int, role, said string, forEver bool) {
 	tl.note("alice is killed (SIGKILL)")
 	killed := time.Now()
 	if err := tl.try("bob TryLock", bob.TryLock(ctx)); time.Since(killed) < ttl/3 {
-		require.True(t, refused(err), "the ttl is not over, and bob got %v", err)
+		require.True(t, locks.Refused(err), "the ttl is not over, and bob got %v", err)
 	}
 	if forEver {
 		time.Sleep(5 * ttl)
-		require.True(t, refused(tl.try("bob TryLock", bob.TryLock(ctx))), "the bug is gone")
-		left := connect(addrs)[0].PTTL(ctx, key).Val()
+		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "the bug is gone")
+		left := adminOf(t, addrs[0]).PTTL(ctx, key).Val()
 		require.EqualValues(t, -1, left, "the key has a ttl")
 		tl.note("PTTL %s -> -1: locked for ever", key)
 		return
@@ -68,7 +62,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			optIn(t)
 			const ttl = time.Second
 			addrs := addrs(serve(t, nodesOf(step)))
-			rdb := connect(addrs)[0]
+			rdb := adminOf(t, addrs[0])
 			require.NoError(t, rdb.Set(ctx, "stock", 100, 0).Err())
 			bob := lockOn(t, step, addrs, ttl)
 			tl := newTimeline(t)
@@ -105,12 +99,9 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 
 // Eight processes increment a counter for a minute, and every now and then one of them is killed and started again.
 func TestCounter_EightProcessesAndRandomDeaths(t *testing.T) {
-	for step := 5; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			countForAMinute(t, step)
-		})
-	}
+	eachStep(t, 5, 8, func(t *testing.T, step int) {
+		countForAMinute(t, step)
+	})
 }
 
 func countForAMinute(t *testing.T, step int) {
@@ -120,7 +111,7 @@ func countForAMinute(t *testing.T, step int) {
 		end = time.Now().Add(5 * time.Second)
 	}
 	addrs := addrs(serve(t, nodesOf(step)))
-	rdb := connect(addrs)[0].(*redis.Client)
+	rdb := adminOf(t, addrs[0])
 	require.NoError(t, rdb.Set(ctx, "counter", 0, 0).Err())
 	tl := newTimeline(t)
 

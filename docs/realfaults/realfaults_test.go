@@ -4,24 +4,17 @@ package realfaults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/realfaults/redisproc"
-	step01 "example.com/redislock-steps/step01_setnx"
-	step02 "example.com/redislock-steps/step02_expire"
-	step03 "example.com/redislock-steps/step03_atomic_set"
-	step04 "example.com/redislock-steps/step04_owner_token"
-	step05 "example.com/redislock-steps/step05_lua_release"
-	step06 "example.com/redislock-steps/step06_reentrant"
-	step07 "example.com/redislock-steps/step07_watchdog"
 	step08 "example.com/redislock-steps/step08_redlock"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -54,88 +47,44 @@ func optIn(t *testing.T) {
 	t.Parallel()
 }
 
-// locker is what the locks of all steps have.
-type locker interface {
-	TryLock(context.Context) error
-	Lock(context.Context) error
-	Unlock(context.Context) error
+// eachStep runs a test for some steps, at the same time.
+func eachStep(t *testing.T, from, to int, test func(t *testing.T, step int)) {
+	for step := from; step <= to; step++ {
+		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
+			optIn(t)
+			test(t, step)
+		})
+	}
 }
 
 // newLock returns the lock of a step.
-func newLock(step int, rdbs []redis.UniversalClient, ttl time.Duration) locker {
+func newLock(step int, rdbs []redis.UniversalClient, ttl time.Duration) locks.Lock {
 	return newLockOf(key, step, rdbs, ttl)
 }
 
-func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Duration) locker {
-	rdb := rdbs[0]
-	switch step {
-	case 1:
-		return step01.New(rdb, key)
-	case 2:
-		return step02.New(rdb, key, ttl)
-	case 3:
-		return step03.New(rdb, key, ttl)
-	case 4:
-		return step04.New(rdb, key, ttl)
-	case 5:
-		return step05.New(rdb, key, ttl)
-	case 6:
-		return step06.New(rdb, key, ttl)
-	case 7:
-		return step07.New(rdb, key, ttl)
+func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Duration) locks.Lock {
+	l := locks.New(step, rdbs, key, ttl)
+	if l, ok := l.(*step08.Lock); ok {
+		l.NodeTimeout = min(time.Second, ttl/4) // a node on a busy machine has not failed
 	}
-	l := step08.New(rdbs, key, ttl)
-	l.NodeTimeout = min(time.Second, ttl/4) // a node on a busy machine has not failed
 	return l
 }
 
 // nodesOf returns how many servers the lock of a step needs.
-func nodesOf(step int) int {
-	if step == 8 {
-		return 5
-	}
-	return 1
-}
-
-// refused reports whether a lock says that somebody else holds it.
-func refused(err error) bool {
-	return slices.ContainsFunc([]error{step01.ErrNotAcquired, step02.ErrNotAcquired, step03.ErrNotAcquired, step04.ErrNotAcquired,
-		step05.ErrNotAcquired, step06.ErrNotAcquired, step07.ErrNotAcquired, step08.ErrNotAcquired},
-		func(target error) bool { return errors.Is(err, target) })
-}
-
-// notHeld reports whether a lock says that its holder does not hold it any more.
-func notHeld(err error) bool {
-	return errors.Is(err, step05.ErrNotHeld) || errors.Is(err, step06.ErrNotHeld) || errors.Is(err, step07.ErrNotHeld) ||
-		errors.Is(err, step08.ErrNotHeld)
-}
+func nodesOf(step int) int { return course.Steps[step-1].Nodes }
 
 // short is an error as the timeline shows it.
 func short(err error) string {
 	switch {
 	case err == nil:
 		return "nil"
-	case refused(err):
+	case locks.Refused(err):
 		return "lock not acquired"
-	case notHeld(err):
+	case locks.NotHeld(err):
 		return "lock not held"
 	}
 	text, _, _ := strings.Cut(err.Error(), ";")
 	return text
-}
-
-// isLost reports whether the holder has been told that it lost the lock.
-func isLost(l locker) bool {
-	told, ok := l.(interface{ Lost() <-chan struct{} })
-	if !ok {
-		return false
-	}
-	select {
-	case <-told.Lost():
-		return true
-	default:
-		return false
-	}
 }
 
 // timeline is what happened, printed when the test ends.
@@ -186,23 +135,26 @@ func addrs(servers []*redisproc.Process) (addrs []string) {
 	return addrs
 }
 
-// connect returns clients of its own for one party.
-func connect(addrs []string) (rdbs []redis.UniversalClient) {
+// connect returns clients of its own for one party, with these options but for the address.
+func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.UniversalClient) {
 	for _, addr := range addrs {
-		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
+		own := options
+		own.Addr = addr
+		rdb := redis.NewClient(&own)
+		t.Cleanup(func() { rdb.Close() })
+		rdbs = append(rdbs, rdb)
 	}
 	return rdbs
 }
 
-// lockOn returns a lock with clients that are closed when the test ends.
-func lockOn(t *testing.T, step int, addrs []string, ttl time.Duration) locker {
-	rdbs := connect(addrs)
-	t.Cleanup(func() {
-		for _, rdb := range rdbs {
-			rdb.Close()
-		}
-	})
-	return newLock(step, rdbs, ttl)
+// adminOf returns a client of a server.
+func adminOf(t *testing.T, addr string) *redis.Client {
+	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
+}
+
+// lockOn returns a lock with clients of its own.
+func lockOn(t *testing.T, step int, addrs []string, ttl time.Duration) locks.Lock {
+	return newLock(step, connect(t, addrs, redis.Options{}), ttl)
 }
 
 // pause stops a process as a long garbage collection or a page fault does.

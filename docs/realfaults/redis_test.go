@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/realfaults/redisproc"
 	step08 "example.com/redislock-steps/step08_redlock"
 	"github.com/redis/go-redis/v9"
@@ -34,9 +35,9 @@ func TestFailover_Step07IsHeldTwice(t *testing.T) {
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the replica knew of alice's lock: the bug is gone")
-	require.False(t, isLost(alice), "alice was told: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
 	c.tl.note("alice has not been told: two are inside")
-	require.True(t, notHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
+	require.True(t, locks.NotHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
 }
 
@@ -48,8 +49,8 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	c.tl.note("the replication of node-1 is cut")
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
 	promoted := c.failover(t, 0)
-	require.Zero(t, connect([]string{promoted})[0].Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
-	require.True(t, refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
+	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
+	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
 	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)), "one master of five is lost, and alice cannot release")
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob was refused")
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
@@ -72,7 +73,7 @@ func TestWait_TheReplicaHasTheLock(t *testing.T) {
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
 	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000))
 	c.failover(t, 0)
-	require.True(t, refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
+	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
 	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)))
 }
 
@@ -102,7 +103,7 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000), "the first replica is well, and has not received alice's lock")
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
-	require.False(t, isLost(alice), "alice was told: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
 	c.tl.note("alice has not been told: two are inside")
 }
 
@@ -146,10 +147,9 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
 	// She has a majority. Of the other nodes, bob would take those that her command has not reached yet, and a hold on
 	// three of five does not outlast two.
-	for i, rdb := range connect(addrs(servers)) {
+	for i, rdb := range connect(t, addrs(servers), redis.Options{}) {
 		require.Eventually(t, func() bool { return rdb.Exists(ctx, key).Val() == 1 }, 4*time.Second, time.Millisecond,
 			"node %d has not got alice's command", i+1)
-		rdb.Close()
 	}
 	for _, server := range servers[:n] {
 		require.NoError(t, fail(server))
@@ -159,11 +159,11 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 
 	switch {
 	case n <= 2:
-		require.True(t, refused(err), "alice is inside, and bob gets %v", err)
+		require.True(t, locks.Refused(err), "alice is inside, and bob gets %v", err)
 		time.Sleep(2 * ttl)
-		require.False(t, isLost(alice), "three of five servers are well, and alice has lost her lock")
+		require.False(t, locks.Lost(alice), "three of five servers are well, and alice has lost her lock")
 		tl.note("two ttl later, alice has been renewed all along")
-		require.True(t, refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
+		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
 		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
 		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob is not let in")
 
@@ -176,7 +176,7 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 
 	default:
 		require.Error(t, err, "two of five servers are left, and bob is inside")
-		require.False(t, refused(err), "two of five servers are left, and bob is told that somebody holds the lock")
+		require.False(t, locks.Refused(err), "two of five servers are left, and bob is told that somebody holds the lock")
 		select {
 		case <-alice.Lost():
 			tl.note("alice is told that the lock is lost")
@@ -214,22 +214,19 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	addrs := addrs(serve(t, 5))
 	tl := newTimeline(t)
 	for _, clients := range []int{2, 5, 20} {
-		var locks []locker
+		var list []locks.Lock
 		for range clients {
-			var rdbs []redis.UniversalClient
-			for _, addr := range addrs {
-				rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: far})
-				t.Cleanup(func() { rdb.Close() })
+			rdbs := connect(t, addrs, redis.Options{Dialer: far})
+			for _, rdb := range rdbs {
 				require.NoError(t, rdb.Ping(ctx).Err())
-				rdbs = append(rdbs, rdb)
 			}
-			locks = append(locks, newLock(8, rdbs, long))
+			list = append(list, newLock(8, rdbs, long))
 		}
-		round := func(acquire func(locker) error) (inside int) {
+		round := func(acquire func(locks.Lock) error) (inside int) {
 			var winners atomic.Int32
 			var done sync.WaitGroup
 			begin := make(chan struct{})
-			for _, lock := range locks {
+			for _, lock := range list {
 				done.Go(func() {
 					<-begin
 					if acquire(lock) == nil {
@@ -239,39 +236,43 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 			}
 			close(begin)
 			done.Wait()
-			for _, lock := range locks {
+			for _, lock := range list {
 				lock.Unlock(ctx)
 			}
 			return int(winners.Load())
 		}
-		const rounds = 50
-		nobody := 0
-		for range rounds {
-			inside := round(func(lock locker) error { return lock.TryLock(ctx) })
-			require.LessOrEqual(t, inside, 1, "two are inside")
-			if inside == 0 {
-				nobody++
+		empty := func(rounds int, acquire func(locks.Lock) error) (nobody int) {
+			for range rounds {
+				inside := round(acquire)
+				require.LessOrEqual(t, inside, 1, "two are inside")
+				if inside == 0 {
+					nobody++
+				}
 			}
+			return nobody
 		}
-		tl.note("%d clients, a single TryLock: nobody got in, in %d of %d rounds", clients, nobody, rounds)
+		nobody := empty(50, func(lock locks.Lock) error { return lock.TryLock(ctx) })
+		tl.note("%d clients, a single TryLock: nobody got in, in %d of 50 rounds", clients, nobody)
 		if clients > 2 {
 			require.Positive(t, nobody, "somebody always got in: production.md says otherwise")
 		}
-		nobody = 0
-		for range 5 {
-			inside := round(func(lock locker) error {
-				ctx, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				return lock.Lock(ctx)
-			})
-			require.LessOrEqual(t, inside, 1, "two are inside")
-			if inside == 0 {
-				nobody++
-			}
-		}
+		nobody = empty(5, func(lock locks.Lock) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			return lock.Lock(ctx)
+		})
 		tl.note("%d clients, Lock with a second: nobody got in, in %d of 5 rounds", clients, nobody)
 		require.Zero(t, nobody, "they waited for a second, and nobody got in")
 	}
+}
+
+// freePort returns a port that somebody else may take before we do.
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
 }
 
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and a message reaches waiters on all.
@@ -280,10 +281,9 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	var addrs []string
 	var masters []*redis.Client
 	for i := range 3 {
-		_, bus, _ := net.SplitHostPort(nobody(t))
+		bus := freePort(t)
 		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
-		rdb := connect(addrs[i:])[0].(*redis.Client)
-		defer rdb.Close()
+		rdb := adminOf(t, addrs[i])
 		masters = append(masters, rdb)
 		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
 		if host, port, _ := net.SplitHostPort(addrs[i]); i > 0 {
@@ -298,13 +298,13 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	var days sync.WaitGroup
 	for step := 5; step <= 8; step++ {
 		days.Go(func() {
-			var locks []locker
+			var list []locks.Lock
 			for range 2 {
 				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 				t.Cleanup(func() { rdb.Close() })
-				locks = append(locks, newLockOf(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
+				list = append(list, newLockOf(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
 			}
-			assert.NoError(t, aDay(step, ttl, locks[0], locks[1]), "step %02d", step)
+			assert.NoError(t, aDay(step, ttl, list[0], list[1]), "step %02d", step)
 		})
 	}
 	days.Wait()

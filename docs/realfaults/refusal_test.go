@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,47 +17,44 @@ import (
 // A full server refuses what needs memory: to lock, to lock again, and to count an inner Unlock. It does not look at what is
 // behind that, so it renews and releases.
 func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
-	for step := 5; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			const ttl = 3 * time.Second
-			servers := serve(t, nodesOf(step), "--maxmemory-policy", "noeviction")
-			alice, bob := lockOn(t, step, addrs(servers), ttl), lockOn(t, step, addrs(servers), ttl)
-			admins := connect(addrs(servers))
-			full := func(bytes string) {
-				for _, admin := range admins {
-					require.NoError(t, admin.ConfigSet(ctx, "maxmemory", bytes).Err())
-				}
+	eachStep(t, 5, 8, func(t *testing.T, step int) {
+		const ttl = 3 * time.Second
+		servers := serve(t, nodesOf(step), "--maxmemory-policy", "noeviction")
+		alice, bob := lockOn(t, step, addrs(servers), ttl), lockOn(t, step, addrs(servers), ttl)
+		admins := connect(t, addrs(servers), redis.Options{})
+		full := func(bytes string) {
+			for _, admin := range admins {
+				require.NoError(t, admin.ConfigSet(ctx, "maxmemory", bytes).Err())
 			}
-			tl := newTimeline(t)
-			require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-			if step >= 6 {
-				require.NoError(t, tl.try("alice TryLock again", alice.TryLock(ctx)))
-			}
-			full("1")
-			tl.note("all servers are out of memory")
-			if step >= 6 {
-				require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in production.md that this works now")
-				require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in production.md that this works now")
-			}
-			if step >= 7 {
-				time.Sleep(ttl * 5 / 4)
-				require.False(t, isLost(alice), "a full server does not renew: say so in production.md")
-				tl.note("a ttl and a quarter later, alice has been renewed")
-			}
-			require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in production.md")
-			for i, admin := range admins {
-				require.Zero(t, admin.Exists(ctx, key).Val(), "alice has left, and node %d has her key", i+1)
-			}
-			err := tl.try("bob TryLock", bob.TryLock(ctx))
-			require.ErrorContains(t, err, "OOM")
-			require.False(t, refused(err), "nobody holds the lock, and bob is told that somebody does")
-			full("0")
-			tl.note("the servers have memory again")
-			require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)))
-			require.NoError(t, tl.try("bob Unlock", bob.Unlock(ctx)))
-		})
-	}
+		}
+		tl := newTimeline(t)
+		require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+		if step >= 6 {
+			require.NoError(t, tl.try("alice TryLock again", alice.TryLock(ctx)))
+		}
+		full("1")
+		tl.note("all servers are out of memory")
+		if step >= 6 {
+			require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in production.md that this works now")
+			require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in production.md that this works now")
+		}
+		if step >= 7 {
+			time.Sleep(ttl * 5 / 4)
+			require.False(t, locks.Lost(alice), "a full server does not renew: say so in production.md")
+			tl.note("a ttl and a quarter later, alice has been renewed")
+		}
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in production.md")
+		for i, admin := range admins {
+			require.Zero(t, admin.Exists(ctx, key).Val(), "alice has left, and node %d has her key", i+1)
+		}
+		err := tl.try("bob TryLock", bob.TryLock(ctx))
+		require.ErrorContains(t, err, "OOM")
+		require.False(t, locks.Refused(err), "nobody holds the lock, and bob is told that somebody does")
+		full("0")
+		tl.note("the servers have memory again")
+		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)))
+		require.NoError(t, tl.try("bob Unlock", bob.Unlock(ctx)))
+	})
 }
 
 // While a service changes from step 05 to a later one, or back, both versions run, and each finds at the key what it
@@ -70,7 +69,7 @@ func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 			require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
 			for _, err := range []error{tl.try("bob TryLock", bob.TryLock(ctx)), tl.try("bob Lock, which does not wait", bob.Lock(ctx))} {
 				require.ErrorContains(t, err, "WRONGTYPE", "the page says that bob gets this error")
-				require.False(t, refused(err), "the page says that bob cannot tell that alice holds the lock")
+				require.False(t, locks.Refused(err), "the page says that bob cannot tell that alice holds the lock")
 			}
 			require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "bob has damaged alice's lock")
 			require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob does not get in")
@@ -85,7 +84,7 @@ func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 			alice, bob := lockOn(t, change.holder, addrs, long), lockOn(t, change.contender, addrs, long)
 			tl := newTimeline(t)
 			require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-			require.True(t, refused(tl.try("bob TryLock", bob.TryLock(ctx))))
+			require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))))
 			entered := make(chan error, 1)
 			go func() { entered <- bob.Lock(ctx) }()
 			select {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/locks"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -34,18 +35,16 @@ func rightsOnThePage(t *testing.T, step int) []string {
 
 // withRights starts a server that has a user with these rights, and returns a lock of that user's, one for each name.
 // Step 08 runs on one node: what its user needs is the same on all.
-func withRights(t *testing.T, step int, ttl time.Duration, rights []string, n int) (admin redis.UniversalClient, locks []locker) {
+func withRights(t *testing.T, step int, ttl time.Duration, rights []string, n int) (admin redis.UniversalClient, users []locks.Lock) {
 	t.Helper()
 	addr := serve(t, 1)[0].Addr
-	admin = connect([]string{addr})[0]
-	t.Cleanup(func() { admin.Close() })
+	admin = adminOf(t, addr)
 	setUser(t, admin, rights)
 	for range n {
-		rdb := redis.NewClient(&redis.Options{Addr: addr, Username: "locks", Password: "secret"})
-		t.Cleanup(func() { rdb.Close() })
-		locks = append(locks, newLockOf("lock:coupons", step, []redis.UniversalClient{rdb}, ttl))
+		rdbs := connect(t, []string{addr}, redis.Options{Username: "locks", Password: "secret"})
+		users = append(users, newLockOf("lock:coupons", step, rdbs, ttl))
 	}
-	return admin, locks
+	return admin, users
 }
 
 func setUser(t *testing.T, admin redis.UniversalClient, rights []string) {
@@ -59,7 +58,7 @@ func setUser(t *testing.T, admin redis.UniversalClient, rights []string) {
 
 // aDay is what a lock does in its life: alice locks, bob is refused and waits, she locks again and works beyond the ttl if
 // her lock allows it, and leaves; bob is woken. It returns what went wrong.
-func aDay(step int, ttl time.Duration, alice, bob locker) error {
+func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	if err := alice.TryLock(ctx); err != nil {
 		return fmt.Errorf("alice TryLock: %w", err)
 	}
@@ -106,20 +105,17 @@ func aDay(step int, ttl time.Duration, alice, bob locker) error {
 }
 
 func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
-	for step := 5; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			const ttl = 3 * time.Second
-			admin, locks := withRights(t, step, ttl, rightsOnThePage(t, step), 2)
-			require.NoError(t, aDay(step, ttl, locks[0], locks[1]))
-			log, err := admin.ACLLog(ctx, 100).Result()
-			require.NoError(t, err)
-			for _, entry := range log { // go-redis presents itself, and does not mind a refusal
-				require.Contains(t, []string{"client|setinfo", "client|maint_notifications", "client"}, entry.Object,
-					"the lock asked for something that the page does not allow")
-			}
-		})
-	}
+	eachStep(t, 5, 8, func(t *testing.T, step int) {
+		const ttl = 3 * time.Second
+		admin, users := withRights(t, step, ttl, rightsOnThePage(t, step), 2)
+		require.NoError(t, aDay(step, ttl, users[0], users[1]))
+		log, err := admin.ACLLog(ctx, 100).Result()
+		require.NoError(t, err)
+		for _, entry := range log { // go-redis presents itself, and does not mind a refusal
+			require.Contains(t, []string{"client|setinfo", "client|maint_notifications", "client"}, entry.Object,
+				"the lock asked for something that the page does not allow")
+		}
+	})
 }
 
 func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
@@ -132,8 +128,8 @@ func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
 				optIn(t)
 				const ttl = 3 * time.Second
 				rights := slices.Delete(rightsOnThePage(t, step), i, i+1)
-				_, locks := withRights(t, step, ttl, rights, 2)
-				err := aDay(step, ttl, locks[0], locks[1])
+				_, users := withRights(t, step, ttl, rights, 2)
+				err := aDay(step, ttl, users[0], users[1])
 				require.Error(t, err, "the page gives a right that the lock does not need: %s", right)
 				t.Log(err)
 			})
@@ -151,8 +147,8 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 				rights := rightsOnThePage(t, step)
 				i := slices.Index(rights, missing)
 				require.GreaterOrEqual(t, i, 0, "the page does not give %s", missing)
-				admin, locks := withRights(t, step, ttl, slices.Delete(rights, i, i+1), 2)
-				alice, bob := locks[0], locks[1]
+				admin, users := withRights(t, step, ttl, slices.Delete(rights, i, i+1), 2)
+				alice, bob := users[0], users[1]
 				tl := newTimeline(t)
 				require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
 				time.AfterFunc(ttl/4, func() {
@@ -180,21 +176,18 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 
 // The worst that a missing right can do: the script stops half way, and nothing takes the key back.
 func TestRights_WithoutPexpireAndDel_LockedForEver(t *testing.T) {
-	for step := 6; step <= 8; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
-			admin, locks := withRights(t, step, time.Second, rights, 2)
-			tl := newTimeline(t)
-			require.Error(t, tl.try("alice TryLock", locks[0].TryLock(ctx)))
-			require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there for ever: say so in production.md")
-			setUser(t, admin, rightsOnThePage(t, step))
-			tl.note("now the user has all rights, and the key has no ttl")
-			err := tl.try("bob TryLock", locks[1].TryLock(ctx))
-			require.ErrorContains(t, err, "NOTTL", "the key is locked for ever, and bob is not told")
-			require.False(t, refused(err), "the key is locked for ever, and bob is told to wait")
-		})
-	}
+	eachStep(t, 6, 8, func(t *testing.T, step int) {
+		rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
+		admin, users := withRights(t, step, time.Second, rights, 2)
+		tl := newTimeline(t)
+		require.Error(t, tl.try("alice TryLock", users[0].TryLock(ctx)))
+		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there for ever: say so in production.md")
+		setUser(t, admin, rightsOnThePage(t, step))
+		tl.note("now the user has all rights, and the key has no ttl")
+		err := tl.try("bob TryLock", users[1].TryLock(ctx))
+		require.ErrorContains(t, err, "NOTTL", "the key is locked for ever, and bob is not told")
+		require.False(t, locks.Refused(err), "the key is locked for ever, and bob is told to wait")
+	})
 }
 
 // commands is how many commands and connections a server has seen.

@@ -4,61 +4,65 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
-const closing = `
-What to run next:
+const opening = `Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
+Time in the timelines is virtual: nothing here waits, and no Redis server is needed.
+The first build on a machine compiles the Redis client and takes up to a minute; the others take a second or two.
+
+`
+
+const closing = `What to run next:
   go test ./...                 all tests of all steps
-  go run ./docs/tour red 4      one failure with all its timelines (1 to 8)
+  go run ./docs/tour red 4      what the lock of step 3 gets wrong (1 to 8)
   go run ./docs/tour diff 4     what the fix is
   go run ./docs/tour try 4      write the fix yourself: a lock of your own, step 4's tests
   go run ./docs/tour help       all commands
 `
 
-// runCourse plays all steps and the epilogue: red, green, what is still broken.
-func (t *tour) runCourse(ctx context.Context) error {
-	t.printf("Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.\n", step0.lock)
-	t.printf("Time in the timelines is virtual: nothing here waits, and no Redis server is needed.\n")
-	t.printf("The first build on a machine compiles the Redis client and takes up to a minute; the others take a second or two.\n\n")
-
+// runCourse plays steps one after the other: red, green, what is still broken.
+func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
+	t.printf(opening, course.First.Lock)
 	var builds []build
-	for _, s := range entries() {
+	for _, s := range list {
 		builds = append(builds, t.redBuild(s), greenBuild(s))
 	}
 	done := t.compileAhead(ctx, builds)
-	for i, s := range entries() {
-		t.printf("%s\n%s\n\n", t.paint(bold, banner(s)), s.fresh)
-		variant, err := t.courseRed(ctx, s, builds[2*i], done[2*i])
+	for i, s := range list {
+		t.printf("%s\n%s\n\n", t.paint(bold, banner(s)), s.Fresh)
+		lead, err := t.courseRed(ctx, s, builds[2*i], done[2*i])
 		if err != nil {
 			return err
 		}
-		if err := t.courseGreen(ctx, s, builds[2*i+1], done[2*i+1], variant); err != nil {
+		if err := t.courseGreen(ctx, s, builds[2*i+1], done[2*i+1], lead); err != nil {
 			return err
 		}
-		t.printf("\nstill broken: %s\n\n\n", s.broken)
+		t.printf("\nstill broken: %s\n\n\n", s.Broken)
 	}
-	t.printf("%s", closing[1:])
+	t.printf("%s", closing)
 	return nil
 }
 
-// courseRed shows the first failing story in full and the others by name. It returns the first one's full name.
-func (t *tour) courseRed(ctx context.Context, s step, b build, done <-chan compiled) (string, error) {
+// courseRed shows the first failing story in full and the others by name. It returns the full name of the first.
+func (t *tour) courseRed(ctx context.Context, s course.Step, b build, done <-chan compiled) (lead string, err error) {
 	bin, err := t.await(b, done)
 	if err != nil {
 		return "", err
 	}
 	defer bin.remove()
-	results, err := t.red(ctx, s, bin)
+	groups, err := t.red(ctx, s, bin)
 	if err != nil {
 		return "", err
 	}
-	t.redHeading(s)
-	variant := ""
+	results := all(groups)
+	t.redHeading(s, results)
 	for _, r := range results {
 		switch {
-		case r.verdict == failed && variant == "":
+		case r.verdict == failed && lead == "":
 			t.failure(r, short)
-			variant = r.log.failedLeaves(r.name)[0].name
+			lead = r.log.failing(r.name)[0].name
 		case r.verdict == failed || r.verdict == passed:
 			t.line(r)
 		default:
@@ -68,12 +72,13 @@ func (t *tour) courseRed(ctx context.Context, s step, b build, done <-chan compi
 	if err := checkRed(s, results); err != nil {
 		return "", err
 	}
-	t.printf("\n%s\n\n", t.paint(bold, lesson))
-	return variant, nil
+	t.wanted(s)
+	t.printf("\n")
+	return lead, nil
 }
 
 // courseGreen shows the same story passing.
-func (t *tour) courseGreen(ctx context.Context, s step, b build, done <-chan compiled, variant string) error {
+func (t *tour) courseGreen(ctx context.Context, s course.Step, b build, done <-chan compiled, lead string) error {
 	bin, err := t.await(b, done)
 	if err != nil {
 		return err
@@ -83,16 +88,13 @@ func (t *tour) courseGreen(ctx context.Context, s step, b build, done <-chan com
 	if err != nil {
 		return err
 	}
-	t.greenHeading(s)
-	if err := checkGreen(s, g); err != nil {
-		t.greenFailures(g)
+	t.greenHeading(s, g)
+	if err := t.checkGreen(s, g); err != nil {
 		return err
 	}
-	for _, f := range redFiles(s) {
-		for _, r := range g.stories[f.name] {
-			if r.name == storyOf(variant) {
-				t.success(r, variant, short)
-			}
+	for _, r := range all(g.groups) {
+		if r.name == storyOf(lead) {
+			t.success(r, lead, short)
 		}
 	}
 	t.greenSummary(s, g)
@@ -100,14 +102,8 @@ func (t *tour) courseGreen(ctx context.Context, s step, b build, done <-chan com
 }
 
 // banner is the line that begins a step.
-func banner(s step) string {
+func banner(s course.Step) string {
 	const width = 100
-	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.label(), "the "), s.title)
+	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
 	return head + strings.Repeat("=", max(0, width-len(head)))
-}
-
-// storyOf returns the story that a variant (a subtest) belongs to.
-func storyOf(variant string) string {
-	name, _, _ := strings.Cut(variant, "/")
-	return name
 }

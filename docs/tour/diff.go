@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // contextLines is how many equal lines a hunk shows around a change.
@@ -127,22 +131,63 @@ func span(from, end int) string {
 	return fmt.Sprintf("%d,%d", from, size)
 }
 
-func (t *tour) runDiff(s step) error {
-	oldName, newName := before(s).source(), s.source()
+// runDiff compares the files in which s and the step before it differ, or the named declarations of theirs.
+func (t *tour) runDiff(s course.Step, names []string) error {
+	oldName, newName := s.Before().Path(), s.Path()
 	oldText, err := os.ReadFile(t.path("", oldName))
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", before(s).subject(), err)
+		return fmt.Errorf("cannot read %s: %w", s.Before().Subject(), err)
 	}
 	newText, err := os.ReadFile(t.path("", newName))
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.subject(), err)
+		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
 	}
 	list := unified(oldName, newName, string(oldText), string(newText))
+	if names != nil {
+		if list, err = namedDiff(oldText, newText, names); err != nil {
+			return err
+		}
+		list = slices.Concat([]string{"--- " + oldName, "+++ " + newName}, list)
+	}
 	if list == nil {
 		t.printf("%s and %s are equal\n", oldName, newName)
 	}
 	t.diffLines(list)
 	return nil
+}
+
+// namedDiff compares declaration by declaration, all lines of both.
+func namedDiff(oldText, newText []byte, names []string) ([]string, error) {
+	before, err := source.Parse("", oldText)
+	if err != nil {
+		return nil, err
+	}
+	after, err := source.Parse("", newText)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range names {
+		found, err := source.Find(slices.Concat(after, before), name)
+		if err != nil {
+			return nil, usageError(err.Error())
+		}
+		a, b := declared(before, found.Name), declared(after, found.Name)
+		oldLines, newLines := lines(a.Text), lines(b.Text)
+		out = append(out, fmt.Sprintf("@@ -%s +%s @@", span(a.From, a.From+len(oldLines)), span(b.From, b.From+len(newLines))))
+		for _, e := range edits(oldLines, newLines) {
+			out = append(out, string(e.op)+e.text)
+		}
+	}
+	return out, nil
+}
+
+// declared returns an empty declaration if there is none of that full name.
+func declared(list []source.Declaration, name string) source.Declaration {
+	if i := slices.IndexFunc(list, func(d source.Declaration) bool { return d.Name == name }); i >= 0 {
+		return list[i]
+	}
+	return source.Declaration{From: 1}
 }
 
 func (t *tour) diffLines(list []string) {

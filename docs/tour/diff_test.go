@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestUnified(t *testing.T) {
@@ -56,10 +59,36 @@ func TestEdits_KeepBothTexts(t *testing.T) {
 	}
 }
 
-func TestDiffColor(t *testing.T) {
-	for line, want := range map[string]string{"--- a": bold, "+++ b": bold, "@@ -1,1 +1,1 @@": cyan, "-x": red, "+x": green, " x": ""} {
-		if got := diffColor(line); got != want {
-			t.Errorf("%q: colour %q, want %q", line, got, want)
-		}
+func TestDiff(t *testing.T) {
+	root := inOwnMini(t)
+	shows(t, "diff 3", 0, "--- step02_expire/lock.go\n+++ step03_atomic_set/lock.go\n@@ -1,6 +1,6 @@\n package redislock\n \n-const at = 2\n+const at = 3\n")
+	shows(t, "diff fencing", 0, "-const at = 0\n+const at = 9\n")
+	var out strings.Builder
+	require.Zero(t, run(t.Context(), []string{"diff", "3", "at"}, console{out: &out, color: true}))
+	require.Contains(t, out.String(), "\x1b[36m@@ -3,1 +3,1 @@\x1b[0m\n\x1b[31m-const at = 2\x1b[0m\n\x1b[32m+const at = 3\x1b[0m\n")
+	require.NoError(t, os.WriteFile(root+"/step03_atomic_set/lock.go", []byte(miniLock(2)), 0o666))
+	shows(t, "diff 3", 0, "step02_expire/lock.go and step03_atomic_set/lock.go are equal\n")
+	require.NoError(t, os.Remove(root+"/step03_atomic_set/lock.go"))
+	shows(t, "diff 3", 1, "cannot read the lock of step 03")
+}
+
+func TestNamedDiff(t *testing.T) {
+	const before = "package p\n\n// TryLock tries.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}\n\nfunc (l Lock) Gone() {}\n"
+	const after = "package p\n\nvar (\n\t// ErrC is new.\n\tErrC = 1\n)\n\n// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrC\n}\n\nfunc (d dog) TryLock() {}\n"
+	for name, want := range map[string]string{
+		"Gone":         "@@ -8,1 +0,0 @@|-func (l Lock) Gone() {}",
+		"ErrC":         "@@ -0,0 +4,2 @@|+\t// ErrC is new.|+\tErrC = 1",
+		"Lock.TryLock": "@@ -3,4 +8,5 @@|-// TryLock tries.|+// TryLock tries|+// twice.| func (l *Lock) TryLock() error {|-\treturn ErrA|+\treturn ErrC| }",
+	} {
+		got, err := namedDiff([]byte(before), []byte(after), []string{name})
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Join(got, "|"))
+	}
+	for name, want := range map[string]string{
+		"Nope":    "no declaration Nope; there are: ErrC, Lock.TryLock, dog.TryLock, Lock.Gone",
+		"TryLock": "TryLock is more than one method: Lock.TryLock, dog.TryLock",
+	} {
+		_, err := namedDiff([]byte(before), []byte(after), []string{name})
+		require.Equal(t, usageError(want), err)
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 const usage = `Tour plays the course of the eight locks.
@@ -24,18 +25,21 @@ const usage = `Tour plays the course of the eight locks.
 usage: go run ./docs/tour [command]
 
   (no command)    the whole course: each lock fails, the next one holds
-  red N           step N's stories on the lock before it; exit 0 only if they fail by their own assertions
+  red N           step N's stories on the lock before it, the first in full; exit 0 only if they fail by their own assertions
+  red N -all      the same, every story in full
   green N         step N as it is: all its tests, with the timelines of its own stories
   diff N          what step N changes in lock.go
-  red N Test...   only these stories of step N's own guarantee, on the lock before it
+  red N Test...   only these stories of step N's own guarantee, on the lock before it, in full
   green N Test... only these tests of step N's folder
   diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
   try N           step N's tests on a lock of your own, mylock/lock.go (made at first use from the lock before step N)
+  real N host:port[,host:port...]
+                  all stories of step N on your own Redis, in real time; step 08 needs five. "real all" plays all steps at once.
+                  Without addresses they come from REDIS_ADDRS
   matrix          every guarantee against every lock, written to docs/matrix.md
   matrix -check   the same, but compare: exit 1 if docs/matrix.md is stale
   matrix -guarantee G -step N
                   one cell with its whole output; one of the two flags gives a row or a column; writes nothing
-  copies          check that the files that steps share are equal
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 
@@ -46,16 +50,18 @@ is the resources without the check. Exit status: 0 success, 1 failure, 2 wrong u
 // A usageError is the user's, and exits with 2.
 type usageError string
 
-func (e usageError) Error() string {
-	return string(e)
-}
+func (e usageError) Error() string { return string(e) }
+
+func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
 // A request is what the arguments ask for.
 type request struct {
-	name            string   // "" is the whole course
-	step, guarantee int      // 0 is not given
-	names           []string // of stories or declarations; none is all
-	check           bool
+	name       string        // "" is the whole course
+	steps      []course.Step // one, or all that the command knows
+	guarantees []course.Step // of the matrix
+	names      []string      // of stories or declarations; none is all
+	addrs      []string
+	all, check bool
 }
 
 func main() {
@@ -89,11 +95,10 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
-	if wrong, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
-		fmt.Fprintf(c.err, "tour: %v\n", wrong)
+	fmt.Fprintf(c.err, "tour: %v\n", err)
+	if _, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
 		return 2
 	}
-	fmt.Fprintf(c.err, "tour: %v\n", err)
 	return 1
 }
 
@@ -103,163 +108,133 @@ func perform(ctx context.Context, req request, c console) error {
 		return err
 	}
 	defer t.close()
-	return t.do(ctx, req)
-}
-
-func (t *tour) do(ctx context.Context, req request) error {
-	if req.names != nil {
-		return t.doNamed(ctx, req.name, entry(req.step), req.names)
-	}
 	switch req.name {
 	case "red":
-		return t.runRed(ctx, entry(req.step))
+		if req.names != nil {
+			return t.runNamedRed(ctx, req.steps[0], req.names)
+		}
+		return t.runRed(ctx, req.steps[0], req.all)
 	case "green":
-		return t.runGreen(ctx, entry(req.step))
+		if req.names != nil {
+			return t.runNamedGreen(ctx, req.steps[0], req.names)
+		}
+		return t.runGreen(ctx, req.steps[0])
 	case "diff":
-		return t.runDiff(entry(req.step))
+		return t.runDiff(req.steps[0], req.names)
 	case "try":
-		return t.runTry(ctx, entry(req.step))
+		return t.runTry(ctx, req.steps[0])
+	case "real":
+		return t.runReal(ctx, req.steps, req.addrs)
 	case "matrix":
-		if req.guarantee != 0 || req.step != 0 {
-			return t.runCells(ctx, only(req.guarantee), only(req.step))
+		if len(req.steps)+len(req.guarantees) < 2*len(course.Entries()) {
+			return t.runCells(ctx, req.guarantees, req.steps)
 		}
 		return t.runMatrix(ctx, req.check)
-	case "copies":
-		return t.runCopies()
 	case "alone":
-		return t.runAlone(ctx, only(req.step))
+		return t.runAlone(ctx, req.steps)
 	}
-	return t.runCourse(ctx)
+	return t.runCourse(ctx, course.Entries())
 }
 
-// doNamed does a command for some stories or declarations of a step.
-func (t *tour) doNamed(ctx context.Context, command string, s step, names []string) error {
-	switch command {
-	case "red":
-		return t.runNamedRed(ctx, s, names)
-	case "green":
-		return t.runNamedGreen(ctx, s, names)
-	}
-	return t.runNamedDiff(s, names)
-}
-
-// entry returns step n or the epilogue.
-func entry(n int) step {
-	return entries()[n-1]
-}
-
-// only returns step n, or all steps and the epilogue for 0.
-func only(n int) []step {
-	if n == 0 {
-		return entries()
-	}
-	return []step{entry(n)}
-}
-
-// parseArgs reads the command line without looking at anything else.
+// parseArgs reads the command line without looking at anything but the environment.
 func parseArgs(args []string) (request, error) {
-	for _, a := range args {
-		if a == "-h" || a == "-help" || a == "--help" {
-			return request{name: "help"}, nil
-		}
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
+		return request{name: "help"}, nil
 	}
 	if len(args) == 0 {
 		return request{}, nil
 	}
-	name, args := args[0], args[1:]
-	switch name {
+	req := request{name: args[0]}
+	args = args[1:]
+	switch req.name {
 	case "red", "green", "diff":
-		return parseNames(name, args)
+		if req.name == "red" {
+			n := len(args)
+			args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-all" || a == "--all" })
+			req.all = len(args) < n
+		}
+		return parseNames(req, args)
 	case "try":
-		return parseStep(name, args)
+		return parseStep(req, args)
+	case "real":
+		return parseReal(req, args)
 	case "alone":
 		if len(args) > 0 {
-			return parseStep(name, args)
+			return parseStep(req, args)
 		}
-		return request{name: name}, nil
+		req.steps = course.Entries()
+		return req, nil
 	case "matrix":
-		return parseMatrix(args)
-	case "copies", "help":
+		return parseMatrix(req, args)
+	case "help":
 		if len(args) > 0 {
-			return request{}, usageError(fmt.Sprintf("%s takes no argument: %s", name, strings.Join(args, " ")))
+			return request{}, wrongUsage("help takes no argument: %s", strings.Join(args, " "))
 		}
-		return request{name: name}, nil
+		return req, nil
 	}
-	return request{}, usageError(fmt.Sprintf("no such command: %s", name))
+	return request{}, wrongUsage("no such command: %s", req.name)
 }
 
-func parseStep(name string, args []string) (request, error) {
+func parseStep(req request, args []string) (request, error) {
 	if len(args) == 0 {
-		return request{}, usageError(fmt.Sprintf("%s needs a step: %s N, 1 to %d", name, name, len(steps)))
+		return request{}, wrongUsage("%s needs a step: %s N, 1 to %d", req.name, req.name, len(course.Steps))
 	}
 	if len(args) > 1 {
-		return request{}, usageError(fmt.Sprintf("%s takes one step: %s", name, strings.Join(args, " ")))
+		return request{}, wrongUsage("%s takes one step: %s", req.name, strings.Join(args, " "))
 	}
-	read := entryNumber
-	if name == "try" {
-		read = stepNumber
+	s, err := course.Parse(args[0])
+	if err == nil && req.name == "try" && s.IsEpilogue() {
+		err = wrongUsage("no such step: %s (try knows 1 to %d)", args[0], len(course.Steps))
 	}
-	n, err := read(args[0])
-	return request{name: name, step: n}, err
-}
-
-// entryNumber knows the epilogue as well.
-func entryNumber(arg string) (int, error) {
-	if arg == epilogueArg {
-		return epilogue.n, nil
+	if err != nil {
+		return request{}, usageError(err.Error())
 	}
-	return stepNumber(arg)
+	req.steps = []course.Step{s}
+	return req, nil
 }
 
 // parseNames reads a step, and the names of stories or declarations behind it.
-func parseNames(name string, args []string) (request, error) {
-	req, err := parseStep(name, args[:min(1, len(args))])
+func parseNames(req request, args []string) (request, error) {
+	req, err := parseStep(req, args[:min(1, len(args))])
 	if err != nil || len(args) < 2 {
 		return req, err
 	}
 	req.names = args[1:]
 	for i, arg := range req.names {
 		switch {
-		case name != "diff" && !strings.HasPrefix(arg, "Test"):
-			return request{}, usageError(fmt.Sprintf("%s takes one step, and names of tests: %s is none", name, arg))
+		case req.name != "diff" && !strings.HasPrefix(arg, "Test"):
+			return request{}, wrongUsage("%s takes one step, and names of tests: %s is none", req.name, arg)
 		case slices.Contains(req.names[:i], arg):
-			return request{}, usageError(fmt.Sprintf("%s twice: %s", arg, strings.Join(args, " ")))
+			return request{}, wrongUsage("%s twice: %s", arg, strings.Join(args, " "))
 		}
 	}
 	return req, nil
 }
 
-func stepNumber(arg string) (int, error) {
-	n, err := strconv.Atoi(arg)
-	if err != nil || n < 1 || n > len(steps) {
-		return 0, usageError(fmt.Sprintf("no such step: %s (there are 1 to %d)", arg, len(steps)))
+func parseMatrix(req request, args []string) (request, error) {
+	req.steps, req.guarantees = course.Entries(), course.Entries()
+	only := func(list *[]course.Step) func(string) error {
+		return func(arg string) error {
+			s, err := course.Parse(arg)
+			*list = []course.Step{s}
+			return err
+		}
 	}
-	return n, nil
-}
-
-func parseMatrix(args []string) (request, error) {
-	req := request{name: "matrix"}
 	fs := flag.NewFlagSet("matrix", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.BoolVar(&req.check, "check", false, "")
-	fs.Func("guarantee", "", func(arg string) (err error) {
-		req.guarantee, err = entryNumber(arg)
-		return err
-	})
-	fs.Func("step", "", func(arg string) (err error) {
-		req.step, err = entryNumber(arg)
-		return err
-	})
+	fs.Func("guarantee", "", only(&req.guarantees))
+	fs.Func("step", "", only(&req.steps))
 	if err := fs.Parse(args); err != nil {
 		return request{}, usageError("matrix: " + err.Error())
 	}
 	if fs.NArg() > 0 {
-		return request{}, usageError("matrix takes flags only: " + strings.Join(fs.Args(), " "))
+		return request{}, wrongUsage("matrix takes flags only: %s", strings.Join(fs.Args(), " "))
 	}
-	if req.check && (req.guarantee != 0 || req.step != 0) {
+	if req.check && fs.NFlag() > 1 {
 		return request{}, usageError("matrix -check compares the whole matrix: leave -guarantee and -step out")
 	}
-	if req.step == epilogue.n && req.guarantee != 0 && req.guarantee != epilogue.n {
+	if len(req.steps) == 1 && req.steps[0].IsEpilogue() && len(req.guarantees) == 1 && !req.guarantees[0].IsEpilogue() {
 		return request{}, usageError("matrix -step fencing has one cell: -guarantee fencing")
 	}
 	return req, nil

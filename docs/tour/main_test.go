@@ -1,156 +1,86 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 func TestParseArgs(t *testing.T) {
+	one := func(n int) []course.Step { return course.Entries()[n-1 : n] }
+	every := course.Entries()
 	for args, want := range map[string]request{
 		"":                              {},
-		"red 1":                         {name: "red", step: 1},
-		"green 8":                       {name: "green", step: 8},
-		"diff 03":                       {name: "diff", step: 3},
-		"red 4 TestA TestB":             {name: "red", step: 4, names: []string{"TestA", "TestB"}},
-		"green 4 TestA":                 {name: "green", step: 4, names: []string{"TestA"}},
-		"diff 4 New Lock.TryLock":       {name: "diff", step: 4, names: []string{"New", "Lock.TryLock"}},
-		"try 2":                         {name: "try", step: 2},
-		"red fencing TestA":             {name: "red", step: 9, names: []string{"TestA"}},
-		"green fencing":                 {name: "green", step: 9},
-		"diff fencing Memory.access":    {name: "diff", step: 9, names: []string{"Memory.access"}},
-		"alone fencing":                 {name: "alone", step: 9},
-		"matrix -guarantee fencing":     {name: "matrix", guarantee: 9},
-		"matrix -step fencing":          {name: "matrix", step: 9},
-		"copies":                        {name: "copies"},
-		"alone":                         {name: "alone"},
-		"alone 5":                       {name: "alone", step: 5},
-		"matrix":                        {name: "matrix"},
-		"matrix -check":                 {name: "matrix", check: true},
-		"matrix --guarantee 6 --step=4": {name: "matrix", guarantee: 6, step: 4},
-		"matrix -step 4":                {name: "matrix", step: 4},
+		"red 1":                         {name: "red", steps: one(1)},
+		"red 3 -all":                    {name: "red", steps: one(3), all: true},
+		"red --all 3":                   {name: "red", steps: one(3), all: true},
+		"diff 03":                       {name: "diff", steps: one(3)},
+		"red 4 TestA TestB":             {name: "red", steps: one(4), names: []string{"TestA", "TestB"}},
+		"diff 4 New Lock.TryLock":       {name: "diff", steps: one(4), names: []string{"New", "Lock.TryLock"}},
+		"try 2":                         {name: "try", steps: one(2)},
+		"green fencing TestA":           {name: "green", steps: one(9), names: []string{"TestA"}},
+		"matrix -guarantee fencing":     {name: "matrix", steps: every, guarantees: one(9)},
+		"matrix":                        {name: "matrix", steps: every, guarantees: every},
+		"matrix -check":                 {name: "matrix", steps: every, guarantees: every, check: true},
+		"matrix --guarantee 6 --step=4": {name: "matrix", steps: one(4), guarantees: one(6)},
+		"matrix -step fencing":          {name: "matrix", steps: one(9), guarantees: every},
+		"alone":                         {name: "alone", steps: every},
+		"alone fencing":                 {name: "alone", steps: one(9)},
+		"real 4 a:1,b:2":                {name: "real", steps: one(4), addrs: []string{"a:1", "b:2"}},
+		"real all a:1,b:1,c:1,d:1,e:1":  {name: "real", steps: course.Steps[:], addrs: []string{"a:1", "b:1", "c:1", "d:1", "e:1"}},
 		"help":                          {name: "help"},
-		"-h":                            {name: "help"},
-		"--help":                        {name: "help"},
-		"red -h":                        {name: "help"},
+		"red --help":                    {name: "help"},
 	} {
 		got, err := parseArgs(strings.Fields(args))
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %+v, %v, want %+v", args, got, err, want)
-		}
+		require.NoError(t, err, args)
+		require.Equal(t, want, got, args)
 	}
 }
 
 func TestWrongUsage_Exit2(t *testing.T) {
 	for args, want := range map[string]string{
-		"blue":              "no such command: blue",
-		"1":                 "no such command: 1",
-		"red":               "red needs a step",
-		"green":             "green needs a step",
-		"diff":              "diff needs a step",
-		"try":               "try needs a step",
-		"red 0":             "no such step: 0",
-		"red 9":             "no such step: 9",
-		"red -1":            "no such step: -1",
-		"red one":           "no such step: one",
-		"red 1 2":           "2 is none",
-		"green 1 2":         "2 is none",
-		"red TestA":         "no such step: TestA",
-		"red 1 TestA TestA": "TestA twice",
-		"diff 1 New New":    "New twice",
-		"try 1 2":           "try takes one step",
-		"try fencing":       "no such step: fencing",
-		"red epilogue":      "no such step: epilogue",
-
+		"blue":                              "no such command: blue",
+		"1":                                 "no such command: 1",
+		"copies":                            "no such command: copies",
+		"red":                               "red needs a step",
+		"red -all":                          "red needs a step",
+		"try":                               "try needs a step",
+		"red 9":                             "no such step: 9",
+		"red 1 2":                           "2 is none",
+		"green 1 -all":                      "-all is none",
+		"red TestA":                         "no such step: TestA",
+		"red 1 TestA TestA":                 "TestA twice",
+		"diff 1 New New":                    "New twice",
+		"try 1 2":                           "try takes one step",
+		"try fencing":                       "no such step: fencing",
 		"matrix -guarantee 3 -step fencing": "-guarantee fencing",
-		"alone 9":                           "no such step: 9",
 		"alone 1 2":                         "alone takes one step",
-		"copies 1":                          "copies takes no argument",
 		"help 1":                            "help takes no argument",
 		"matrix 3":                          "matrix takes flags only",
 		"matrix -step":                      "needs an argument",
-		"matrix -step 0":                    "no such step: 0",
 		"matrix -guarantee x":               "no such step: x",
 		"matrix -fast":                      "-fast",
 		"matrix -check -step 1":             "-check compares the whole matrix",
 	} {
-		var out, errs bytes.Buffer
-		code := run(t.Context(), strings.Fields(args), console{out: &out, err: &errs})
-		if code != 2 {
-			t.Errorf("%q: exit %d, want 2", args, code)
-		}
-		if !strings.Contains(errs.String(), want) || !strings.Contains(errs.String(), "usage:") {
-			t.Errorf("%q: stderr lacks %q or the usage:\n%s", args, want, errs.String())
-		}
-		if out.Len() > 0 {
-			t.Errorf("%q: stdout %s", args, out.String())
-		}
+		out, errs, code := tourOf(t, args)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, want, args)
+		require.Contains(t, errs, "usage:", args)
+		require.Empty(t, out, args)
 	}
 }
 
 func TestHelp_Exit0(t *testing.T) {
 	for _, arg := range []string{"help", "-h", "--help"} {
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), []string{arg}, console{out: &out, err: &errs}); code != 0 {
-			t.Errorf("%s: exit %d", arg, code)
-		}
-		if out.String() != usage || errs.Len() > 0 {
-			t.Errorf("%s: stdout %s, stderr %s", arg, out.String(), errs.String())
-		}
-	}
-}
-
-// inCourse makes a repository of copies the working directory and gives it a go.mod.
-func inCourse(t *testing.T) string {
-	t.Helper()
-	root := t.TempDir()
-	if err := os.CopyFS(root, courseFiles()); err != nil {
-		t.Fatal(err)
-	}
-	put(t, root, "", "go.mod", "module "+modulePath+"\n")
-	t.Chdir(filepath.Join(root, steps[2].dir))
-	return root
-}
-
-func TestFailure_Exit1(t *testing.T) {
-	root := inCourse(t)
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"copies"}, console{out: &out, err: &errs}); code != 0 {
-		t.Errorf("equal copies: exit %d, %s", code, errs.String())
-	}
-	if want := "50 files, all copies equal\n"; out.String() != want {
-		t.Errorf("stdout %q, want %q", out.String(), want)
-	}
-	remove(t, root, steps[7].dir, "7_lost_test.go")
-	if code := run(t.Context(), []string{"copies"}, console{out: &out, err: &errs}); code != 1 {
-		t.Errorf("a missing copy: exit %d, want 1", code)
-	}
-	if want := "7_lost_test.go is missing in step08_redlock"; !strings.Contains(errs.String(), want) {
-		t.Errorf("stderr %q lacks %q", errs.String(), want)
+		out, errs, code := tourOf(t, arg)
+		require.Equal(t, []any{usage, "", 0}, []any{out, errs, code}, arg)
 	}
 }
 
 func TestOutsideTheRepository(t *testing.T) {
 	t.Chdir(t.TempDir())
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"copies"}, console{out: &out, err: &errs}); code != 1 {
-		t.Errorf("exit %d, want 1", code)
-	}
-	if want := "change into the repository"; !strings.Contains(errs.String(), want) {
-		t.Errorf("stderr %q lacks %q", errs.String(), want)
-	}
-}
-
-func TestDiffCommand(t *testing.T) {
-	inCourse(t)
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"diff", "2"}, console{out: &out, err: &errs, color: true}); code != 0 {
-		t.Errorf("exit %d, %s", code, errs.String())
-	}
-	if want := "\x1b[31m-the lock of step01_setnx\x1b[0m\n\x1b[32m+the lock of step02_expire\x1b[0m\n"; !strings.HasSuffix(out.String(), want) {
-		t.Errorf("stdout %q", out.String())
-	}
+	shows(t, "diff 3", 1, "change into the repository")
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"text/template"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 const matrixFile = "docs/matrix.md"
@@ -20,14 +24,14 @@ const (
 
 // A cell is one guarantee against one lock.
 type cell struct {
-	guarantee, lock step
-	results         []result
+	Guarantee, Lock course.Step
+	Results         []result
 }
 
-// failing returns the names of the stories that failed.
-func (c cell) failing() []string {
+// Failing returns the names of the stories that failed.
+func (c cell) Failing() []string {
 	var list []string
-	for _, r := range c.results {
+	for _, r := range c.Results {
 		if r.verdict == failed {
 			list = append(list, r.name)
 		}
@@ -35,32 +39,41 @@ func (c cell) failing() []string {
 	return list
 }
 
-func (c cell) holds() bool {
-	return len(c.failing()) == 0
+// Messages returns what they say.
+func (c cell) Messages() []string {
+	var list []string
+	for _, r := range c.Results {
+		if r.verdict == failed {
+			list = append(list, r.log.failing(r.name)[0].message()[0])
+		}
+	}
+	return list
 }
 
+func (c cell) Holds() bool { return c.Failing() == nil }
+
 func (c cell) word() string {
-	if c.holds() {
+	if c.Holds() {
 		return "holds"
 	}
 	return "fails"
 }
 
 func (c cell) label() string {
-	if c.guarantee.isEpilogue() {
-		return fmt.Sprintf("the %s on %s", lateWrite, c.lock.subject())
+	if c.Guarantee.IsEpilogue() {
+		return fmt.Sprintf("the %s on %s", lateWrite, c.Lock.Subject())
 	}
-	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.guarantee.n, c.guarantee.file, c.lock.of())
+	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
 }
 
-func (c cell) command() string {
-	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.guarantee.arg(), c.lock.arg())
+func (c cell) Command() string {
+	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.Guarantee.Arg(), c.Lock.Arg())
 }
 
 // check reports the stories that neither passed nor failed by an assertion: they make the cell say nothing.
 func (c cell) check() error {
 	var odd []string
-	for _, r := range c.results {
+	for _, r := range c.Results {
 		if r.verdict != passed && r.verdict != failed {
 			odd = append(odd, fmt.Sprintf("\n  %s: %s", r.name, r.why))
 		}
@@ -68,33 +81,32 @@ func (c cell) check() error {
 	if odd == nil {
 		return nil
 	}
-	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.command())
+	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.Command())
 }
 
 // staircase returns the cells that break the rule: guarantee k holds exactly from step k on, the last in the epilogue.
 func staircase(cells []cell) error {
 	var errs []error
 	for _, c := range cells {
-		want := c.lock.n >= c.guarantee.n
+		want := c.Lock.N >= c.Guarantee.N
 		switch {
-		case want && !c.holds():
+		case want && !c.Holds():
 			errs = append(errs, fmt.Errorf("%s should hold and fails: %s\n  reproduce it: %s",
-				c.label(), strings.Join(c.failing(), ", "), c.command()))
-		case !want && c.holds():
-			errs = append(errs, fmt.Errorf("%s should fail and holds\n  reproduce it: %s", c.label(), c.command()))
+				c.label(), strings.Join(c.Failing(), ", "), c.Command()))
+		case !want && c.Holds():
+			errs = append(errs, fmt.Errorf("%s should fail and holds\n  reproduce it: %s", c.label(), c.Command()))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // cells runs the guarantees against the locks, one binary per lock, and returns them lock by lock.
-func (t *tour) cells(ctx context.Context, guarantees, locks []step) ([]cell, error) {
-	tests := steps[len(steps)-1] // its folder has every guarantee
+func (t *tour) cells(ctx context.Context, guarantees, locks []course.Step) ([]cell, error) {
 	var builds []build
 	for _, lock := range locks {
 		b := greenBuild(lock)
-		if !lock.isEpilogue() {
-			b = t.lockBuild(tests, lock)
+		if !lock.IsEpilogue() {
+			b = t.lockBuild(course.Last, lock)
 			b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
 		}
 		builds = append(builds, b)
@@ -117,37 +129,29 @@ func (t *tour) cells(ctx context.Context, guarantees, locks []step) ([]cell, err
 }
 
 // column runs the guarantees against one lock.
-func (t *tour) column(ctx context.Context, bin binary, guarantees []step, lock step) ([]cell, error) {
-	defer t.progress("running the guarantees on " + lock.subject())()
+func (t *tour) column(ctx context.Context, bin binary, guarantees []course.Step, lock course.Step) ([]cell, error) {
+	defer t.progress("running the guarantees on " + lock.Subject())()
 	var list []cell
 	for _, g := range guarantees {
-		if lock.isEpilogue() && !g.isEpilogue() {
+		if lock.IsEpilogue() && !g.IsEpilogue() {
 			continue // its lock is that of step 05
 		}
-		stories, err := t.matrixStories(g)
+		dir, file := course.Last.Dir, g.File // its folder has every guarantee
+		if g.IsEpilogue() {
+			dir, file = lateWriteDir, lateWriteFile
+		}
+		groups, err := t.play(dir, []course.File{{Name: file}}, func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
 		if err != nil {
 			return nil, err
 		}
-		results, err := bin.runAll(ctx, stories)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, cell{g, lock, results})
+		list = append(list, cell{g, lock, all(groups)})
 	}
 	return list, nil
 }
 
-// matrixStories lists the stories of a row.
-func (t *tour) matrixStories(g step) ([]story, error) {
-	if g.isEpilogue() {
-		return storiesIn(t.root, lateWriteDir, lateWriteFile)
-	}
-	return storiesIn(t.root, steps[len(steps)-1].dir, g.file)
-}
-
 // runMatrix writes docs/matrix.md, or with check compares it.
 func (t *tour) runMatrix(ctx context.Context, check bool) error {
-	cells, err := t.cells(ctx, entries(), entries())
+	cells, err := t.cells(ctx, course.Entries(), course.Entries())
 	if err != nil {
 		return err
 	}
@@ -169,7 +173,7 @@ func (t *tour) runMatrix(ctx context.Context, check bool) error {
 		return err
 	}
 	if err := staircase(cells); err != nil {
-		return fmt.Errorf("a guarantee has to hold from its step on, and not before:\n%w", err)
+		return fmt.Errorf("a guarantee has to hold from its course.Step on, and not before:\n%w", err)
 	}
 	if check {
 		t.printf("\n%s is up to date\n", matrixFile)
@@ -193,22 +197,22 @@ func (t *tour) compareMatrix(want string) error {
 // matrixTable prints the table for a terminal.
 func (t *tour) matrixTable(cells []cell) {
 	t.printf("%-30s", "guarantee / step")
-	for _, s := range steps {
-		t.printf("     %02d", s.n)
+	for _, s := range course.Steps {
+		t.printf("     %02d", s.N)
 	}
 	t.printf("  epilogue\n")
-	for _, g := range entries() {
-		name := fmt.Sprintf("%d %s", g.n, g.file)
-		if g.isEpilogue() {
+	for _, g := range course.Entries() {
+		name := fmt.Sprintf("%d %s", g.N, g.File)
+		if g.IsEpilogue() {
 			name = "  " + lateWrite
 		}
 		t.printf("%-30s", name)
 		for _, c := range cells {
-			if c.guarantee.n != g.n {
+			if c.Guarantee.N != g.N {
 				continue
 			}
 			color := green
-			if !c.holds() {
+			if !c.Holds() {
 				color = red
 			}
 			t.printf("  %s", t.paint(color, c.word()))
@@ -218,7 +222,7 @@ func (t *tour) matrixTable(cells []cell) {
 }
 
 // runCells prints the output of single cells and writes nothing.
-func (t *tour) runCells(ctx context.Context, guarantees, locks []step) error {
+func (t *tour) runCells(ctx context.Context, guarantees, locks []course.Step) error {
 	cells, err := t.cells(ctx, guarantees, locks)
 	if err != nil {
 		return err
@@ -227,9 +231,9 @@ func (t *tour) runCells(ctx context.Context, guarantees, locks []step) error {
 	for _, c := range cells {
 		t.heading("%s", c.label())
 		t.printf("\n")
-		for i, r := range c.results {
+		for i, r := range c.Results {
 			// One process ran them all, and its output stands in each result; after a panic each has its own.
-			if i == 0 || r.log.raw != c.results[i-1].log.raw {
+			if i == 0 || r.log.raw != c.Results[i-1].log.raw {
 				t.printf("%s\n", strings.TrimRight(r.log.raw, "\r\n"))
 			}
 		}
@@ -245,97 +249,20 @@ func (t *tour) runCells(ctx context.Context, guarantees, locks []step) error {
 	return staircase(cells)
 }
 
-const matrixIntro = `# Which lock holds which guarantee
+//go:embed matrix.tmpl
+var matrixText string
 
-<!-- Written by "go run ./docs/tour matrix". Do not edit: CI compares it with a fresh run. -->
-
-Each cell is a run: the tests of one guarantee, as they stand in %[1]s, against the lock.go of one step.
-
-- **holds**: every story of the file passes.
-- **fails**: at least one story of the file fails, by an assertion of its own. Which ones stands below the table.
-
-A guarantee holds from its own step on, in every later step, and in none before.
-
-The last row is what no lock gives: [one story](%[2]s), told on each lock, and in the [epilogue](fencing) with fencing
-tokens and a resource that checks them. Step 01 fails there in its own way; what each lock's run says is at the end of the page.
-The epilogue has no other cells: its lock is that of step 05, with numbers.
-
-`
+var matrixTemplate = template.Must(template.New("matrix").Funcs(template.FuncMap{"count": count}).Parse(matrixText))
 
 // renderMatrix writes the page. The same runs give the same text: it has no times and no paths.
 func renderMatrix(cells []cell) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, matrixIntro, link(steps[len(steps)-1].dir), "fencing/testdata/"+lateWriteFile)
-	b.WriteString("| guarantee / step |")
-	for _, s := range steps {
-		fmt.Fprintf(&b, " [%02d](../%s) |", s.n, s.dir)
+	err := matrixTemplate.Execute(&b, map[string]any{
+		"Steps": course.Steps, "Entries": course.Entries(), "Last": course.Last, "Cells": cells,
+		"LateWrite": lateWrite, "LateWriteFile": "fencing/testdata/" + lateWriteFile,
+	})
+	if err != nil {
+		panic(err) // the template is a part of this program
 	}
-	fmt.Fprintf(&b, " [epilogue](fencing) | reproduce the row |\n|---|%s\n", strings.Repeat("---|", len(steps)+2))
-	for _, g := range entries() {
-		if g.isEpilogue() {
-			fmt.Fprintf(&b, "| [%s](fencing): the next owner works meanwhile, and the late write is refused |", lateWrite)
-		} else {
-			fmt.Fprintf(&b, "| %d `%s`: %s |", g.n, g.file, g.guarantee)
-		}
-		for _, c := range cells {
-			if c.guarantee.n == g.n {
-				fmt.Fprintf(&b, " %s |", c.markdown())
-			}
-		}
-		if !g.isEpilogue() {
-			b.WriteString(" |") // no cell
-		}
-		fmt.Fprintf(&b, " `go run ./docs/tour matrix -guarantee %s` |\n", g.arg())
-	}
-	b.WriteString("\nThe locks:\n\n| step | acquire; release |\n|---|---|\n")
-	for _, s := range steps {
-		fmt.Fprintf(&b, "| %s | %s |\n", link(s.dir), s.lock)
-	}
-	b.WriteString("\nOne cell: `go run ./docs/tour matrix -guarantee 6 -step 4`. One column: `go run ./docs/tour matrix -step 4`.\n")
-	b.WriteString("\n## The failing stories\n")
-	renderFailing(&b, cells)
 	return b.String()
-}
-
-func renderFailing(b *strings.Builder, cells []cell) {
-	for _, g := range steps {
-		for _, c := range cells {
-			if c.guarantee.n != g.n || c.holds() {
-				continue
-			}
-			fmt.Fprintf(b, "\n### Guarantee %d on step %02d: %d of %s\n\n`%s`\n\n",
-				g.n, c.lock.n, len(c.failing()), count(len(c.results), "story"), c.command())
-			for _, name := range c.failing() {
-				fmt.Fprintf(b, "- `%s`\n", name)
-			}
-		}
-	}
-	renderLateWrite(b, cells)
-}
-
-// renderLateWrite says what the story of the last row says on each lock: not on all of them the same.
-func renderLateWrite(b *strings.Builder, cells []cell) {
-	fmt.Fprintf(b, "\n### The %s\n\n", lateWrite)
-	for _, c := range cells {
-		if !c.guarantee.isEpilogue() {
-			continue
-		}
-		for _, r := range c.results {
-			if r.verdict == failed {
-				fmt.Fprintf(b, "- %s: %s\n", c.lock.label(), strings.Join(r.log.failedLeaves(r.name)[0].messages(), "; "))
-			}
-		}
-	}
-	b.WriteString("\nWhat a resource does about it: [docs/fencing](fencing).\n")
-}
-
-func (c cell) markdown() string {
-	if c.holds() {
-		return "holds"
-	}
-	return "**fails**"
-}
-
-func link(dir string) string {
-	return fmt.Sprintf("[%s](../%s)", dir, dir)
 }

@@ -1,93 +1,66 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// cleanCells is the staircase, lock by lock; flip turns one cell over.
-func cleanCells(flip ...[2]int) []cell {
+// cleanCells is the staircase, lock by lock; flip turns the cell of a guarantee and a lock over.
+func cleanCells(flip ...int) []cell {
 	var list []cell
-	for _, lock := range entries() {
-		for _, g := range entries() {
-			if lock.isEpilogue() && !g.isEpilogue() {
+	for _, lock := range course.Entries() {
+		for _, g := range course.Entries() {
+			if lock.IsEpilogue() && !g.IsEpilogue() {
 				continue
 			}
-			ok := lock.n >= g.n
-			for _, f := range flip {
-				if f == [2]int{g.n, lock.n} {
-					ok = !ok
-				}
+			ok := lock.N >= g.N
+			if flip != nil && flip[0] == g.N && flip[1] == lock.N {
+				ok = !ok
 			}
-			list = append(list, cellOf(g, lock, ok))
+			r := result{story: story{name: fmt.Sprintf("TestG%d", g.N)}}
+			if !ok {
+				r.verdict = failed
+				r.log.tests = []*test{{name: r.name, status: "fail", verdicts: []trace.Record{{Text: "it is lost"}}}}
+			}
+			list = append(list, cell{g, lock, []result{{story: story{name: "TestAlways"}}, r}})
 		}
 	}
 	return list
 }
 
-func cellOf(g, lock step, ok bool) cell {
-	v := failed
-	if ok {
-		v = passed
-	}
-	return cell{g, lock, []result{
-		{story: story{name: "TestAlways"}, verdict: passed},
-		{story: story{name: fmt.Sprintf("TestG%d", g.n)}, verdict: v, log: parseOutput(fmt.Sprintf(
-			"=== RUN   TestG%[1]d\n    a_test.go:6: it is lost\n--- FAIL: TestG%[1]d (0.00s)\n", g.n))},
-	}}
-}
-
 func TestStaircase(t *testing.T) {
-	if err := staircase(cleanCells()); err != nil {
-		t.Errorf("a clean staircase: %v", err)
-	}
-	for _, g := range entries() {
-		for _, lock := range entries() {
-			if lock.isEpilogue() && !g.isEpilogue() {
-				continue
-			}
-			err := staircase(cleanCells([2]int{g.n, lock.n}))
-			want := fmt.Sprintf("guarantee %d (%s) on the lock of step %02d should", g.n, g.file, lock.n)
-			if g.isEpilogue() {
-				want = fmt.Sprintf("the paused holder's late write on %s should", lock.subject())
-			}
-			if err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("error %v, want %q", err, want)
-			}
-			if err != nil && strings.Count(err.Error(), "should") != 1 {
-				t.Errorf("more than one cell: %v", err)
-			}
+	require.NoError(t, staircase(cleanCells()))
+	for _, c := range cleanCells() {
+		err := staircase(cleanCells(c.Guarantee.N, c.Lock.N))
+		want := fmt.Sprintf("guarantee %d (%s) on the lock of step %02d should", c.Guarantee.N, c.Guarantee.File, c.Lock.N)
+		if c.Guarantee.IsEpilogue() {
+			want = fmt.Sprintf("the paused holder's late write on %s should", c.Lock.Subject())
 		}
+		require.ErrorContains(t, err, want)
+		require.Equal(t, 1, strings.Count(err.Error(), "should"), err)
 	}
 }
 
-func TestCellCheck_OnlyAssertionsCount(t *testing.T) {
-	for _, tt := range []struct {
-		r    result
-		want string
-	}{
-		{resultOf(outPass, 0, false), ""},
-		{resultOf(outAssertion, 1, false), ""},
-		{resultOf(outPanic, 2, false), "panic: assignment"},
-		{resultOf(outTimeout, 2, false), "timed out"},
-		{resultOf(outSkip, 0, false), "skipped"},
-		{resultOf(outNoTests, 0, false), "no test ran"},
-		{resultOf(outBare, 1, false), "without an assertion"},
-	} {
-		c := cell{steps[5], steps[3], []result{resultOf(outAssertion, 1, false), tt.r}}
-		err := c.check()
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("error %v, want %q", err, tt.want)
+func TestACellOnlyCountsAssertions(t *testing.T) {
+	for v := passed; v <= notRun; v++ {
+		c := cell{course.Steps[5], course.Steps[3], []result{{verdict: failed}, {verdict: v, why: "because"}}}
+		if v == passed || v == failed {
+			require.NoError(t, c.check())
+			continue
 		}
-		if err != nil && !strings.Contains(err.Error(), "matrix -guarantee 6 -step 4") {
-			t.Errorf("error does not say how to reproduce it: %v", err)
-		}
+		require.ErrorContains(t, c.check(), "because")
+		require.ErrorContains(t, c.check(), "reproduce it: go run ./docs/tour matrix -guarantee 6 -step 4")
 	}
 }
 
-func TestRenderMatrix(t *testing.T) {
+func TestTheMatrixPage(t *testing.T) {
 	text := renderMatrix(cleanCells())
 	for _, want := range []string{
 		"| guarantee / step | [01](../step01_setnx) | [02](../step02_expire) |",
@@ -97,53 +70,40 @@ func TestRenderMatrix(t *testing.T) {
 			strings.Repeat(" | **fails**", 2) + strings.Repeat(" | holds", 6) + " | | `go run ./docs/tour matrix -guarantee 3` |\n",
 		"| [paused holder's late write](fencing): the next owner works meanwhile, and the late write is refused" +
 			strings.Repeat(" | **fails**", 8) + " | holds | `go run ./docs/tour matrix -guarantee fencing` |\n",
-		"\n### The paused holder's late write\n\n- step 01: it is lost\n- step 02: it is lost\n",
-		"\n### Guarantee 8 on step 07: 1 of 2 stories\n\n`go run ./docs/tour matrix -guarantee 8 -step 7`\n\n- `TestG8`\n",
+		"\n### Guarantee 8 on step 07: 1 of 2 stories\n\n`go run ./docs/tour matrix -guarantee 8 -step 7`\n\n- `TestG8`\n\n### The paused holder's late write\n\n" +
+			"- step 01: it is lost\n- step 02: it is lost\n",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %q:\n%s", want, text)
-		}
+		require.Contains(t, text, want)
 	}
-	if n := strings.Count(text, "\n### "); n != 28+1 {
-		t.Errorf("%d failing cells have their stories listed, want 28 and the last row", n)
-	}
-	if strings.Contains(text, "`TestAlways`") {
-		t.Error("a story that passed stands among the failing ones")
-	}
-	if text != renderMatrix(cleanCells()) {
-		t.Error("the same cells gave two pages")
-	}
-	if text == renderMatrix(cleanCells([2]int{2, 1})) {
-		t.Error("another cell gave the same page")
-	}
-}
+	require.Equal(t, 28+1, strings.Count(text, "\n### "), "the failing cells, and the last row")
 
-func TestCompareMatrix(t *testing.T) {
-	root := t.TempDir()
-	tr := &tour{root: root}
-	text := renderMatrix(cleanCells())
-	if err := tr.compareMatrix(text); err == nil || !strings.Contains(err.Error(), "write it: go run ./docs/tour matrix") {
-		t.Errorf("no file: %v", err)
-	}
+	tr := &tour{root: t.TempDir()}
+	require.ErrorContains(t, tr.compareMatrix(text), "write it: go run ./docs/tour matrix")
 	for have, stale := range map[string]bool{
 		text:                                   false,
 		strings.ReplaceAll(text, "\n", "\r\n"): false,
 		strings.Replace(text, "holds", "fails", 1): true,
 		text + "\nmore\n":                          true,
 	} {
-		put(t, root, "docs", "matrix.md", have)
-		err := tr.compareMatrix(text)
-		if stale != (err != nil) || err != nil && !strings.Contains(err.Error(), "stale") {
-			t.Errorf("stale is %v, error %v", stale, err)
+		require.NoError(t, write(tr.root+"/"+matrixFile, have))
+		if err := tr.compareMatrix(text); stale {
+			require.ErrorContains(t, err, "docs/matrix.md is stale")
+		} else {
+			require.NoError(t, err)
 		}
 	}
 }
 
-func TestMatrixTable(t *testing.T) {
-	var out bytes.Buffer
-	tr := &tour{console: console{out: &out}}
-	tr.matrixTable(cleanCells())
-	if want := "2 2_crashed_holder_test.go        fails  holds  holds  holds  holds  holds  holds  holds\n"; !strings.Contains(out.String(), want) {
-		t.Errorf("the table lacks %q:\n%s", want, out.String())
-	}
+func TestMatrix(t *testing.T) {
+	inMini(t)
+	out := shows(t, "matrix -guarantee 3 -step 2", 0, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02\n", "--- FAIL: TestLeadAtomic_acquire/two_of", "on the lock of step 02: fails\n")
+	require.Equal(t, 1, strings.Count(out, "--- FAIL: TestOtherAtomic_acquire"))
+	shows(t, "matrix -guarantee fencing -step 8", 0, "TestLate", "the paused holder's late write on the lock of step 08: fails")
+	shows(t, "matrix -step fencing", 0, "the paused holder's late write on the resources that check: holds")
+
+	root := inOwnMini(t)
+	require.NoError(t, write(root+"/step02_expire/lock.go", miniLock(3)))
+	shows(t, "matrix -guarantee 3 -step 2", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02 should fail and holds")
+	require.NoError(t, os.Remove(root+"/"+lateWriteDir+"/"+lateWriteFile))
+	shows(t, "matrix -step 2", 1, "docs/fencing/testdata/late_write_test.go is missing")
 }

@@ -3,219 +3,237 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
-// red runs the stories of step s on the lock before it and returns them in the order of the file.
-func (t *tour) red(ctx context.Context, s step, bin binary) ([]result, error) {
-	var list []story
-	for _, f := range redFiles(s) {
-		more, err := storiesIn(t.root, s.dir, f.name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
-	}
-	return bin.runEach(ctx, list)
+// red runs the stories that begin in step s on the lock before it.
+func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, error) {
+	return t.play(s.Dir, s.Red(), func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
 }
 
-// checkRed says what keeps a red run from being the lesson: every story must fail by its own assertion,
-// except the controls, which must pass.
-func checkRed(s step, results []result) error {
-	reds, wrong := judgeRed(s, results)
-	if reds == 0 && len(wrong) == 0 {
-		wrong = append(wrong, "no story failed: all of "+nameList(redFiles(s))+" are controls")
+// checkRed says what keeps a red run from being the lesson: every story must fail by its own assertion, except the controls,
+// which must pass.
+func checkRed(s course.Step, results []result) error {
+	wrong := wrongRed(s, results)
+	if wrong == nil && held(results) == len(results) {
+		wrong = append(wrong, "no story failed: all of "+fileNames(results)+" are controls")
 	}
 	return notRed(s, wrong)
 }
 
-// judgeRed counts the stories that failed as they should, and says what is wrong with the others.
-func judgeRed(s step, results []result) (reds int, wrong []string) {
+func wrongRed(s course.Step, results []result) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, r := range results {
 		switch {
-		case r.control && r.verdict == passed:
-		case !r.control && r.verdict == failed:
-			reds++
 		case r.control && r.verdict == failed:
-			wrong = append(wrong, fmt.Sprintf("%s is a control (%q) and failed on %s",
-				r.name, controlMark, before(s).subject()))
-		case r.verdict == passed:
-			wrong = append(wrong, fmt.Sprintf("%s passes on %s: make it fail there, or mark it %q",
-				r.name, before(s).subject(), controlMark))
-		default:
-			wrong = append(wrong, fmt.Sprintf("%s did not end with an assertion: %s", r.name, r.why))
+			say("%s is a control (%q) and failed on %s", r.name, controlMark, s.Before().Subject())
+		case r.verdict != passed && r.verdict != failed:
+			say("%s did not end with an assertion: %s", r.name, r.why)
+		case !r.control && r.verdict == passed:
+			say("%s passes on %s: make it fail there, or mark it %q", r.name, s.Before().Subject(), controlMark)
 		}
 	}
-	return reds, wrong
+	return wrong
 }
 
-func notRed(s step, wrong []string) error {
-	if len(wrong) == 0 {
+func notRed(s course.Step, wrong []string) error {
+	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("red %s is not red as it should be:\n  %s", s.arg(), strings.Join(wrong, "\n  "))
+	return fmt.Errorf("red %s is not red as it should be:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
 }
 
-func (t *tour) runRed(ctx context.Context, s step) error {
-	b := t.redBuild(s)
-	bin, err := t.build(ctx, b)
-	if err != nil {
-		return err
-	}
-	results, err := t.red(ctx, s, bin)
-	if err != nil {
-		return err
-	}
-	t.redHeading(s)
+// fileNames writes the files of some stories, each once, in one line.
+func fileNames(results []result) string {
+	var files []string
 	for _, r := range results {
-		t.redResult(r)
+		if !slices.Contains(files, r.file) {
+			files = append(files, r.file)
+		}
+	}
+	return strings.Join(files, ", ")
+}
+
+func (t *tour) redHeading(s course.Step, results []result) {
+	t.heading("red: %s on %s (%s)", fileNames(results), s.Before().Subject(), s.Before().Lock)
+}
+
+// runRed shows the first story of each file in full, and of the others what went wrong; everything in full shows all.
+func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error {
+	builds := []build{t.redBuild(s)}
+	if s.ShowGreen {
+		builds = append(builds, greenBuild(s))
+	}
+	done := t.compileAhead(ctx, builds)
+	bin, err := t.await(builds[0], done[0])
+	if err != nil {
+		return err
+	}
+	groups, err := t.red(ctx, s, bin)
+	if err != nil {
+		return err
+	}
+	results := all(groups)
+	t.redHeading(s, results)
+	t.printf("%s\nTimes are virtual, in milliseconds since the story began.\n\n", s.Before().Words)
+	leads := map[string]bool{}
+	for _, g := range groups {
+		if i := slices.IndexFunc(g.results, func(r result) bool { return r.verdict == failed }); i >= 0 {
+			lead := g.results[i]
+			leads[lead.name] = true
+			t.failure(lead, whole)
+			if s.ShowGreen {
+				if err := t.onOwnLock(ctx, s, lead, builds[1], done[1]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, r := range results {
+		if !leads[r.name] && r.verdict != passed {
+			t.redResult(r, everything)
+		}
 	}
 	if err := checkRed(s, results); err != nil {
 		return err
 	}
-	t.printf("\n%s\n\nThe fix: go run ./docs/tour diff %s   The same stories with it: go run ./docs/tour green %s\n",
-		t.paint(bold, lesson), s.arg(), s.arg())
+	t.redEnd(s, results, everything)
 	return nil
 }
 
-// redResult shows a failure in full, and of a control the name.
-func (t *tour) redResult(r result) {
-	if r.verdict == passed {
+// onOwnLock shows the story that has failed once more, as it ends on the lock of s.
+func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, done <-chan compiled) error {
+	bin, err := t.await(b, done)
+	if err != nil {
+		return err
+	}
+	results, err := bin.runAll(ctx, []story{r.story})
+	if err != nil {
+		return err
+	}
+	if results[0].verdict != passed {
+		t.failure(results[0], whole)
+		return fmt.Errorf("%s fails on %s", r.name, s.Subject())
+	}
+	t.printf("  The same story on %s. %s\n\n", s.Subject(), s.Words)
+	t.success(results[0], r.log.failing(r.name)[0].name, whole)
+	return nil
+}
+
+func (t *tour) redResult(r result, inFull bool) {
+	switch {
+	case r.verdict == passed:
 		t.line(r)
-		return
+	case r.verdict == failed && !inFull:
+		t.summary(r)
+	default:
+		t.failure(r, whole)
 	}
-	t.failure(r, all)
 }
 
-func (t *tour) redHeading(s step) {
-	t.heading("red: %s on %s (%s)", nameList(redFiles(s)), before(s).subject(), before(s).lock)
-	t.printf("\n")
+// wanted says that red is no mishap.
+func (t *tour) wanted(s course.Step) {
+	t.printf("\n%s %s fixes it.\n", t.paint(bold, "Red, as it should be: these failures show what is wrong with "+s.Before().Subject()+"."), capital(s.Label()))
 }
 
-// A greenRun is all tests of a step on its own lock.
-type greenRun struct {
-	log     transcript
-	exit    int
-	stories map[string][]result // by file
-	files   []testFile          // in the order of the course
-	others  int                 // tests that are in no guarantee file and passed
+// redEnd says what to do next.
+func (t *tour) redEnd(s course.Step, results []result, everything bool) {
+	switch n := held(results); n {
+	case 0:
+	case 1:
+		t.printf("\n  1 control holds, as it should: what the older lock already gets right.\n")
+	default:
+		t.printf("\n  %d controls hold, as they should: what the older lock already gets right.\n", n)
+	}
+	t.wanted(s)
+	next := func(format, what string) {
+		t.printf("  %-34s %s\n", "go run ./docs/tour "+fmt.Sprintf(format, s.Arg()), what)
+	}
+	t.printf("\nNext:\n")
+	if !everything {
+		next("red %s -all", "every failure in full")
+	}
+	if !s.IsEpilogue() {
+		next("try %s", "write the fix yourself")
+	}
+	next("diff %s", "see the fix")
+	next("green %s", "see the same stories pass")
 }
 
-// green runs all tests of step s as it is.
-func (t *tour) green(ctx context.Context, s step, bin binary) (greenRun, error) {
-	tr, exit, err := bin.run(ctx, "")
+// runNamedRed is red for some stories, in full: the judgement is the same, the rest of the lesson is left out.
+func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string) error {
+	list, err := t.named(s, names)
 	if err != nil {
-		return greenRun{}, err
+		return err
 	}
-	g := greenRun{log: tr, exit: exit, stories: map[string][]result{}, files: guarantees(s)}
-	known := map[string]bool{}
-	for _, f := range g.files {
-		list, err := storiesIn(t.root, s.dir, f.name)
+	for _, st := range list {
+		if err := canBeRed(s, st); err != nil {
+			return err
+		}
+	}
+	bin, err := t.build(ctx, t.redBuild(s))
+	if err != nil {
+		return err
+	}
+	results, err := bin.runAll(ctx, list)
+	if err != nil {
+		return err
+	}
+	t.redHeading(s, results)
+	for _, r := range results {
+		t.redResult(r, true)
+	}
+	return notRed(s, wrongRed(s, results))
+}
+
+// named returns the tests of step s with these names, in the order of the names.
+func (t *tour) named(s course.Step, names []string) ([]story, error) {
+	files, err := fs.Glob(os.DirFS(t.path(s.Dir, "")), "*_test.go")
+	if err != nil {
+		return nil, err
+	}
+	var tests []story
+	for _, file := range files {
+		found, err := t.storiesOf(s.Dir, file)
 		if err != nil {
-			return greenRun{}, err
+			return nil, err
 		}
-		for _, st := range list {
-			v, why := judge(tr, exit, st.name)
-			g.stories[f.name] = append(g.stories[f.name], result{st, v, why, tr})
-			known[st.name] = true
-		}
+		tests = append(tests, found...)
 	}
-	for _, r := range tr.records {
-		if r.status == "PASS" && !known[r.name] && !strings.Contains(r.name, "/") {
-			g.others++
+	var list []story
+	for _, name := range names {
+		i := slices.IndexFunc(tests, func(st story) bool { return st.name == name })
+		if i < 0 {
+			return nil, wrongUsage("%s has no test %s; list them: go test -list . ./%[1]s", s.Dir, name)
 		}
+		list = append(list, tests[i])
 	}
-	return g, nil
+	return list, nil
 }
 
-// passed counts the stories that passed, and all stories.
-func (g greenRun) passed() (ok, of int) {
-	for _, list := range g.stories {
-		for _, r := range list {
-			if r.verdict == passed {
-				ok++
-			}
-		}
-		of += len(list)
+// canBeRed refuses a test that is no story of the guarantee that begins in step s, and says where it belongs.
+func canBeRed(s course.Step, st story) error {
+	var own []string
+	for _, f := range s.Red() {
+		own = append(own, f.Name)
 	}
-	return ok, of
-}
-
-// checkGreen says which tests failed.
-func checkGreen(s step, g greenRun) error {
-	var wrong []string
-	for _, f := range g.files {
-		for _, r := range g.stories[f.name] {
-			if r.verdict == notRun {
-				wrong = append(wrong, r.name+": no test ran")
-			}
+	if slices.Contains(own, st.file) {
+		return nil
+	}
+	reason := "which is not run red"
+	for _, f := range course.Files() {
+		switch {
+		case f.Name != st.file || s.IsEpilogue():
+		case f.From < s.N:
+			reason = fmt.Sprintf("which begins in step %02d: ask red %d", f.From, f.From)
+		default:
+			reason = fmt.Sprintf("which needs what the lock %s has not: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
 		}
 	}
-	for _, r := range g.log.records {
-		if r.status == "FAIL" && !strings.Contains(r.name, "/") {
-			wrong = append(wrong, r.name)
-		}
-	}
-	if g.log.crash != "" {
-		wrong = append(wrong, g.log.crash)
-	}
-	if g.exit != 0 && len(wrong) == 0 {
-		wrong = append(wrong, fmt.Sprintf("the test process ended with exit status %d", g.exit))
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("green %s failed:\n  %s", s.arg(), strings.Join(wrong, "\n  "))
-	}
-	return nil
-}
-
-// greenFailures prints what failed, whatever file it is in.
-func (t *tour) greenFailures(g greenRun) {
-	for _, r := range g.log.records {
-		if r.status == "PASS" || r.status == "SKIP" || strings.Contains(r.name, "/") {
-			continue
-		}
-		v, why := judge(g.log, g.exit, r.name)
-		t.failure(result{story{name: r.name}, v, why, g.log}, all)
-	}
-}
-
-func (t *tour) runGreen(ctx context.Context, s step) error {
-	bin, err := t.build(ctx, greenBuild(s))
-	if err != nil {
-		return err
-	}
-	g, err := t.green(ctx, s, bin)
-	if err != nil {
-		return err
-	}
-	t.greenHeading(s)
-	if err := checkGreen(s, g); err != nil {
-		t.greenFailures(g)
-		return err
-	}
-	for _, f := range beginning(s) {
-		for _, r := range g.stories[f.name] {
-			t.success(r, "", all)
-		}
-	}
-	t.greenSummary(s, g)
-	t.printf("\nstill broken: %s\n", s.broken)
-	return nil
-}
-
-func (t *tour) greenHeading(s step) {
-	t.heading("green: %s on %s (%s)", nameList(beginning(s)), s.subject(), s.lock)
-	t.printf("\n")
-}
-
-func (t *tour) greenSummary(s step, g greenRun) {
-	ok, of := g.passed()
-	beside := ""
-	if g.others > 0 {
-		beside = ", and " + count(g.others, "other test")
-	}
-	t.printf("  %d of %s passed%s. What %s guarantees now:\n\n", ok, count(of, "story"), beside, s.dir)
-	for _, f := range g.files {
-		t.printf("    %-26s %s\n", f.name, f.guarantee)
-	}
+	return wrongUsage("red %s runs the stories of %s. %s stands in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // A tour is one run of this program.
@@ -23,11 +25,13 @@ type tour struct {
 	tmp  string // everything built goes here
 	jobs sync.WaitGroup
 	stop context.CancelFunc
+
+	test2json func() (string, error) // the path of the go command's reader of test output
 }
 
 // newTour makes the temporary directory; close removes it.
 func newTour(ctx context.Context, c console) (*tour, context.Context, error) {
-	root, err := findRoot()
+	root, err := course.Root()
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -36,7 +40,12 @@ func newTour(ctx context.Context, c console) (*tour, context.Context, error) {
 		return nil, ctx, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	return &tour{console: c, root: root, tmp: tmp, stop: cancel}, ctx, nil
+	t := &tour{console: c, root: root, tmp: tmp, stop: cancel}
+	t.test2json = sync.OnceValues(func() (string, error) {
+		out, err := command(ctx, root, "go", "tool", "-n", "test2json").Output()
+		return strings.TrimSpace(string(out)), err
+	})
+	return t, ctx, nil
 }
 
 // close ends the compilers that still run, then removes what they wrote.
@@ -46,87 +55,52 @@ func (t *tour) close() {
 	os.RemoveAll(t.tmp)
 }
 
-// findRoot walks up from the working directory to the go.mod of this module.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && declaresModule(string(mod)) {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", fmt.Errorf("no go.mod of module %s here or in a folder above: change into the repository and try again", modulePath)
-		}
-		dir = parent
-	}
-}
-
-func declaresModule(mod string) bool {
-	for line := range strings.Lines(mod) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && f[0] == "module" {
-			return f[1] == modulePath
-		}
-	}
-	return false
-}
-
-// A build is the test binary of one step's folder, with some of its files replaced.
+// A build is the test binary of one step's folder, with some of its files replaced or added.
 type build struct {
 	dir     string
 	name    string            // for progress and errors
-	replace map[string]string // file of dir -> path from the root; "" leaves the file out
+	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves the file out
 	overlay string            // a file that says the same, with paths from dir; "" is none
 }
 
 // greenBuild is a step as it is.
-func greenBuild(s step) build {
-	return build{dir: s.dir, name: "the tests of " + s.label()}
+func greenBuild(s course.Step) build {
+	return build{dir: s.Dir, name: "the tests of " + s.Label(), replace: map[string]string{}}
 }
 
 // redBuild is a step's tests with the lock before it. What needs the step's own API is left out.
 // The epilogue's red side is in its own overlay file.
-func (t *tour) redBuild(s step) build {
-	if s.isEpilogue() {
-		return build{dir: s.dir, name: "the stories of " + s.label() + " with " + unfenced.subject(), overlay: overlayFile}
+func (t *tour) redBuild(s course.Step) build {
+	if s.IsEpilogue() {
+		return build{dir: s.Dir, name: "the stories of " + s.Label() + " with " + course.Unfenced.Subject(), overlay: "unfenced/overlay.json"}
 	}
-	return t.lockBuild(s, before(s))
+	return t.lockBuild(s, s.Before())
 }
 
 // lockBuild is the guarantees of one step's folder with the lock of another step.
-func (t *tour) lockBuild(tests, lock step) build {
+func (t *tour) lockBuild(tests, lock course.Step) build {
 	b := build{
-		dir:     tests.dir,
-		name:    fmt.Sprintf("the tests of %s with the lock %s", tests.label(), lock.of()),
-		replace: map[string]string{lockFile: lock.dir + "/" + lockFile},
+		dir:     tests.Dir,
+		name:    fmt.Sprintf("the tests of %s with the lock %s", tests.Label(), lock.Of()),
+		replace: map[string]string{course.LockFile: lock.Dir + "/" + course.LockFile},
 	}
 	// The lock before the course has the constructor of step 1 and no new_test.go.
-	if t.exists(lock.dir, newFile) {
-		b.replace[newFile] = lock.dir + "/" + newFile
+	if t.exists(lock.Dir, course.NewFile) {
+		b.replace[course.NewFile] = lock.Dir + "/" + course.NewFile
 	}
-	b.leaveOut(bugFile)
-	for _, f := range besides {
-		if f.needs != nil || f.from != tests.n {
-			b.leaveOut(f.name)
+	b.leaveOut(course.BugFile, course.ExhibitFile)
+	for _, f := range course.Files() {
+		if f.Needs != nil || f.Besides() && f.From != tests.N {
+			b.leaveOut(f.Name)
 		}
 	}
 	return b
 }
 
-func (b build) leaveOut(file string) {
-	b.replace[file] = ""
-}
-
-// of is how messages name the owner of a lock.
-func (s step) of() string {
-	if s.n == 0 {
-		return "from " + s.label()
+func (b build) leaveOut(files ...string) {
+	for _, file := range files {
+		b.replace[file] = ""
 	}
-	return "of " + s.label()
 }
 
 func (t *tour) path(dir, file string) string {
@@ -138,52 +112,46 @@ func (t *tour) exists(dir, file string) bool {
 	return err == nil
 }
 
-// overlay returns the file that the go command wants for -overlay.
-// It leaves out only files that exist: the others need no leaving out.
-func (t *tour) overlay(b build) ([]byte, error) {
-	replace, err := t.ownOverlay(b)
-	if err != nil {
-		return nil, err
-	}
-	for file, by := range b.replace {
-		switch {
-		case by != "":
-			replace[t.path(b.dir, file)] = t.path("", by)
-			if !t.exists("", by) {
-				return nil, fmt.Errorf("%s is missing: it is needed to build %s", by, b.name)
-			}
-		case t.exists(b.dir, file):
-			replace[t.path(b.dir, file)] = ""
+// overlayOf returns what the go command replaces, by absolute paths. It leaves out only files that exist: the others need no
+// leaving out.
+func (t *tour) overlayOf(b build) (map[string]string, error) {
+	replace := map[string]string{}
+	if b.overlay != "" {
+		var file struct{ Replace map[string]string }
+		text, err := os.ReadFile(t.path(b.dir, b.overlay))
+		if err == nil {
+			err = json.Unmarshal(text, &file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
+		}
+		// The go command takes relative paths as from where it runs; these are from the folder, so that the file can be
+		// used there by hand.
+		for name, by := range file.Replace {
+			replace[t.path(b.dir, name)] = t.path(b.dir, by)
 		}
 	}
-	return json.Marshal(map[string]any{"Replace": replace})
-}
-
-// ownOverlay reads the overlay file of a build. The go command takes relative paths as from where it runs; these are
-// from the folder, so that the file can be used there by hand.
-func (t *tour) ownOverlay(b build) (map[string]string, error) {
-	replace := map[string]string{}
-	if b.overlay == "" {
-		return replace, nil
-	}
-	text, err := os.ReadFile(t.path(b.dir, b.overlay))
-	if err != nil {
-		return nil, err
-	}
-	var file struct{ Replace map[string]string }
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
-	}
-	for name, by := range file.Replace {
-		replace[t.path(b.dir, name)] = t.path(b.dir, by)
+	for file, by := range b.replace {
+		from := by
+		if by != "" && !filepath.IsAbs(by) {
+			from = t.path("", by)
+		}
+		if by == "" && !t.exists(b.dir, file) {
+			continue
+		}
+		if _, err := os.Stat(from); by != "" && err != nil {
+			return nil, fmt.Errorf("%s is missing: it is needed to build %s", by, b.name)
+		}
+		replace[t.path(b.dir, file)] = from
 	}
 	return replace, nil
 }
 
 // A binary is a compiled build.
 type binary struct {
-	path string
-	dir  string // where its tests run
+	path      string
+	dir       string // where its tests run
+	test2json string
 }
 
 // A compileError holds what the go command printed.
@@ -200,7 +168,11 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if !t.exists(b.dir, "") {
 		return binary{}, fmt.Errorf("the folder %s is missing", b.dir)
 	}
-	js, err := t.overlay(b)
+	replace, err := t.overlayOf(b)
+	if err != nil {
+		return binary{}, err
+	}
+	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return binary{}, err
 	}
@@ -217,14 +189,15 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 		bin.path += ".exe"
 	}
 	// Without symbol tables the linker is done in about half the time; panics still name their lines.
-	cmd := command(ctx, t.root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", over, "-o", bin.path, "./"+b.dir)
-	out, err := cmd.CombinedOutput()
+	out, err := command(ctx, t.root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", over, "-o", bin.path, "./"+b.dir).CombinedOutput()
 	if ctx.Err() != nil {
 		return binary{}, ctx.Err()
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return binary{}, &compileError{b.name, string(out)}
+	}
+	if err == nil {
+		bin.test2json, err = t.test2json()
 	}
 	if err != nil {
 		return binary{}, fmt.Errorf("cannot run the go command, which this program needs on PATH: %w", err)
@@ -258,7 +231,7 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled
 	}
 	next := make(chan int)
 	work := func() {
-		for i := range next {
+		for i := range next { // after an interrupt each compile fails at once
 			bin, err := t.compile(ctx, builds[i])
 			done[i] <- compiled{bin, err}
 		}
@@ -273,7 +246,7 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled
 				t.jobs.Go(work)
 				continue
 			}
-			next <- i // after an interrupt each compile fails at once
+			next <- i
 		}
 	})
 	return done
@@ -301,60 +274,82 @@ func (bin binary) remove() {
 	os.RemoveAll(filepath.Dir(bin.path))
 }
 
-// run runs the tests that match the pattern, all if it is empty, in one process.
-func (bin binary) run(ctx context.Context, pattern string) (transcript, int, error) {
-	cmd := command(ctx, bin.dir, bin.path, "-test.v", "-test.paniconexit0", "-test.timeout=60s", "-test.run="+pattern)
+// How long a test binary may run. Virtual time takes none; on real servers somebody works for a hundred ttl.
+const (
+	inVirtualTime = "60s"
+	inRealTime    = "20m"
+)
+
+// run runs the stories, all tests if there are none, in one process. env is added to the environment.
+func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (transcript, error) {
+	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")
+	if err != nil {
+		return transcript{}, err
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, regexp.QuoteMeta(s.name))
+	}
+	pattern := ""
+	if list != nil {
+		pattern = "^(" + strings.Join(names, "|") + ")$"
+	}
+	cmd := command(ctx, bin.dir, bin.path, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout,
+		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run="+pattern)
+	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out // one writer: exec then keeps the order of the two
-	err := cmd.Run()
+	err = cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
+		// Between the binary and here, so that the binary's own exit status is seen: test2json's is 0 or 1.
+		reader := command(ctx, bin.dir, bin.test2json)
+		reader.Stdin = &out
+		var events []byte
+		if events, err = reader.Output(); err == nil {
+			return readEvents(events, cmd.ProcessState.ExitCode())
+		}
+	}
 	if ctx.Err() != nil {
-		return transcript{}, 0, ctx.Err()
+		return transcript{}, ctx.Err()
 	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return transcript{}, 0, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
-	}
-	return parseOutput(out.String()), cmd.ProcessState.ExitCode(), nil
+	return transcript{}, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
 }
 
 // runEach runs every story in a process of its own: a panic in one does not hide the others.
 func (bin binary) runEach(ctx context.Context, list []story) ([]result, error) {
 	var results []result
 	for _, s := range list {
-		tr, exit, err := bin.run(ctx, pattern(s))
+		tr, err := bin.run(ctx, inVirtualTime, nil, s)
 		if err != nil {
 			return nil, err
 		}
-		v, why := judge(tr, exit, s.name)
-		if v == passed && exit != 0 {
-			v, why = crashed, fmt.Sprintf("the test passed, but its process ended with exit status %d", exit)
+		r := tr.judge(s)
+		if r.verdict == passed && tr.exit != 0 {
+			r.verdict, r.why = crashed, fmt.Sprintf("the test passed, but its process ended with exit status %d", tr.exit)
 		}
-		results = append(results, result{s, v, why, tr})
+		results = append(results, r)
 	}
 	return results, nil
 }
 
 // runAll runs the stories in one process, and one by one if that process broke.
 func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
-	tr, exit, err := bin.run(ctx, pattern(list...))
+	tr, err := bin.run(ctx, inVirtualTime, nil, list...)
 	if err != nil {
 		return nil, err
 	}
 	var results []result
+	broke := tr.exit != 0 // unless a story explains it
 	for _, s := range list {
-		v, why := judge(tr, exit, s.name)
-		if v == timedOut || v == crashed {
+		r := tr.judge(s)
+		if r.verdict == timedOut || r.verdict == crashed {
 			return bin.runEach(ctx, list)
 		}
-		results = append(results, result{s, v, why, tr})
+		broke = broke && r.verdict != failed && r.verdict != silent
+		results = append(results, r)
+	}
+	if broke {
+		return bin.runEach(ctx, list)
 	}
 	return results, nil
-}
-
-func pattern(list ...story) string {
-	var names []string
-	for _, s := range list {
-		names = append(names, regexp.QuoteMeta(s.name))
-	}
-	return "^(" + strings.Join(names, "|") + ")$"
 }

@@ -6,14 +6,10 @@ import (
 	"strings"
 )
 
-// lesson ends every red run.
-const lesson = "this failure is the lesson"
-
-// short is how many lines of a timeline or a panic the course shows; red, green and try show all of a timeline.
-const short = 40
-
 const (
-	all    = 0
+	short = 40 // how many lines of a timeline or a panic the course shows
+	whole = 0  // red, green and try show all of a timeline
+
 	margin = "        "
 )
 
@@ -31,34 +27,51 @@ func (c console) tag(v verdict) string {
 }
 
 func (c console) heading(format string, args ...any) {
-	c.printf("%s\n", c.paint(bold, fmt.Sprintf(format, args...)))
+	c.printf("%s\n\n", c.paint(bold, fmt.Sprintf(format, args...)))
 }
 
-// line prints a story's name and nothing of its output.
+// line prints a story's name, and nothing of its output.
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = " (a control: holds before the fix as well)"
+		note = c.paint(dim, " (a control: holds before the fix as well)")
 	}
-	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, c.paint(dim, note))
+	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }
 
-// failure prints a story that failed: what happened and what that means.
-// Of several variants (subtests) the first speaks; the others are counted.
+// failure prints a story that failed in full: what happened, what that means, and which other variants (subtests) fail.
 func (c console) failure(r result, limit int) {
 	if r.verdict != failed {
 		c.line(r)
 		c.broken(r, limit)
 		return
 	}
-	leaves := r.log.failedLeaves(r.name)
-	c.printf("  %s %s\n", c.tag(failed), leaves[0].name)
-	c.timeline(leaves[0], limit)
-	for _, m := range leaves[0].messages() {
-		c.printf("%s\n", c.paintLines(red, indent(margin, strings.Split(m, "\n"))))
+	failing := r.log.failing(r.name)
+	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
+	if failing[0].timeline != "" {
+		c.text(failing[0].timeline, limit)
 	}
-	if n := len(leaves) - 1; n > 0 {
-		c.printf("%s(and %s of this story)\n\n", margin, count(n, "more failing variant"))
+	c.message(failing, red)
+	c.printf("\n")
+}
+
+// summary prints a story that failed in a few lines.
+func (c console) summary(r result) {
+	failing := r.log.failing(r.name)
+	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
+	c.message(failing, "")
+}
+
+// message prints what the first variant says, and the names of the others.
+func (c console) message(failing []*test, color string) {
+	c.printf("%s", c.paintLines(color, indent(margin, failing[0].message())))
+	var others []string
+	for _, t := range failing[1:] {
+		_, name, _ := strings.Cut(t.name, "/")
+		others = append(others, strings.ReplaceAll(name, "_", " "))
+	}
+	if others != nil {
+		c.printf("%s(and also: %s)\n", margin, strings.Join(others, ", "))
 	}
 }
 
@@ -74,62 +87,51 @@ func (c console) paintLines(color, text string) string {
 // broken prints a story that ended without a verdict on the lock.
 func (c console) broken(r result, limit int) {
 	c.printf("%s", c.paintLines(red, indent(margin, strings.Split(r.why, "\n"))))
-	if rec := r.log.find(r.name); rec != nil {
-		c.timeline(rec, limit)
+	if t := r.log.find(r.name); t != nil && t.timeline != "" {
+		c.text(t.timeline, limit)
 	}
-	if r.verdict == crashed || r.verdict == timedOut {
-		c.printf("%s\n", indent(margin, cut(r.log.afterCrash(), short)))
+	if crash := r.log.crash(); crash != "" {
+		c.text(crash, short)
 	}
-}
-
-// afterCrash returns the output from the panic on.
-func (tr *transcript) afterCrash() []string {
-	lines := strings.Split(strings.TrimRight(tr.raw, "\r\n"), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, "\r")
-	}
-	i := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) == tr.crash })
-	if i >= 0 {
-		return lines[i:]
-	}
-	return lines
 }
 
 // success prints a story that passed, with the timeline of the variant that failed before if there is one.
 func (c console) success(r result, variant string, limit int) {
+	r.control = false // true of the lock before; here it is a story like the others
 	c.line(r)
-	if rec := r.shown(variant); rec != nil {
-		c.timeline(rec, limit)
+	if t := r.shown(variant); t != nil {
+		c.text(t.timeline, limit)
 		return
 	}
 	c.printf("\n")
 }
 
 // shown returns the test of the story whose timeline stands for all: the variant, or the first that has one.
-func (r result) shown(variant string) *record {
-	if rec := r.log.find(variant); rec != nil && rec.timeline() != nil {
-		return rec
+func (r result) shown(variant string) *test {
+	if t := r.log.find(variant); t != nil && t.timeline != "" {
+		return t
 	}
-	for _, rec := range r.log.records {
-		if storyOf(rec.name) == r.name && rec.timeline() != nil {
-			return rec
-		}
+	i := slices.IndexFunc(r.log.tests, func(t *test) bool { return storyOf(t.name) == r.name && t.timeline != "" })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return r.log.tests[i]
 }
 
-func (c console) timeline(r *record, limit int) {
-	lines := r.timeline()
-	if len(lines) == 0 {
-		return
-	}
-	c.printf("%s%s\n", margin, c.paint(cyan, strings.TrimSpace(lines[0])))
-	c.printf("%s\n", indent(margin, cut(lines[1:], limit)))
+// storyOf returns the story that a variant (a subtest) belongs to.
+func storyOf(variant string) string {
+	name, _, _ := strings.Cut(variant, "/")
+	return name
+}
+
+// text prints a timeline or a panic, and an empty line.
+func (c console) text(text string, limit int) {
+	c.printf("%s\n", indent(margin, cut(strings.Split(strings.TrimRight(text, "\n"), "\n"), limit)))
 }
 
 // cut shortens long output in the middle: the end holds the failure.
 func cut(lines []string, limit int) []string {
-	if limit == all || len(lines) <= limit {
+	if limit == whole || len(lines) <= limit {
 		return lines
 	}
 	head, tail := lines[:limit/2], lines[len(lines)-limit/2:]

@@ -1,11 +1,56 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/trace"
 )
+
+// A story is one test of a step's folder.
+type story struct {
+	name    string
+	file    string
+	control bool // holds on the older lock as well, and says so
+}
+
+// storiesOf lists the tests of a file in their order. They may be none.
+func (t *tour) storiesOf(dir, file string) ([]story, error) {
+	list, err := source.Read(t.path(dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no test ran: %s/%s is missing", dir, file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the stories of %s/%s: %w", dir, file, err)
+	}
+	var stories []story
+	for _, d := range list {
+		if d.IsTest() {
+			stories = append(stories, story{d.Name, file, isControl(d.Doc)})
+		}
+	}
+	return stories, nil
+}
+
+// controlMark begins the line of a doc comment that makes a story a control.
+const controlMark = "Control:"
+
+func isControl(doc string) bool {
+	for line := range strings.Lines(doc) {
+		if strings.HasPrefix(line, controlMark) || strings.HasPrefix(line, "Green before too:") {
+			return true
+		}
+	}
+	return false
+}
 
 // A verdict is what one run of a story says. Only failed is red: everything below it says nothing about the lock.
 type verdict int
@@ -20,7 +65,7 @@ const (
 	notRun           // the binary has no such test
 )
 
-// A result is the verdict on one story and the output it was read from.
+// A result is the verdict on one story and the run it was read from.
 type result struct {
 	story
 	verdict verdict
@@ -28,238 +73,252 @@ type result struct {
 	log     transcript
 }
 
-// A transcript is the output of a test binary under -test.v, taken apart.
+// A transcript is what a run of a test binary has left.
 type transcript struct {
-	records []*record
-	crash   string // the line of a panic or a fatal error
-	raw     string
+	tests []*test
+	raw   string // as go test -v would print it
+	exit  int
 }
 
-// A record is what one test or subtest printed.
-type record struct {
-	name   string
-	status string // PASS, FAIL, SKIP; empty if the process ended before
-	blocks []block
+// A test is one test or subtest.
+type test struct {
+	name     string
+	status   string // pass, fail, skip; empty if the process ended before
+	output   string
+	timeline string         // what happened in its laboratory
+	verdicts []trace.Record // and which of its assertions failed
 }
 
-// A block is one t.Log or t.Error: its first line and those indented below it.
-type block struct {
-	file  string
-	lines []string
-}
-
-var (
-	startLine  = regexp.MustCompile(`^=== (?:RUN|CONT|NAME|PAUSE) +(\S+)$`)
-	statusLine = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
-	blockLine  = regexp.MustCompile(`^    ([^\s:]+\.go):\d+: (.*)$`)
-	crashLine  = regexp.MustCompile(`^\t*(panic|fatal error): `) // a tab: while another panic or a Goexit was under way
-)
-
-const (
-	blockIndent  = "        " // testing indents the further lines of a block so
-	timelineHead = "timeline (virtual time):"
-	timeoutHead  = "panic: test timed out"
-)
-
-// parseOutput reads the output of a test binary.
-func parseOutput(out string) transcript {
-	tr := transcript{raw: out}
-	var cur *record
-	open := false // the last line belonged to a block
-	for line := range strings.Lines(out) {
-		line = strings.TrimRight(line, "\r\n")
-		if m := startLine.FindStringSubmatch(line); m != nil {
-			cur, open = tr.record(m[1]), false
+// readEvents reads what test2json has written, and what the laboratories have left.
+func readEvents(events []byte, exit int) (transcript, error) {
+	tr := transcript{exit: exit}
+	var raw strings.Builder
+	dirs := map[*test]string{}
+	for d := json.NewDecoder(bytes.NewReader(events)); d.More(); {
+		var e struct{ Action, Test, Output, Path string }
+		if err := d.Decode(&e); err != nil {
+			return tr, fmt.Errorf("cannot read the output of test2json: %w", err)
+		}
+		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") { // a path that is new in every run
+			raw.WriteString(strings.ReplaceAll(e.Output, "\r\n", "\n"))
+		}
+		if e.Test == "" {
 			continue
 		}
-		if m := statusLine.FindStringSubmatch(line); m != nil {
-			tr.record(m[2]).status, open = m[1], false
-			continue
+		t := tr.find(e.Test)
+		if t == nil {
+			t = &test{name: e.Test}
+			tr.tests = append(tr.tests, t)
 		}
-		if m := blockLine.FindStringSubmatch(line); m != nil && cur != nil {
-			cur.blocks = append(cur.blocks, block{m[1], []string{m[2]}})
-			open = true
-			continue
-		}
-		if rest, ok := strings.CutPrefix(line, blockIndent); ok && open {
-			b := &cur.blocks[len(cur.blocks)-1]
-			b.lines = append(b.lines, rest)
-			continue
-		}
-		open = false
-		if tr.crash == "" && crashLine.MatchString(line) {
-			tr.crash = strings.TrimSpace(line)
+		switch e.Action {
+		case "pass", "fail", "skip":
+			t.status = e.Action
+		case "output":
+			t.output += e.Output
+		case "artifacts":
+			dirs[t] = e.Path
 		}
 	}
-	return tr
+	tr.raw = raw.String()
+	for t, dir := range dirs {
+		if err := t.readTrace(dir); err != nil {
+			return tr, fmt.Errorf("cannot read what %s has left: %w", t.name, err)
+		}
+	}
+	return tr, nil
 }
 
-// record returns the record of that name, a new one if there is none yet.
-func (tr *transcript) record(name string) *record {
-	if r := tr.find(name); r != nil {
-		return r
+// readTrace reads what the laboratory of a test has left, if it had one. What was killed may have left half of it.
+func (t *test) readTrace(dir string) error {
+	if t.status == "" {
+		return nil
 	}
-	r := &record{name: name}
-	tr.records = append(tr.records, r)
+	records, err := trace.ReadStory(filepath.Join(dir, "trace.jsonl"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var rows []trace.Record
+	for _, r := range records {
+		if r.Kind == trace.Verdict {
+			t.verdicts = append(t.verdicts, r)
+		} else {
+			rows = append(rows, r)
+		}
+	}
+	t.timeline = trace.Text(rows)
+	return nil
+}
+
+func (tr *transcript) find(name string) *test {
+	for _, t := range tr.tests {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// judge says what the run means for the story.
+func (tr transcript) judge(s story) result {
+	r := result{story: s, log: tr}
+	t := tr.find(s.name)
+	switch crash, _, _ := strings.Cut(strings.TrimSpace(tr.crash()), "\n"); {
+	case strings.HasPrefix(crash, "panic: test timed out"):
+		r.verdict, r.why = timedOut, crash
+	case tr.exit != 0 && tr.exit != 1 && crash != "":
+		r.verdict, r.why = crashed, crash
+	case tr.exit != 0 && tr.exit != 1: // testing itself ends with 0 or 1, a panic with 2
+		r.verdict, r.why = crashed, fmt.Sprintf("the test process ended with exit status %d", tr.exit)
+	case t == nil:
+		r.verdict, r.why = notRun, "no test ran"
+	case t.status == "pass":
+		r.verdict = passed
+	case t.status == "skip":
+		r.verdict, r.why = skipped, "skipped: "+t.text()
+	case t.status == "fail":
+		r.verdict, r.why = tr.judgeFailure(s.name)
+	default:
+		r.verdict, r.why = crashed, "the test process ended before the test did"
+	}
 	return r
 }
 
-func (tr *transcript) find(name string) *record {
-	for _, r := range tr.records {
-		if r.name == name {
-			return r
+// crash returns the output from a panic or a fatal error on.
+func (tr transcript) crash() string {
+	if tr.exit == 0 || tr.exit == 1 {
+		return ""
+	}
+	rest := tr.raw
+	for line := range strings.Lines(tr.raw) {
+		text := strings.TrimLeft(line, "\t") // a tab: while another panic or a Goexit was under way
+		if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+			return rest
 		}
-	}
-	return nil
-}
-
-// judge says what a run that printed tr and ended with that exit status means for the story.
-func judge(tr transcript, exit int, name string) (verdict, string) {
-	switch {
-	case strings.HasPrefix(tr.crash, timeoutHead):
-		return timedOut, tr.crash
-	case tr.crash != "":
-		return crashed, tr.crash
-	case exit != 0 && exit != 1: // testing itself ends with 0 or 1
-		return crashed, fmt.Sprintf("the test process ended with exit status %d", exit)
-	}
-	r := tr.find(name)
-	if r == nil {
-		return notRun, "no test ran"
-	}
-	switch r.status {
-	case "PASS":
-		return passed, ""
-	case "SKIP":
-		return skipped, "skipped: " + r.lastText()
-	case "FAIL":
-		return judgeFailure(tr, name)
-	}
-	return crashed, "the test process ended before the test did"
-}
-
-// judgeFailure asks every failed test of the story, not its parents, for an assertion.
-func judgeFailure(tr transcript, name string) (verdict, string) {
-	for _, r := range tr.failedLeaves(name) {
-		if len(r.messages()) > 0 && !slices.ContainsFunc(r.blocks, block.isRace) {
-			continue
-		}
-		why := "failed without an assertion"
-		if text := r.lastText(); text != "" {
-			why += ": " + text
-		}
-		return silent, why
-	}
-	return failed, ""
-}
-
-// failedLeaves returns the failed tests at or below name that have no failed test below them.
-// A parent with an assertion of its own counts as well.
-func (tr *transcript) failedLeaves(name string) []*record {
-	var leaves []*record
-	for _, r := range tr.records {
-		if r.status != "FAIL" || (r.name != name && !strings.HasPrefix(r.name, name+"/")) {
-			continue
-		}
-		if !tr.failedBelow(r.name) || slices.ContainsFunc(r.blocks, block.isTestify) {
-			leaves = append(leaves, r)
-		}
-	}
-	return leaves
-}
-
-func (tr *transcript) failedBelow(name string) bool {
-	return slices.ContainsFunc(tr.records, func(r *record) bool {
-		return r.status == "FAIL" && strings.HasPrefix(r.name, name+"/")
-	})
-}
-
-// timeline returns the last timeline of a test, its heading first: the one that a loop of several was at when it failed.
-// Timelines on which nothing happened are none.
-func (r *record) timeline() []string {
-	for _, b := range slices.Backward(r.blocks) {
-		if lines := trimBlank(b.lines); b.isTimeline() && len(lines) > 1 {
-			return lines
-		}
-	}
-	return nil
-}
-
-// messages returns what the assertions of a failed test say.
-func (r *record) messages() []string {
-	var list []string
-	for _, b := range r.blocks {
-		if b.isTestify() {
-			list = append(list, b.message())
-		}
-	}
-	if len(list) > 0 {
-		return list
-	}
-	// What testing itself complains of is no assertion, and then a t.Log or t.Skip beside it is none either.
-	if slices.ContainsFunc(r.blocks, block.isTesting) {
-		return nil
-	}
-	// Without testify t.Log and t.Error print alike; the last block of a failed test is the best guess.
-	if text := r.lastText(); text != "" {
-		return []string{text}
-	}
-	return nil
-}
-
-func (r *record) lastText() string {
-	for _, b := range slices.Backward(r.blocks) {
-		if !b.isTimeline() {
-			return strings.Join(b.lines, "\n")
-		}
+		rest = rest[len(line):]
 	}
 	return ""
 }
 
-func (b block) isTimeline() bool {
-	return strings.HasSuffix(strings.TrimSpace(b.lines[0]), timelineHead)
-}
-
-// isTesting reports whether package testing itself wrote the block.
-func (b block) isTesting() bool {
-	return b.file == "testing.go"
-}
-
-// isRace reports whether the race detector failed the test: then an assertion beside it may be its consequence.
-func (b block) isRace() bool {
-	return b.isTesting() && strings.Contains(b.lines[0], "race detected")
-}
-
-func (b block) isTestify() bool {
-	return b.field("Error Trace") != ""
-}
-
-// message returns what the test says to the learner, or else what testify says.
-func (b block) message() string {
-	if m := b.field("Messages"); m != "" {
-		return m
+// judgeFailure asks every failed test of the story, not its parents, for an assertion. If the race detector has failed it
+// as well, the assertion may be the consequence of the race.
+func (tr transcript) judgeFailure(name string) (verdict, string) {
+	for _, t := range tr.failing(name) {
+		if !t.asserts() || strings.Contains(t.output, "race detected during execution of test") {
+			return silent, strings.TrimSuffix("failed without an assertion: "+t.text(), ": ")
+		}
 	}
-	return b.field("Error")
+	return failed, ""
 }
 
-// field returns the text of one label of testify's output:
+// failing returns the failed tests at or below name that have no failed test below them, or an assertion of their own.
+func (tr transcript) failing(name string) []*test {
+	var list []*test
+	for _, t := range tr.tests {
+		below := func(b *test) bool { return b.status == "fail" && strings.HasPrefix(b.name, t.name+"/") }
+		if t.status == "fail" && (t.name == name || strings.HasPrefix(t.name, name+"/")) &&
+			(t.asserts() || !slices.ContainsFunc(tr.tests, below)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+const testifyMark = "Error Trace:"
+
+func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t.output, testifyMark) }
+
+// message returns what the assertions of a failed test say, in the laboratory or around it.
+func (t *test) message() []string {
+	var list []string
+	for _, v := range t.verdicts {
+		list = append(list, strings.Split(v.Text, "\n")...)
+		if v.Wanted != "" {
+			list = append(list, fmt.Sprintf("expected: %s   got: %s", v.Wanted, v.Got))
+		}
+	}
+	if list == nil {
+		list = said(t.output)
+	}
+	return list
+}
+
+// said returns what stands behind "Messages:" in testify's output, or else behind "Error:":
 //
 //	<tab>Label:<spaces><tab>first line
 //	<tab><spaces><tab>further lines
-func (b block) field(label string) string {
-	var text []string
-	in := false
-	for _, line := range b.lines {
-		head, rest, ok := strings.Cut(strings.TrimPrefix(line, "\t"), "\t")
+func said(text string) []string {
+	fields := map[string][]string{}
+	label := ""
+	for line := range strings.Lines(text) {
+		head, rest, ok := strings.Cut(strings.TrimPrefix(strings.Trim(line, " \r\n"), "\t"), "\t")
 		if !ok {
 			continue
 		}
 		if head := strings.TrimSpace(head); head != "" {
-			in = head == label+":"
+			label = head
 		}
-		if in {
-			text = append(text, rest)
+		fields[label] = append(fields[label], rest)
+	}
+	if fields["Messages:"] != nil {
+		return fields["Messages:"]
+	}
+	return fields["Error:"]
+}
+
+// text is what a test has printed, without what package testing says around it.
+func (t *test) text() string {
+	var list []string
+	for line := range strings.Lines(t.output) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
+			list = append(list, line)
 		}
 	}
-	return strings.TrimSpace(strings.Join(text, "\n"))
+	return strings.Join(list, "\n")
+}
+
+// A group is the results of one test file.
+type group struct {
+	course.File
+	results []result
+}
+
+// play runs the stories of some files of a step, file by file.
+func (t *tour) play(dir string, files []course.File, run func([]story) ([]result, error)) ([]group, error) {
+	var groups []group
+	for _, f := range files {
+		list, err := t.storiesOf(dir, f.Name)
+		if err == nil && list == nil {
+			err = fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, f.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		results, err := run(list)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group{f, results})
+	}
+	return groups, nil
+}
+
+// all returns the results of all files.
+func all(groups []group) []result {
+	var list []result
+	for _, g := range groups {
+		list = append(list, g.results...)
+	}
+	return list
+}
+
+// held counts the stories that passed.
+func held(results []result) int {
+	n := 0
+	for _, r := range results {
+		if r.verdict == passed {
+			n++
+		}
+	}
+	return n
 }

@@ -1,260 +1,186 @@
 package main
 
 import (
-	"slices"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
-// What the testing package and testify print, captured.
-const (
-	outAssertion = "=== RUN   TestA\n" +
-		"    4_owner_release_test.go:3: \n" +
-		"        \tError Trace:\t/somewhere/4_owner_release_test.go:3\n" +
-		"        \t            \t\t\t\t/somewhere/lab_test.go:9\n" +
-		"        \tError:      \tReceived unexpected error:\n" +
-		"        \t            \tx\n" +
-		"        \tTest:       \tTestA\n" +
-		"        \tMessages:   \tbob got in\n" +
-		"        \t            \twhile alice was in\n" +
-		"    lab_test.go:3: late holder: timeline (virtual time):\n" +
-		"          0s  alice  SET a\n" +
-		"        \n" +
-		"          1s  bob    panic: is only text here\n" +
-		"        \n" +
-		"--- FAIL: TestA (0.00s)\nFAIL\n"
+// oddTests end in every way a test can end. What testify and the race detector print is printed here by hand.
+const oddTests = `package redislock
 
-	outNoMessage = "=== RUN   TestA\n" +
-		"    4_owner_release_test.go:3: \n" +
-		"        \tError Trace:\t/somewhere/4_owner_release_test.go:3\n" +
-		"        \tError:      \tNot equal: \n" +
-		"        \t            \texpected: 1\n" +
-		"        \t            \tactual  : 2\n" +
-		"        \tTest:       \tTestA\n" +
-		"--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outPlain = "=== RUN   TestA\n    a_test.go:6: bob got in\n        while alice was in\n--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outPass = "=== RUN   TestA\n    lab_test.go:3: timeline (virtual time):\n          0s  alice  SET a\n" +
-		"--- PASS: TestA (0.00s)\nPASS\n"
-
-	outVariants = "=== RUN   TestA\n" +
-		"=== RUN   TestA/one\n    lab_test.go:6: timeline (virtual time):\n          1\n" +
-		"=== RUN   TestA/two_of\n" +
-		"    lab_test.go:6: timeline (virtual time):\n          2\n" +
-		"    a_test.go:6: \n        \tError Trace:\t/somewhere/a_test.go:6\n        \tError:      \tShould be true\n" +
-		"        \tTest:       \tTestA/two_of\n        \tMessages:   \ttwo is lost\n" +
-		"=== RUN   TestA/two_of/deep\n    a_test.go:6: plain\n        more\n" +
-		"=== NAME  TestA/two_of\n    a_test.go:6: after\n" +
-		"--- FAIL: TestA (0.00s)\n    --- PASS: TestA/one (0.00s)\n    --- FAIL: TestA/two_of (0.00s)\n" +
-		"        --- FAIL: TestA/two_of/deep (0.00s)\nFAIL\n"
-
-	outGoexit = "=== RUN   TestA\n" +
-		"    a_test.go:6: \n        \tError Trace:\t/somewhere/a_test.go:6\n        \tError:      \tShould be true\n" +
-		"        \tTest:       \tTestA\n        \tMessages:   \tbob got in\n" +
-		"    testing.go:1913: test executed panic(nil) or runtime.Goexit: subtest may have called FailNow on a parent test\n" +
-		"--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	// t.Skip of the outer t inside a bubble
-	outSkipInBubble = "=== RUN   TestA\n    a_test.go:7: needs a fault that a real server has not\n" +
-		"    testing.go:1913: test executed panic(nil) or runtime.Goexit: subtest may have called FailNow on a parent test\n" +
-		"--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outSkip = "=== RUN   TestA\n    a_test.go:7: needs a fault that a real server has not\n--- SKIP: TestA (0.00s)\nPASS\n"
-
-	outDeadlock = "=== RUN   TestA\n    lab_test.go:5: timeline (virtual time):\n          0s alice\n--- FAIL: TestA (0.00s)\n" +
-		"panic: deadlock: all goroutines in bubble are blocked [recovered, repanicked]\n\ngoroutine 23 [running]:\n" +
-		"testing.tRunner.func1.2({0x642d00, 0x2d479832c1b0})\n"
-
-	outPanic = "=== RUN   TestA\n--- FAIL: TestA (0.00s)\npanic: assignment to entry in nil map [recovered, repanicked]\n\n" +
-		"goroutine 21 [running]:\n"
-
-	outPanicAfterAssertion = "=== RUN   TestA\n    a_test.go:6: \n        \tError Trace:\t/somewhere/a_test.go:6\n" +
-		"        \tError:      \tShould be true\n--- FAIL: TestA (0.00s)\n" +
-		"panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n"
-
-	outFatal = "=== RUN   TestA\nfatal error: concurrent map writes\n\ngoroutine 9 [running]:\n"
-
-	outFatalInGoexit = "=== RUN   TestA\n    a_test.go:6: \n        \tError Trace:\t/somewhere/a_test.go:6\n" +
-		"        \tError:      \tShould be true\n        \tTest:       \tTestA\n" +
-		"\tfatal error: sync: unlock of unlocked mutex\n\ngoroutine 24 [running]:\n"
-
-	outTimeout = "=== RUN   TestA\npanic: test timed out after 1m0s\n\trunning tests:\n\t\tTestA (1m0s)\n\ngoroutine 20 [running]:\n"
-
-	outNoTests = "testing: warning: no tests to run\nPASS\n"
-
-	outBare = "=== RUN   TestA\n--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outBareTimeline = "=== RUN   TestA\n    lab_test.go:5: timeline (virtual time):\n          0s alice\n--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outRace = "=== RUN   TestA\n==================\nWARNING: DATA RACE\n==================\n" +
-		"    a_test.go:6: \n        \tError Trace:\t/somewhere/a_test.go:6\n        \tError:      \tShould be true\n" +
-		"    testing.go:1712: race detected during execution of test\n--- FAIL: TestA (0.00s)\nFAIL\n"
-
-	outCutOff = "=== RUN   TestA\n    lab_test.go:5: timeline (virtual time):\n          0s alice\n"
+import (
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
 )
 
-func TestJudge(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		out  string
-		exit int
-		want verdict
-		why  string
-	}{
-		{"assertion", outAssertion, 1, failed, ""},
-		{"assertion without a message", outNoMessage, 1, failed, ""},
-		{"t.Error", outPlain, 1, failed, ""},
-		{"variants", outVariants, 1, failed, ""},
-		{"FailNow of the outer t in a bubble", outGoexit, 1, failed, ""},
-		{"CRLF", strings.ReplaceAll(outAssertion, "\n", "\r\n"), 1, failed, ""},
-		{"pass", outPass, 0, passed, ""},
-		{"skip", outSkip, 0, skipped, "a fault that a real server has not"},
-		{"skip of the outer t in a bubble", outSkipInBubble, 1, silent, "Goexit"},
-		{"panic", outPanic, 2, crashed, "nil map"},
-		{"deadlock", outDeadlock, 2, crashed, "deadlock"},
-		{"panic after an assertion", outPanicAfterAssertion, 2, crashed, "deadlock"},
-		{"panic, whatever the exit status", outPanic, 1, crashed, "nil map"},
-		{"fatal error", outFatal, 2, crashed, "concurrent map writes"},
-		{"fatal error while the test ends", outFatalInGoexit, 2, crashed, "unlock of unlocked mutex"},
-		{"odd exit status", outAssertion, 3, crashed, "exit status 3"},
-		{"killed", outCutOff, -1, crashed, "exit status -1"},
-		{"exit in the middle", outCutOff, 1, crashed, "ended before"},
-		{"time-out", outTimeout, 2, timedOut, "timed out after 1m0s"},
-		{"no tests", outNoTests, 0, notRun, "no test ran"},
-		{"another test", strings.ReplaceAll(outAssertion, "TestA", "TestAB"), 1, notRun, "no test ran"},
-		{"t.Fail", outBare, 1, silent, "without an assertion"},
-		{"t.Fail and a timeline", outBareTimeline, 1, silent, "without an assertion"},
-		{"data race", outRace, 1, silent, "race detected"},
-	} {
-		v, why := judge(parseOutput(tt.out), tt.exit, "TestA")
-		if v != tt.want {
-			t.Errorf("%s: verdict %d (%s), want %d", tt.name, v, why, tt.want)
-		}
-		if !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
-			t.Errorf("%s: reason %q, want one about %q", tt.name, why, tt.why)
-		}
+const testify = "\n\tError Trace:\t/somewhere/a_test.go:3\n\tError:      \tNot equal:\n\t            \texpected: 1\n"
+
+func TestVerdict(t *testing.T) { story(t, 9) }
+func TestAround(t *testing.T)  { t.Error(testify + "\tTest:       \tTestA\n\tMessages:   \tbob got in\n\t            \twhile alice was in\n") }
+func TestNoMessage(t *testing.T) { t.Error(testify + "\tTest:       \tTestA\n") }
+func TestOuterFailNow(t *testing.T) {
+	synctest.Test(t, func(*testing.T) { t.Error(testify); t.FailNow() })
+}
+func TestOuterSkip(t *testing.T) { synctest.Test(t, func(*testing.T) { t.Skip("needs a failover") }) }
+func TestVariants(t *testing.T) {
+	t.Run("one", func(t *testing.T) { story(t, 0) })
+	t.Run("two", func(t *testing.T) {
+		t.Run("deep", func(t *testing.T) { story(t, 9) })
+		t.Error(testify)
+	})
+	t.Run("three", func(t *testing.T) { t.Run("deep", func(t *testing.T) { story(t, 9) }) })
+}
+func TestOneSilentVariant(t *testing.T) {
+	t.Run("one", func(t *testing.T) { story(t, 9) })
+	t.Run("two", func(t *testing.T) { t.Fail() })
+}
+func TestPassed(t *testing.T)  { story(t, 0) }
+func TestSkipped(t *testing.T) { t.Skip("needs a clock that jumps") }
+func TestBare(t *testing.T)    { t.Fail() }
+func TestRace(t *testing.T)    { story(t, 9); t.Error("race detected during execution of test") }
+func TestPanic(t *testing.T)   { story(t, 9); panic("nil map") }
+func TestDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { story(t, 9); go func() { select {} }() })
+}
+func TestFatal(t *testing.T) {
+	m := map[int]int{}
+	for range 4 {
+		go func() {
+			for i := 0; ; i++ {
+				m[i%9] = i
+			}
+		}()
+	}
+	time.Sleep(10 * time.Second)
+}
+func TestExit3(t *testing.T) { story(t, 9); os.Exit(3) }
+func TestExit1(t *testing.T) { fmt.Println("panic: is only text here"); os.Exit(1) }
+func TestExit0(t *testing.T) { os.Exit(0) }
+func TestSlow(t *testing.T)  { time.Sleep(time.Minute) }
+func TestParallel(t *testing.T) {
+	for _, k := range []int{0, 9} {
+		t.Run(fmt.Sprint(k), func(t *testing.T) { t.Parallel(); fmt.Println("of nobody"); story(t, k) })
 	}
 }
+`
 
-func TestTimelineAndMessage(t *testing.T) {
-	tr := parseOutput(outAssertion)
-	r := tr.find("TestA")
-	want := []string{"late holder: timeline (virtual time):", "  0s  alice  SET a", "", "  1s  bob    panic: is only text here"}
-	if got := r.timeline(); !slices.Equal(got, want) {
-		t.Errorf("timeline %q, want %q", got, want)
-	}
-	if got := r.messages(); !slices.Equal(got, []string{"bob got in\nwhile alice was in"}) {
-		t.Errorf("messages %q", got)
-	}
-}
+func TestVerdicts(t *testing.T) {
+	root := inOwnMini(t)
+	require.NoError(t, write(root+"/step03_atomic_set/odd_test.go", oddTests))
+	tr, ctx, err := newTour(t.Context(), console{out: new(strings.Builder), err: new(strings.Builder)})
+	require.NoError(t, err)
+	defer tr.close()
+	b := build{dir: "step03_atomic_set", name: "odd tests"}
+	bin, err := tr.build(ctx, b)
+	require.NoError(t, err)
 
-func TestMessage_WithoutOneTheErrorSpeaks(t *testing.T) {
-	for out, want := range map[string]string{
-		outNoMessage: "Not equal: \nexpected: 1\nactual  : 2",
-		outPlain:     "bob got in\nwhile alice was in",
-	} {
-		tr := parseOutput(out)
-		if got := tr.find("TestA").messages(); !slices.Equal(got, []string{want}) {
-			t.Errorf("messages %q, want %q", got, want)
-		}
-	}
-}
-
-func TestFailedLeaves(t *testing.T) {
-	tr := parseOutput(outVariants)
-	var names []string
-	for _, r := range tr.failedLeaves("TestA") {
-		names = append(names, r.name)
-	}
-	if want := []string{"TestA/two_of", "TestA/two_of/deep"}; !slices.Equal(names, want) {
-		t.Errorf("failed leaves %q, want %q", names, want)
-	}
-	two := tr.find("TestA/two_of")
-	if got := two.timeline(); !slices.Equal(got, []string{"timeline (virtual time):", "  2"}) {
-		t.Errorf("timeline of the variant %q", got)
-	}
-	if got := two.messages(); !slices.Equal(got, []string{"two is lost"}) {
-		t.Errorf("messages of the variant %q", got)
-	}
-}
-
-func TestParallelTestsKeepTheirOwnLines(t *testing.T) {
-	tr := parseOutput("=== RUN   TestK\n=== PAUSE TestK\n=== RUN   TestL\n=== PAUSE TestL\n=== CONT  TestK\n" +
-		"    p_test.go:14: of k\n=== CONT  TestL\n    p_test.go:15: of l\n--- FAIL: TestL (0.00s)\n" +
-		"=== NAME  TestK\n    p_test.go:14: again k\n--- PASS: TestK (0.00s)\nFAIL\n")
-	if v, _ := judge(tr, 1, "TestK"); v != passed {
-		t.Errorf("TestK: verdict %d, want passed", v)
-	}
-	if v, _ := judge(tr, 1, "TestL"); v != failed {
-		t.Errorf("TestL: verdict %d, want failed", v)
-	}
-	if got := tr.find("TestK").lastText(); got != "again k" {
-		t.Errorf("last text of TestK %q", got)
-	}
-}
-
-// resultOf judges captured output of TestA.
-func resultOf(out string, exit int, control bool) result {
-	tr := parseOutput(out)
-	v, why := judge(tr, exit, "TestA")
-	return result{story{"TestA", control}, v, why, tr}
-}
-
-func TestCheckRed(t *testing.T) {
-	red, ok := resultOf(outAssertion, 1, false), resultOf(outPass, 0, true)
 	for _, tt := range []struct {
 		name    string
-		results []result
-		want    string // "" is red
+		want    verdict
+		why     string
+		failing string // the tests that speak
+		message string // of the first
 	}{
-		{"red", []result{red, ok}, ""},
-		{"a story passes", []result{red, resultOf(outPass, 0, false)}, "TestA passes on the lock of step 03"},
-		{"a control fails", []result{red, resultOf(outAssertion, 1, true)}, "TestA is a control"},
-		{"a panic", []result{red, resultOf(outPanic, 2, false)}, "panic: assignment"},
-		{"a control panics", []result{red, resultOf(outPanic, 2, true)}, "panic: assignment"},
-		{"a time-out", []result{red, resultOf(outTimeout, 2, false)}, "timed out"},
-		{"a skip", []result{red, resultOf(outSkip, 0, false)}, "skipped"},
-		{"a skipped control", []result{red, resultOf(outSkip, 0, true)}, "skipped"},
-		{"no test", []result{red, resultOf(outNoTests, 0, false)}, "no test ran"},
-		{"controls only", []result{ok}, "no story failed"},
+		{"TestVerdict", failed, "", "TestVerdict", "the lock of 3 lacks what 9 has|expected: nil   got: ErrNotHeld"},
+		{"TestAround", failed, "", "TestAround", "bob got in|while alice was in"},
+		{"TestNoMessage", failed, "", "TestNoMessage", "Not equal:|expected: 1"},
+		{"TestOuterFailNow", failed, "", "TestOuterFailNow", "Not equal:|expected: 1"},
+		{"TestVariants", failed, "", "TestVariants/two TestVariants/two/deep TestVariants/three/deep", "Not equal:|expected: 1"},
+		{"TestParallel", failed, "", "TestParallel/9", "the lock of 3 lacks what 9 has|expected: nil   got: ErrNotHeld"},
+		{"TestPassed", passed, "", "", ""},
+		{"TestSkipped", skipped, "skipped: odd_test.go:33: needs a clock that jumps", "", ""},
+		{"TestOuterSkip", silent, "Goexit", "", ""},
+		{"TestOneSilentVariant", silent, "failed without an assertion", "", ""},
+		{"TestBare", silent, "failed without an assertion", "", ""},
+		{"TestRace", silent, "race detected", "", ""},
+		{"TestPanic", crashed, "panic: nil map", "", ""},
+		{"TestDeadlock", crashed, "panic: deadlock", "", ""},
+		{"TestFatal", crashed, "fatal error: concurrent map writes", "", ""},
+		{"TestExit3", crashed, "exit status 3", "", ""},
+		{"TestExit1", crashed, "the test process ended before the test did", "", ""},
+		{"TestExit0", crashed, "unexpected call to os.Exit(0)", "", ""},
+		{"TestSlow", timedOut, "panic: test timed out after 1s", "", ""},
+		{"TestGone", notRun, "no test ran", "", ""},
 	} {
-		err := checkRed(steps[3], tt.results)
-		switch {
-		case tt.want == "" && err != nil:
-			t.Errorf("%s: %v", tt.name, err)
-		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		log, err := bin.run(ctx, "1s", nil, story{name: tt.name})
+		require.NoError(t, err, tt.name)
+		r := log.judge(story{name: tt.name})
+		require.Equal(t, tt.want, r.verdict, "%s: %s\n%s", tt.name, r.why, log.raw)
+		require.Contains(t, r.why, tt.why, tt.name)
+		require.Equal(t, tt.want == passed || tt.want == failed, r.why == "", tt.name)
+		require.NotContains(t, log.raw, "ARTIFACTS", tt.name)
+		if tt.failing == "" {
+			continue
 		}
+		var names []string
+		for _, ts := range log.failing(tt.name) {
+			names = append(names, ts.name)
+		}
+		require.Equal(t, tt.failing, strings.Join(names, " "))
+		require.Equal(t, tt.message, strings.Join(log.failing(tt.name)[0].message(), "|"), tt.name)
+	}
+
+	// One that crashes takes the others of its process along. Then each runs alone.
+	for _, name := range []string{"TestPanic", "TestExit1"} {
+		results, err := bin.runAll(ctx, []story{{name: "TestVerdict"}, {name: name}, {name: "TestPassed"}})
+		require.NoError(t, err)
+		require.Equal(t, []verdict{failed, crashed, passed}, []verdict{results[0].verdict, results[1].verdict, results[2].verdict})
+	}
+
+	// What ends after the tests and is no test's fault is nobody's lesson.
+	require.NoError(t, write(root+"/step03_atomic_set/odd_test.go", "package redislock\n\nimport (\"os\"; \"testing\")\n\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n\nfunc TestPassed(t *testing.T) {}\n"))
+	bin, err = tr.build(ctx, b)
+	require.NoError(t, err)
+	results, err := bin.runAll(ctx, []story{{name: "TestPassed"}})
+	require.NoError(t, err)
+	require.Equal(t, crashed, results[0].verdict)
+	require.Contains(t, results[0].why, "the test passed, but its process ended with exit status 1")
+}
+
+func TestSaid(t *testing.T) {
+	const testify = "\n\tError Trace:\t/somewhere/a_test.go:3\n\tError:      \tNot equal:\n\tTest:       \tTestA\n"
+	for text, want := range map[string]string{
+		testify:                            "Not equal:",
+		testify + "\tMessages:   \tbob\n\t            \tis in\n": "bob|is in",
+	} {
+		require.Equal(t, want, strings.Join(said(text), "|"))
 	}
 }
 
-func TestCheckGreen(t *testing.T) {
-	for _, tt := range []struct {
-		name, out string
-		exit      int
-		want      string
-	}{
-		{"pass", outPass, 0, ""},
-		{"assertion", outAssertion, 1, "TestA"},
-		{"panic", outPanic, 2, "nil map"},
-		{"no test", outNoTests, 0, "TestA: no test ran"},
-		{"exit status", outPass, 1, "exit status 1"},
-	} {
-		r := resultOf(tt.out, tt.exit, false)
-		g := greenRun{log: r.log, exit: tt.exit, files: []testFile{{name: "a"}}, stories: map[string][]result{"a": {r}}}
-		err := checkGreen(steps[0], g)
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
-	}
+func TestBroken_ShowsThePanic(t *testing.T) {
+	var out strings.Builder
+	log := transcript{exit: 2, raw: "=== RUN   TestA\nof before\npanic: oh\n\ngoroutine 1\n", tests: []*test{{name: "TestA", timeline: "timeline:\n  1"}}}
+	console{out: &out}.failure(log.judge(story{name: "TestA"}), whole)
+	require.Equal(t, "  ERROR TestA\n        panic: oh\n        timeline:\n          1\n\n        panic: oh\n\n        goroutine 1\n\n", out.String())
 }
 
-func TestTimeline_OfSeveralTheLast(t *testing.T) {
-	tr := parseOutput("=== RUN   TestA\n    lab_test.go:3: timeline (virtual time):\n          first\n" +
-		"    lab_test.go:3: timeline (virtual time):\n          second\n" +
-		"    lab_test.go:3: timeline (virtual time):\n        \n--- PASS: TestA (0.00s)\nPASS\n")
-	if got := tr.find("TestA").timeline(); !slices.Equal(got, []string{"timeline (virtual time):", "  second"}) {
-		t.Errorf("timeline %q", got)
-	}
+func TestControls(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, write(root+"/x_test.go", `package p
+
+import "testing"
+
+// TestA is one.
+//
+// Control: the lock has no part in it.
+func TestA(t *testing.T) {}
+
+// TestB speaks of Control: in the middle of a line.
+func TestB(t *testing.T) {}
+`))
+	tr := &tour{root: root}
+	list, err := tr.storiesOf("", "x_test.go")
+	require.NoError(t, err)
+	require.Equal(t, []story{{"TestA", "x_test.go", true}, {"TestB", "x_test.go", false}}, list)
+	_, err = tr.storiesOf("", "y_test.go")
+	require.ErrorContains(t, err, "no test ran: /y_test.go is missing")
+	require.NoError(t, os.WriteFile(root+"/x_test.go", []byte("pack"), 0o666))
+	_, err = tr.storiesOf("", "x_test.go")
+	require.ErrorContains(t, err, "cannot list the stories")
 }

@@ -1,4 +1,4 @@
-// Package sqlstore is a fenced resource in a SQL table: the comparison is the WHERE of the update.
+// Package sqlstore is a fenced resource in a SQL table: the comparison is in the WHERE of the update (check.go).
 //
 // It has a module of its own, because it needs a SQL driver to be tested. The store itself needs database/sql only.
 package sqlstore
@@ -12,14 +12,12 @@ import (
 	"example.com/redislock-steps/docs/fencing"
 )
 
-// The statements run on SQLite from 3.35 (RETURNING). PostgreSQL wants $1, $2, ... in place of the question marks.
-// MySQL has no RETURNING, and reports an update that changes nothing as no row unless the connection says
+// These statements and those of check.go run on SQLite from 3.35 (RETURNING). PostgreSQL wants $1, $2, ... instead of the
+// question marks. MySQL has no RETURNING, and reports an update that changes nothing as no row unless the connection says
 // clientFoundRows=true.
 const (
 	createTable = `CREATE TABLE IF NOT EXISTS resources (name TEXT PRIMARY KEY, value TEXT NOT NULL, fence BIGINT NOT NULL)`
 	create      = `INSERT INTO resources (name, value, fence) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING`
-	read        = `UPDATE resources SET fence = ? WHERE name = ? AND fence <= ? RETURNING value`
-	write       = `UPDATE resources SET value = ?, fence = ? WHERE name = ? AND fence <= ?`
 	claim       = `UPDATE resources SET fence = fence + 1 WHERE name = ? RETURNING fence`
 	highest     = `SELECT fence FROM resources WHERE name = ?`
 )

@@ -1,0 +1,77 @@
+package course
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A folder has to stand alone, so files are copied from step to step. Here the copies are compared.
+
+var root = os.DirFS("../../..")
+
+func TestCopiesAreEqual(t *testing.T) {
+	var before map[string]string
+	for _, s := range Steps {
+		files := copiesIn(t, s)
+		for name, text := range before {
+			now, ok := files[name]
+			switch ends := slices.IndexFunc(Files(), func(f File) bool { return f.Name == name && f.To < s.N }) >= 0; {
+			case !ok && !ends:
+				assert.Failf(t, "a copy is missing", "%s has no %s: the step before has it", s.Dir, name)
+			case ok:
+				same(t, s.Dir+"/"+name, now, text, s.Before())
+			}
+		}
+		before = files
+	}
+
+	labs, err := fs.Glob(root, Epilogue.Dir+"/lab*_test.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, labs, "the epilogue has no laboratory")
+	for _, name := range labs {
+		text, err := fs.ReadFile(root, name)
+		require.NoError(t, err)
+		same(t, name, string(text), strings.Replace(before[path.Base(name)], "package redislock\n", "package fencing\n", 1), Last)
+	}
+}
+
+func TestGuaranteesStandWhereTheyBelong(t *testing.T) {
+	for _, s := range Steps {
+		for _, f := range Files() {
+			_, err := fs.Stat(root, s.Dir+"/"+f.Name)
+			assert.Equalf(t, f.From <= s.N && s.N <= f.To, err == nil, "%s in %s: steps %d to %d have it", f.Name, s.Dir, f.From, f.To)
+		}
+	}
+}
+
+// copiesIn reads the files of a step that have to be copies. Hidden files, of editors and systems, are none.
+func copiesIn(t *testing.T, s Step) map[string]string {
+	files := map[string]string{}
+	require.NoError(t, fs.WalkDir(root, s.Dir, func(name string, d fs.DirEntry, err error) error {
+		rel := strings.TrimPrefix(name, s.Dir+"/")
+		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") || slices.Contains(OwnFiles, rel) {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		files[rel] = string(text)
+		return err
+	}))
+	return files
+}
+
+func same(t *testing.T, name, have, want string, of Step) {
+	a, b := strings.SplitAfter(have, "\n"), strings.SplitAfter(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] || i == len(a)-1 && len(b) > len(a) {
+			assert.Failf(t, "a copy differs", "%s is not that of %s, from line %d on", name, of.Dir, i+1)
+			return
+		}
+	}
+}

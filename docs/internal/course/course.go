@@ -1,0 +1,353 @@
+// Package course is the table of the course: the eight steps, what each guarantees, and the epilogue. What the tools say
+// about a step they take from here.
+package course
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Step is one lock of the course, or the epilogue.
+type Step struct {
+	N         int    // 1 to 8; 0 is what the red side of step 1 and of the epilogue runs on, and has no tests
+	Dir       string // its folder, from the repository's root
+	Source    string // the file in Dir in which it differs from the step before
+	Nodes     int    // how many servers its stories use
+	Title     string //
+	Lock      string // how it acquires and releases, in commands
+	Words     string // the same in words, for a reader who has not seen the lock
+	Fresh     string // what is new here
+	File      string // the test file of the guarantee that begins here
+	Guarantee string // what that file asserts
+	Broken    string // what the next step is for
+	ShowGreen bool   // red shows its lead story on this step's own lock as well: the fix is nothing that a command shows
+}
+
+// First is the lock that everybody writes first. It is the red side of step 1.
+var First = Step{
+	Dir:    "docs/step00_exists_set",
+	Source: LockFile,
+	Nodes:  1,
+	Lock:   "EXISTS, then SET; DEL",
+	Words:  "It asks with EXISTS whether the key is there and, if it is not, writes it with SET. Unlock deletes it.",
+}
+
+// Steps is the course.
+var Steps = [...]Step{
+	{
+		N:         1,
+		Dir:       "step01_setnx",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "SETNX",
+		Lock:      "SETNX; DEL",
+		Words:     "It writes the key with SETNX, which refuses a key that exists. Unlock deletes it.",
+		Fresh:     "One command decides who is in. Lock polls every 30 ms.",
+		File:      "1_mutual_exclusion_test.go",
+		Guarantee: "two clients never hold it at once",
+		Broken:    "A holder that dies leaves the key behind: locked for ever.",
+	},
+	{
+		N:         2,
+		Dir:       "step02_expire",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "SETNX, then EXPIRE",
+		Lock:      "SETNX, then EXPIRE; DEL",
+		Words:     "It writes the key with SETNX and then gives it a ttl, with a second command. Unlock deletes it.",
+		Fresh:     "The key gets a ttl.",
+		File:      "2_crashed_holder_test.go",
+		Guarantee: "a holder that dies blocks nobody beyond the ttl",
+		Broken:    "A client that dies between the two commands, or whose EXPIRE Redis refuses: locked for ever.",
+	},
+	{
+		N:         3,
+		Dir:       "step03_atomic_set",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "SET key value NX PX ttl",
+		Lock:      "SET NX PX; DEL",
+		Words:     "It writes the key and its ttl with one SET, unless the key exists. Unlock deletes the key.",
+		Fresh:     "One command sets the key and its ttl.",
+		File:      "3_atomic_acquire_test.go",
+		Guarantee: "dying at any point of acquiring blocks nobody beyond the ttl",
+		Broken:    "A late holder's DEL, or a DEL resent after a lost reply, removes the next owner's lock.",
+	},
+	{
+		N:         4,
+		Dir:       "step04_owner_token",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "a random token as the value",
+		Lock:      "SET token NX PX; GET, compare, DEL",
+		Words:     "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
+		Fresh:     "The value says whose lock it is. A lost reply to the acquire is recognised by it.",
+		File:      "4_owner_release_test.go",
+		Guarantee: "a late holder cannot delete the next owner's lock",
+		Broken:    "The lock can expire between GET and DEL: the DEL then removes the next owner's lock.",
+	},
+	{
+		N:         5,
+		Dir:       "step05_lua_release",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "compare and delete in one Lua script",
+		Lock:      "SET token NX PX; a script that compares and deletes",
+		Words:     "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
+		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
+		File:      "5_atomic_release_test.go",
+		Guarantee: "nothing fits between the check and the delete",
+		Broken:    "The owner blocks itself when it locks again; a lease that ends during the work lets a second holder in.",
+	},
+	{
+		N:         6,
+		Dir:       "step06_reentrant",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "a depth beside the token, and waiters that are woken",
+		Lock:      "hash {token: depth} in Lua; depth - 1, at 0 DEL and PUBLISH",
+		Words:     "It stores a random token and how deep its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The ttl is set once, when the lock is taken.",
+		Fresh:     "The owner may nest. Waiters are woken and do not poll.",
+		File:      "6_reentrant_test.go",
+		Guarantee: "the owner may nest; only the outermost Unlock frees",
+		Broken:    "A lease that ends during the work: two inside, an update lost at the resource.",
+	},
+	{
+		N:         7,
+		Dir:       "step07_watchdog",
+		Source:    LockFile,
+		Nodes:     1,
+		Title:     "a watchdog that renews",
+		Lock:      "as step 06; renewed every ttl/3 until Unlock or loss",
+		Words:     "It is the lock of step 06 with a watchdog that renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
+		Fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
+		File:      "7_watchdog_test.go",
+		Guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
+		Broken:    "The master fails over before it has replicated the key: two inside.",
+	},
+	{
+		N:         8,
+		Dir:       "step08_redlock",
+		Source:    LockFile,
+		Nodes:     5,
+		Title:     "a majority of independent masters",
+		Lock:      "the scripts of step 06 on all nodes at once, by majority; all nodes",
+		Words:     "It asks five independent Redis masters at once, and holds the lock if at least three of them agree.",
+		Fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
+		File:      "8_failover_test.go",
+		Guarantee: "losing a minority of the masters neither loses nor blocks the lock",
+		Broken: "Exactly three of five held and one of them restarts empty; a node's clock jumps; " +
+			"a holder paused beyond its validity writes to a resource that does not check.",
+		ShowGreen: true,
+	},
+}
+
+// Last is step 08, whose folder has every guarantee.
+var Last = Steps[len(Steps)-1]
+
+// Epilogue follows the eight locks. It is no ninth lock: its stories are about the resource, and red is the resource
+// without the check. Its number is its place behind the steps.
+var Epilogue = Step{
+	N:      len(Steps) + 1,
+	Dir:    "docs/fencing",
+	Source: "check.go",
+	Nodes:  1,
+	Title:  "fencing tokens",
+	Lock:   "step 05, with a number for each hold",
+	Words:  "They compare the number of a write with the highest they have seen, and refuse an older one.",
+	Fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped process, a moved virtual machine) does not\n" +
+		"know that its lock has ended, and writes when it wakes up. No lock can prevent that. The resource has to: it takes a\n" +
+		"fencing token, a number that grows with every acquisition, and refuses a write that carries an older one.",
+	File:      "fencing_test.go",
+	Guarantee: "a paused holder's late write is refused",
+	Broken:    "A counter on a Redis that fails over can give a number twice; a resource that cannot compare cannot be fenced.",
+}
+
+// Unfenced is the red side of the epilogue: its resources without the check.
+var Unfenced = Step{
+	Dir:    "docs/fencing/unfenced",
+	Source: "check.go",
+	Nodes:  1,
+	Lock:   "docs/fencing/unfenced/check.go",
+	Words:  "The lock gives every hold a number, and the writes carry it. The resources take every write.",
+}
+
+// Files of a step's folder that are no guarantees.
+const (
+	LockFile    = "lock.go"
+	LabFile     = "lab_test.go"
+	NewFile     = "new_test.go"     // how the laboratory calls New
+	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
+	ExhibitFile = "exhibit_test.go" // what a lesson shows beside the guarantees, in some steps
+)
+
+// OwnFiles differ from step to step by intent. All others are copies.
+var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, "README.md", "README.zh-CN.md"}
+
+// A File is what a step guarantees: the guarantee itself, or what stands in a file of its own beside it.
+type File struct {
+	Name      string
+	Guarantee string
+	From, To  int      // the steps that have it
+	Needs     []string // methods and fields of Lock and variables of the package that older locks have not
+}
+
+// besides are not run against every lock, because a step gives them up or because they need a newer API than TryLock,
+// Lock and Unlock.
+var besides = []File{
+	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
+	{"7_lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
+	{"8_validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
+}
+
+// Files returns what all steps guarantee, in the order of the course.
+func Files() []File {
+	var list []File
+	for _, s := range Steps {
+		list = append(list, File{s.File, s.Guarantee, s.N, len(Steps), nil})
+		for _, f := range besides {
+			if f.From == s.N {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// Besides reports whether the file is run against some locks only.
+func (f File) Besides() bool { return f.Needs != nil || f.To < len(Steps) }
+
+// Guarantees returns what s guarantees: what begins in it, and what stays of the steps before.
+func (s Step) Guarantees() []File {
+	if s.IsEpilogue() {
+		return []File{ // the first is its red side; the other is about the lock, which red keeps
+			{s.File, s.Guarantee, s.N, s.N, nil},
+			{"lock_test.go", "each hold has a higher number than those before it", s.N, s.N, nil},
+		}
+	}
+	return slices.DeleteFunc(Files(), func(f File) bool { return s.N < f.From || s.N > f.To })
+}
+
+// Beginning returns what begins in s.
+func (s Step) Beginning() []File {
+	return slices.DeleteFunc(s.Guarantees(), func(f File) bool { return f.From != s.N })
+}
+
+// Red returns what begins in s and can be run on the lock before it.
+func (s Step) Red() []File {
+	if s.IsEpilogue() {
+		return s.Guarantees()[:1]
+	}
+	return slices.DeleteFunc(s.Beginning(), func(f File) bool { return f.Needs != nil })
+}
+
+// IsEpilogue tells the epilogue from the steps.
+func (s Step) IsEpilogue() bool { return s.N == Epilogue.N }
+
+// Before returns the step before s, of the epilogue its red side.
+func (s Step) Before() Step {
+	switch {
+	case s.IsEpilogue():
+		return Unfenced
+	case s.N == 1:
+		return First
+	}
+	return Steps[s.N-2]
+}
+
+// Entries returns the steps and the epilogue.
+func Entries() []Step { return append(Steps[:len(Steps):len(Steps)], Epilogue) }
+
+// Path is the file in which s and the step before it differ, from the repository's root.
+func (s Step) Path() string { return s.Dir + "/" + s.Source }
+
+// Label is how messages name a step: "step 04".
+func (s Step) Label() string {
+	switch {
+	case s.IsEpilogue():
+		return "the epilogue"
+	case s.N == 0:
+		return "before the course"
+	}
+	return fmt.Sprintf("step %02d", s.N)
+}
+
+// Arg is how a command line names a step: "4", "fencing".
+func (s Step) Arg() string {
+	if s.IsEpilogue() {
+		return epilogueArg
+	}
+	return strconv.Itoa(s.N)
+}
+
+const epilogueArg = "fencing"
+
+// Of is how messages name the owner of a lock: "of step 04".
+func (s Step) Of() string {
+	if s.N == 0 {
+		return "from " + s.Label()
+	}
+	return "of " + s.Label()
+}
+
+// Subject is what stories are run on: "the lock of step 04".
+func (s Step) Subject() string {
+	switch {
+	case s.IsEpilogue():
+		return "the resources that check"
+	case s.Dir == Unfenced.Dir:
+		return "the resources without the check"
+	case s.Dir == First.Dir:
+		return "the lock that everybody writes first"
+	}
+	return "the lock " + s.Of()
+}
+
+// Parse reads a step as Arg writes it.
+func Parse(arg string) (Step, error) {
+	if arg == epilogueArg {
+		return Epilogue, nil
+	}
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 || n > len(Steps) {
+		return Step{}, fmt.Errorf("no such step: %s (there are 1 to %d)", arg, len(Steps))
+	}
+	return Steps[n-1], nil
+}
+
+// Module is how the repository's root is recognised.
+const Module = "example.com/redislock-steps"
+
+// Root walks up from the working directory to the go.mod of this module.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && declaresModule(string(mod)) {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod of module " + Module + " here or in a folder above: change into the repository and try again")
+		}
+		dir = parent
+	}
+}
+
+func declaresModule(mod string) bool {
+	for line := range strings.Lines(mod) {
+		f := strings.Fields(line)
+		if len(f) >= 2 && f[0] == "module" {
+			return f[1] == Module
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+// Package source reads Go files: their declarations, their tests, and what a lock.go offers.
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Declaration is one name of a Go file, with its comment: a function, a method or one entry of a var, const or type
+// declaration.
+type Declaration struct {
+	Name string // Type.Name of a method
+	Doc  string // the text of its comment
+	Line int    // on which the name stands
+	From int    // the first line, that of the comment if there is one
+	Text string // from the comment on
+
+	node ast.Node
+}
+
+// Read lists the declarations of a file in their order.
+func Read(file string) ([]Declaration, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, src)
+}
+
+// Parse is Read of a source; file is only for errors.
+func Parse(file string, src []byte) ([]Declaration, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var list []Declaration
+	add := func(name string, id *ast.Ident, doc *ast.CommentGroup, whole, node ast.Node) {
+		from, to := fset.Position(whole.Pos()), fset.Position(whole.End())
+		if doc != nil {
+			from = fset.Position(doc.Pos())
+		}
+		// The whole of the last line: a comment may stand behind the declaration. The same of the first, for its tab.
+		start := from.Offset - (from.Column - 1)
+		end := len(src)
+		if i := strings.IndexByte(string(src[to.Offset:]), '\n'); i >= 0 {
+			end = to.Offset + i
+		}
+		text := strings.TrimRight(strings.ReplaceAll(string(src[start:end]), "\r\n", "\n"), "\r")
+		list = append(list, Declaration{name, doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			add(receiver(d)+d.Name.Name, d.Name, d.Doc, d, d)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				names, doc := namesOf(spec)
+				whole := ast.Node(spec)
+				if !d.Lparen.IsValid() { // without parentheses the keyword and the comment are the declaration's
+					doc, whole = d.Doc, d
+				}
+				for _, id := range names {
+					add(id.Name, id, doc, whole, spec)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// receiver returns "Type." for a method of Type or *Type, "" for a function.
+func receiver(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return ""
+	}
+	return strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "."
+}
+
+// namesOf returns none for an import, nor for what has no name.
+func namesOf(spec ast.Spec) ([]*ast.Ident, *ast.CommentGroup) {
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		names := slices.DeleteFunc(slices.Clone(spec.Names), func(id *ast.Ident) bool { return id.Name == "_" })
+		return names, spec.Doc
+	case *ast.TypeSpec:
+		return []*ast.Ident{spec.Name}, spec.Doc
+	}
+	return nil, nil
+}
+
+// Find completes the name of a method: TryLock is Lock.TryLock. A function, type or variable of that name goes first.
+func Find(list []Declaration, name string) (Declaration, error) {
+	var names []string
+	var found []Declaration
+	for _, d := range list {
+		if d.Name == name {
+			return d, nil
+		}
+		if slices.Contains(names, d.Name) {
+			continue // of two versions of a file
+		}
+		names = append(names, d.Name)
+		if strings.HasSuffix(d.Name, "."+name) {
+			found = append(found, d)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Declaration{}, fmt.Errorf("no declaration %s; there are: %s", name, strings.Join(names, ", "))
+	}
+	var methods []string
+	for _, d := range found {
+		methods = append(methods, d.Name)
+	}
+	return Declaration{}, fmt.Errorf("%s is more than one method: %s", name, strings.Join(methods, ", "))
+}
+
+// IsTest applies the rule of the go command: TestX(t *testing.T), and not Testing or TestMain(m *testing.M).
+func (d Declaration) IsTest() bool {
+	rest, ok := strings.CutPrefix(d.Name, "Test")
+	r, _ := utf8.DecodeRuneInString(rest)
+	fn, isFunc := d.node.(*ast.FuncDecl)
+	return ok && isFunc && !unicode.IsLower(r) && fn.Recv == nil && Params(d) == "*testing.T"
+}
+
+// Params returns the types of a function's parameters: names make no difference. The type of "a, b string" is repeated.
+func Params(d Declaration) string {
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok {
+		return ""
+	}
+	var list []string
+	for _, p := range fn.Type.Params.List {
+		for range max(1, len(p.Names)) {
+			list = append(list, types.ExprString(p.Type))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Signature returns the first line of a function, without its body.
+func Signature(d Declaration) string {
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok {
+		return ""
+	}
+	return "func " + fn.Name.Name + strings.TrimPrefix(types.ExprString(fn.Type), "func")
+}
+
+// Offers returns the methods and the fields of a type, and the variables of the package.
+func Offers(list []Declaration, typ string) map[string]bool {
+	offers := map[string]bool{}
+	for _, d := range list {
+		switch node := d.node.(type) {
+		case *ast.FuncDecl:
+			if method, ok := strings.CutPrefix(d.Name, typ+"."); ok {
+				offers[method] = true
+			}
+		case *ast.ValueSpec:
+			offers[d.Name] = true
+		case *ast.TypeSpec:
+			if st, ok := node.Type.(*ast.StructType); ok && d.Name == typ {
+				for _, field := range st.Fields.List {
+					for _, id := range field.Names {
+						offers[id.Name] = true
+					}
+				}
+			}
+		}
+	}
+	return offers
+}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A proxy is what a client takes for its server, and a replica for its master: it passes on all there is, until it is cut, or
+// forgets its connections as a NAT does.
+type proxy struct {
+	listener net.Listener
+	mu       sync.Mutex
+	hung     bool // whether it forgets new connections at once
+	passages []passage
+}
+
+// A passage is a connection and what it is passed on to.
+type passage struct {
+	from, to net.Conn
+	known    *atomic.Bool // until it is forgotten
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{listener: listener}
+	t.Cleanup(p.cut)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			known := new(atomic.Bool)
+			p.mu.Lock()
+			known.Store(!p.hung)
+			p.passages = append(p.passages, passage{client, server, known})
+			p.mu.Unlock()
+			go pass(client, server, known)
+			go pass(server, client, known)
+		}
+	}()
+	return p
+}
+
+func pass(from, to net.Conn, known *atomic.Bool) {
+	defer from.Close()
+	for b := make([]byte, 4096); ; {
+		size, err := from.Read(b)
+		switch {
+		case !known.Load():
+			io.Copy(io.Discard, from) // until it is closed, of which the other side does not hear
+			return
+		case err != nil:
+			to.Close()
+			return
+		}
+		to.Write(b[:size])
+	}
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+// forget forgets all connections there are: nothing comes through any more, and neither side hears of it. New ones work.
+func (p *proxy) forget() { p.forgetNow(false) }
+
+// hang lets nothing through any more.
+func (p *proxy) hang() { p.forgetNow(true) }
+
+func (p *proxy) forgetNow(andLater bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hung = andLater
+	for _, passage := range p.passages {
+		passage.known.Store(false)
+	}
+}
+
+// cut ends all connections, and takes no new ones. A replica keeps what it has, and gets nothing more.
+func (p *proxy) cut() {
+	p.listener.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, passage := range p.passages {
+		passage.from.Close()
+		passage.to.Close()
+	}
+}

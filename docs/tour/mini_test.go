@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// The tests play a course in which nothing is locked. Each lock knows the number of its step, and a story of guarantee k fails
+// on the locks before k. Its laboratory leaves what the real one leaves: a row, and a verdict.
+
+const miniLab = `package %s
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var real string
+
+func story(t *testing.T, k int) {
+	t.Helper()
+	_, variant, _ := strings.Cut(t.Name(), "/")
+	row, verdict := fmt.Sprintf("{\"at\":100,\"who\":\"alice\",\"kind\":\"note\",\"text\":\"SET %%02d %%s\"}\n", at, variant), ""
+	if at < k {
+		verdict = fmt.Sprintf("{\"kind\":\"verdict\",\"at\":200,\"text\":\"the lock of %%d lacks what %%d has\",\"expected\":\"nil\",\"got\":\"ErrNotHeld\"}\n", at, k)
+	}
+	os.WriteFile(t.ArtifactDir()+"/trace.jsonl", []byte(row+verdict), 0o666)
+	if verdict != "" {
+		t.Error("as the verdict says")
+	}
+}
+`
+
+func miniStories(pkg, name string, k int) string {
+	return fmt.Sprintf(`package %[1]s
+
+import "testing"
+
+func TestLead%[2]s(t *testing.T) {
+	t.Run("one", func(t *testing.T) { story(t, 0) })
+	t.Run("two of", func(t *testing.T) { story(t, %[3]d) })
+	t.Run("three", func(t *testing.T) { story(t, %[3]d) })
+}
+
+func TestOther%[2]s(t *testing.T) { story(t, %[3]d) }
+
+// TestControl%[2]s is a story as well.
+//
+// Control: nothing to fix.
+func TestControl%[2]s(t *testing.T) { story(t, 0) }
+`, pkg, name, k)
+}
+
+func miniLock(n int) string {
+	text := fmt.Sprintf("package redislock\n\nconst at = %d\n\n// Lock is a handle.\ntype Lock struct{ MaxHold, NodeTimeout int }\n\n", n)
+	switch {
+	case n < 2:
+		text += "func New(rdb any, key string) *Lock { return nil }\n"
+	case n < 8:
+		text += "func New(rdb any, key string, ttl int) *Lock { return nil }\n"
+	default:
+		text += "func New(nodes []any, key string, ttl int) *Lock { return nil }\n"
+	}
+	if n < 8 {
+		text = strings.Replace(text, ", NodeTimeout", "", 1)
+	}
+	if n < 7 {
+		return strings.Replace(text, "{ MaxHold int }", "{}", 1)
+	}
+	return text + "\nvar ErrLost, ErrNotRun error\n\nfunc (l *Lock) Lost() {}\n\nfunc (l *Lock) ValidUntil() {}\n\nfunc (l *Lock) Do() {}\n"
+}
+
+func writeMini(root string) error {
+	files := map[string]string{
+		"go.mod":                              "module " + course.Module + "\n\ngo 1.26\n",
+		"go.sum":                              "",
+		course.First.Dir + "/lock.go":         miniLock(0),
+		realDir + "/" + realFile:              "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
+		lateWriteDir + "/" + lateWriteFile:    "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
+		"docs/fencing/late_test.go":           "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
+		"docs/fencing/lab_test.go":            fmt.Sprintf(miniLab, "fencing"),
+		"docs/fencing/fencing_test.go":        miniStories("fencing", "Fencing", 9),
+		"docs/fencing/lock_test.go":           miniStories("fencing", "Lock", 0),
+		course.Epilogue.Path():                "package fencing\n\nconst at = 9\n",
+		course.Unfenced.Path():                "package fencing\n\nconst at = 0\n",
+		course.Unfenced.Dir + "/overlay.json": fmt.Sprintf(`{"Replace": {%q: "unfenced/%[1]s"}}`, course.Epilogue.Source),
+	}
+	for _, s := range course.Steps {
+		files[s.Dir+"/"+course.LockFile] = miniLock(s.N)
+		files[s.Dir+"/"+course.LabFile] = fmt.Sprintf(miniLab, "redislock")
+		files[s.Dir+"/"+course.NewFile] = "package redislock\n\nvar _ = New(nil, \"coupons\", 1)\n"
+		if s.N == 1 {
+			files[s.Dir+"/"+course.NewFile] = "package redislock\n\nvar _ = New(nil, \"coupons\")\n"
+		}
+		own := fmt.Sprintf("func Test%%s(t *testing.T) {\n\tif at != %d {\n\t\tt.Fatal(\"it is for its own step\")\n\t}\n\tif real != \"\" {\n"+
+			"\t\tt.Skip(\"played on \" + real)\n\t}\n}\n", s.N)
+		files[s.Dir+"/"+course.BugFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Bug")
+		files[s.Dir+"/"+course.ExhibitFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Exhibit")
+		for _, f := range s.Guarantees() {
+			name := capital(strings.TrimSuffix(f.Name[2:], "_test.go"))
+			text := miniStories("redislock", name, f.From)
+			if f.Needs != nil {
+				text += "\nvar _ = (*Lock).Lost\nvar _ = ErrLost\n"
+			}
+			files[s.Dir+"/"+f.Name] = text
+		}
+	}
+	for name, text := range files {
+		if err := write(filepath.Join(root, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o666)
+}
+
+var mini = sync.OnceValues(func() (string, error) {
+	root, err := os.MkdirTemp("", "mini-course-")
+	if err != nil {
+		return "", err
+	}
+	return root, writeMini(root)
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if root, err := mini(); err == nil {
+		os.RemoveAll(root)
+	}
+	os.Exit(code)
+}
+
+// inMini changes into the mini course, which all tests share: what is built once is built for all.
+func inMini(t *testing.T) {
+	t.Helper()
+	root, err := mini()
+	require.NoError(t, err)
+	t.Chdir(filepath.Join(root, course.Steps[2].Dir))
+}
+
+// inOwnMini changes into a mini course that a test may change.
+func inOwnMini(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	require.NoError(t, writeMini(root))
+	t.Chdir(root)
+	return root
+}
+
+// tourOf runs the program.
+func tourOf(t *testing.T, args string) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), strings.Fields(args), console{out: &stdout, err: &stderr})
+	return stdout.String(), stderr.String(), code
+}
+
+// shows runs the program and wants these texts in its output, in this order.
+func shows(t *testing.T, args string, wantCode int, want ...string) string {
+	t.Helper()
+	out, errs, code := tourOf(t, args)
+	require.Equal(t, wantCode, code, "%s\n%s", out, errs)
+	inOrder(t, out+"--- stderr\n"+errs, want...)
+	return out
+}
+
+func inOrder(t *testing.T, out string, want ...string) {
+	t.Helper()
+	rest := out
+	for _, text := range want {
+		_, after, ok := strings.Cut(rest, text)
+		require.Truef(t, ok, "%q is missing, or not where it should be:\n%s", text, out)
+		rest = after
+	}
+}
