@@ -31,9 +31,9 @@ var faults = []struct {
 	name string
 	fail func(lab *lab, node int) (heal func())
 }{
+	{"restarted empty", (*lab).restartEmpty},
 	{"went down", (*lab).stop},
 	{"hung", (*lab).hang},
-	{"restarted empty", (*lab).restartEmpty},
 	{"answered errors", (*lab).answerErrors},
 }
 
