@@ -282,7 +282,7 @@ func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
 			heal := fault.fail(lab)
-			requireLost(t, alice, ttl, "%s, alice's lease is over, and she was not told", fault.name)
+			requireLost(t, alice, ttl, "%s, and alice was not told", fault.name)
 			heal()
 			patience, cancel := context.WithTimeout(ctx, ttl)
 			defer cancel()

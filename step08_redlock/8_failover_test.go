@@ -53,10 +53,13 @@ func (l *lab) restartEmpty(node int) (nothing func()) {
 	return func() {}
 }
 
-// these names nodes in a message, which begins with 1.
+// these names nodes in a message. The first one is 1 there.
 func these(some []int) string {
-	if nodes == 1 {
+	switch {
+	case nodes == 1:
 		return "the only Redis"
+	case len(some) == 1:
+		return fmt.Sprintf("node %d of %d", some[0], nodes)
 	}
 	return fmt.Sprintf("nodes %v of %d", some, nodes)
 }
