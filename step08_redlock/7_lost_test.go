@@ -398,6 +398,7 @@ func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
 		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, and alice goes in as well")
