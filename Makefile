@@ -12,7 +12,7 @@ test: ## all tests
 	go test ./...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (five and a half minutes)
-	go run ./docs/realfaults/servers go test -count=1 -p 8 -timeout 20m ./step0...
+	go run ./docs/realfaults/servers go run ./docs/tour real all
 
 real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
 	REALFAULTS=1 go test -v -count=1 -parallel 8 -timeout 20m ./docs/realfaults

@@ -82,7 +82,8 @@ func inLab(t *testing.T, story func(t *T, lab *lab)) {
 	play(t, func(t *testing.T) {
 		learnScripts.Do(func() {
 			lab := newLab(t)
-			defer lab.cutOff()
+			defer lab.close()
+			lab.trace.untold = true
 			lock := lab.lockOn("nobody", lab.client("nobody").nodes, key+"-scripts", ttl)
 			lock.TryLock(ctx)
 			time.Sleep(ttl / 2) // a renewal, if there are any
@@ -110,16 +111,11 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// close ends a story, even a failed one.
+// close ends a story, even a failed one: it cuts the clients off and lets a day pass, in which whatever still runs finds
+// that out and ends. Otherwise the bubble would report a deadlock instead of the failed assertion.
 func (l *lab) close() {
 	l.wait() // for the replies that no client waited for
 	l.trace.end()
-	l.cutOff()
-}
-
-// cutOff ends all clients and lets a day pass, in which whatever still runs finds that out and ends. Otherwise the
-// bubble would report a deadlock instead of the failed assertion.
-func (l *lab) cutOff() {
 	for _, c := range l.clients {
 		c.cut()
 	}
@@ -172,25 +168,20 @@ func newMemory(int) backend {
 // A server is one Redis.
 type server struct {
 	backend
-	name string // in timelines and messages
-	node int
-	down atomic.Bool // refuses connections
-
-	mu    sync.Mutex
-	holds func(*message) bool // takes what is sent to a server that hangs
+	name  string // in timelines and messages
+	node  int
+	down  atomic.Bool                         // refuses connections
+	holds atomic.Pointer[func(*message) bool] // takes what is sent to a server that hangs
 }
 
 func addr(node int) string { return fmt.Sprintf("10.0.0.%d:6379", node+1) }
 
 // serve starts an empty Redis for a node.
 func (l *lab) serve(node int) {
-	s := &server{backend: newRedis(node), node: node, name: fmt.Sprint("node ", node+1)}
-	if nodes == 1 {
-		s.name = "Redis"
-	}
+	name := map[bool]string{true: "Redis", false: fmt.Sprint("node ", node+1)}[nodes == 1]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.servers[addr(node)] = s
+	l.servers[addr(node)] = &server{backend: newRedis(node), node: node, name: name}
 }
 
 // wait lets everything that is on its way arrive.
@@ -239,10 +230,11 @@ type client struct {
 	dead  atomic.Bool
 	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
 
-	mu     sync.Mutex
-	wires  []*wire
+	turn   chan struct{} // holds one value while a twist is looked for, or runs
 	twists []*twist
-	paused chan struct{} // closed when the twist that is running ends
+
+	mu    sync.Mutex
+	wires []*wire
 }
 
 // lock returns a new handle on the story's lock for the client called name.
@@ -260,7 +252,7 @@ func (l *lab) client(name string, change ...func(*redis.Options)) *client {
 	if c := l.clients[name]; c != nil {
 		return c
 	}
-	c := &client{lab: l, name: name}
+	c := &client{lab: l, name: name, turn: make(chan struct{}, 1)}
 	l.clients[name] = c
 	for node := range nodes {
 		opt := &redis.Options{
@@ -436,13 +428,11 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	if c.dead.Load() {
 		return nil
 	}
-	m := &message{w, args, nil}
-	s.mu.Lock()
-	holds := s.holds
-	s.mu.Unlock()
-	held := holds != nil && holds(m)
-	m.record = c.lab.trace.command(w, args)
-	if held || w.silent.Load() {
+	m := &message{wire: w, args: args}
+	holds := s.holds.Load()
+	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load()
+	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
+	if held {
 		return m.record
 	}
 	m.run(tw)
@@ -487,8 +477,7 @@ func (l *lab) announce(name string, tw *twist) *twist {
 	l.wait() // what is on its way is not meant
 	tw.seen = map[int]int{}
 	c := l.client(name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.inTurn()()
 	c.twists = append(c.twists, tw)
 	return tw
 }
@@ -496,22 +485,19 @@ func (l *lab) announce(name string, tw *twist) *twist {
 // stopTwists lets the client's commands go their way again.
 func (l *lab) stopTwists(name string) {
 	c := l.client(name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.inTurn()()
 	c.twists = nil
 }
 
-// arrive returns the twist that the story has for this command, after having run what comes before. Meanwhile the
-// client's commands to other nodes wait.
+// inTurn lets one command of a client arrive at a time, whatever a twist does meanwhile. A mutex would stop the clock.
+func (c *client) inTurn() (done func()) {
+	c.turn <- struct{}{}
+	return func() { <-c.turn }
+}
+
+// arrive returns the twist that the story has for this command, after having run what comes before.
 func (c *client) arrive(node int, args []string) (now *twist) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.paused != nil {
-		paused := c.paused
-		c.mu.Unlock()
-		<-paused
-		c.mu.Lock()
-	}
+	defer c.inTurn()()
 	for _, tw := range c.twists {
 		if tw.nodes != nil && !slices.Contains(tw.nodes, node) {
 			continue
@@ -525,12 +511,7 @@ func (c *client) arrive(node int, args []string) (now *twist) {
 		return &twist{}
 	}
 	if now.before != nil {
-		c.paused = make(chan struct{})
-		c.mu.Unlock()
 		now.before()
-		c.mu.Lock()
-		close(c.paused)
-		c.paused = nil
 	}
 	return now
 }
@@ -643,11 +624,7 @@ func (l *lab) disconnect(s *server) {
 }
 
 // intercept lets holds see what is sent to a server from now on. What it takes is not run.
-func (s *server) intercept(holds func(*message) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.holds = holds
-}
+func (s *server) intercept(holds func(*message) bool) { s.holds.Store(&holds) }
 
 // hang stops a node in the way SIGSTOP does: it takes connections and commands, and runs nothing. When it goes on, it
 // runs all that it was sent meanwhile, even if nobody waits for that any more.
@@ -692,7 +669,6 @@ func (l *lab) replace(node int, what string) {
 func (l *lab) note(format string, args ...any) {
 	l.trace.add(record{Kind: "note", Text: fmt.Sprintf(format, args...)})
 }
-
 func (l *lab) fault(format string, args ...any) {
 	l.trace.add(record{Kind: "fault", Text: fmt.Sprintf(format, args...)})
 }
@@ -743,6 +719,7 @@ type record struct {
 	Lost  bool   `json:"lost,omitempty"`
 	Late  bool   `json:"late,omitempty"`
 	Redis []lock `json:"redis"`
+	held  bool   // nobody will answer it soon
 }
 
 // A lock is what a node has at the story's key.
@@ -771,7 +748,7 @@ func (tr *trace) locks() []lock {
 	locks := make([]lock, nodes)
 	for node := range nodes {
 		s := tr.lab.at(addr(node))
-		if realTime || !s.Exists(key) {
+		if realTime || tr.untold || !s.Exists(key) {
 			continue
 		}
 		if locks[node].Token = tr.name(s.owner()); s.TTL(key) > 0 {
@@ -779,11 +756,6 @@ func (tr *trace) locks() []lock {
 		}
 	}
 	return locks
-}
-
-// command adds a command at the moment it reaches Redis.
-func (tr *trace) command(w *wire, args []string) *record {
-	return tr.add(record{Kind: "command", Who: w.client.name, Node: w.server.node + 1, Text: tr.text(w.client.name, args)})
 }
 
 // reply adds the answer to a command.
@@ -853,41 +825,32 @@ func (tr *trace) text(who string, args []string) string {
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
 }
 
-// end prints the timeline. With -artifacts, it leaves the trace in the test's folder.
+// end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the trace in the test's folder.
 func (tr *trace) end() {
 	var file, rows bytes.Buffer
 	for i, r := range tr.records {
 		json.NewEncoder(&file).Encode(r)
-		if i < 40 && r.Kind != "verdict" {
-			fmt.Fprintf(&rows, "%9.1fms  %s\n", float64(r.At)/1000, r)
+		if r.Kind != "call" && r.Kind != "verdict" && i < 60 {
+			fmt.Fprintf(&rows, "%9.1fms  %-6s %s%s\n", float64(r.At)/1000, cmp.Or(r.Who, "--"), r.Text, r.result())
 		}
 	}
-	if len(tr.records) > 40 {
-		fmt.Fprintf(&rows, "   (and %d rows more)\n", len(tr.records)-40)
+	if tr.untold {
+		return
 	}
-	if !tr.untold {
-		tr.lab.t.Logf("timeline:\n%s", rows.String())
-	}
-	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" && !tr.untold {
+	tr.lab.t.Logf("timeline:\n%s", rows.String())
+	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
 		os.WriteFile(filepath.Join(tr.lab.t.ArtifactDir(), "trace.jsonl"), file.Bytes(), 0o666)
 	}
 }
 
-func (r *record) String() string {
-	node := ""
-	if nodes > 1 && r.Node > 0 {
-		node = fmt.Sprint(" at node ", r.Node)
-	}
+func (r *record) result() string {
 	switch {
-	case r.Kind == "command" && r.Reply == "":
-		r.Reply = "(no reply)"
-	case r.Kind == "call":
-		node = " ..."
 	case r.Lost:
-		node += " (this reply is lost)"
+		return " -> " + r.Reply + ", but the reply is lost"
+	case r.Reply != "":
+		return " -> " + r.Reply
+	case r.Kind == "command":
+		return " -> (no reply)"
 	}
-	if r.Reply != "" {
-		return fmt.Sprintf("%-6s %s -> %s%s", r.Who, r.Text, r.Reply, node)
-	}
-	return fmt.Sprintf("%-6s %s%s", cmp.Or(r.Who, "--"), r.Text, node)
+	return ""
 }

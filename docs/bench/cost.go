@@ -46,12 +46,9 @@ func measureCost(c contestant, servers []*server, n int) (cost, error) {
 	}
 	m.trips.Store(0)
 	m.bytes.Store(0)
-	if err := pairs(n); err != nil {
-		return cost{}, err
-	}
-	commands, err := commandsRun(servers)
+	commands, _, err := commandsDuring(servers, func() error { return pairs(n) })
 	per := func(total float64) float64 { return total / float64(n) }
-	return cost{per(float64(m.trips.Load())), per(float64(commands)), per(float64(m.bytes.Load()))}, err
+	return cost{per(float64(m.trips.Load())), per(commands), per(float64(m.bytes.Load()))}, err
 }
 
 // A meter counts what its connections do.

@@ -123,25 +123,20 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	}
 	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
 
-	before, err := commandsRun(servers)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := held.unlock(); err != nil {
-		return err
-	}
-	bound := time.AfterFunc(manyBound, cancel)
-	defer bound.Stop()
-	wg.Wait()
-	elapsed := time.Since(start)
-	after, err := commandsRun(servers)
+	commands, took, err := commandsDuring(servers, func() error {
+		if err := held.unlock(); err != nil {
+			return err
+		}
+		defer time.AfterFunc(manyBound, cancel).Stop()
+		wg.Wait()
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	conns, err := connectionsOpened(servers)
-	m.times = append(m.times, elapsed.Seconds())
-	m.commands = append(m.commands, float64(after-before))
+	m.times = append(m.times, took.Seconds())
+	m.commands = append(m.commands, commands)
 	m.conns = append(m.conns, float64(conns))
 	m.late = max(m.late, n-served)
 	return err

@@ -92,6 +92,22 @@ func commandsRun(servers []*server) (sum int, err error) {
 	return sum, err
 }
 
+// commandsDuring returns how many commands the servers have run, as commandsRun counts them, while do did something, and how
+// long that took.
+func commandsDuring(servers []*server, do func() error) (commands float64, took time.Duration, err error) {
+	before, err := commandsRun(servers)
+	if err != nil {
+		return 0, 0, err
+	}
+	start := time.Now()
+	if err := do(); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(start)
+	after, err := commandsRun(servers)
+	return float64(after - before), took, err
+}
+
 // sumCalls adds up INFO commandstats, whose lines look like cmdstat_set:calls=3,usec=21,...
 func sumCalls(commandstats string) int {
 	sum := 0

@@ -38,13 +38,11 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
-func newCrowd(ctx context.Context, c contestant, servers []*server, n int, key string) (*crowd, func(), error) {
-	lockers, done, err := openAll(c, servers, n)
-	return &crowd{ctx: ctx, key: key, lockers: lockers, in: make(chan entry, n)}, done, err
-}
-
-// openAll opens n lockers, or the same one n times for a contestant that shares it.
+// openAll empties the servers and opens n lockers, or the same one n times for a contestant that shares it.
 func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
+	if err := flush(servers[:c.nodes]); err != nil {
+		return nil, nil, err
+	}
 	done = func() {
 		for i, l := range lockers {
 			if i == 0 || !c.proc {
@@ -105,16 +103,14 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 // measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
 // other, until the time moving is over.
 func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
-	if err := flush(servers[:c.nodes]); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	crowd, done, err := newCrowd(ctx, c, servers, waiters+1, "waiting")
+	lockers, done, err := openAll(c, servers, waiters+1)
 	if err != nil {
 		return err
 	}
 	defer done()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	crowd := &crowd{ctx: ctx, key: "waiting", lockers: lockers, in: make(chan entry, waiters+1)}
 	defer crowd.leave(cancel)
 	crowd.join(0)
 	holder, err := crowd.next(&w.errs)
@@ -127,17 +123,11 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
 
-	before, err := commandsRun(servers[:c.nodes])
+	commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(quiet); return nil })
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	time.Sleep(quiet)
-	after, err := commandsRun(servers[:c.nodes])
-	if err != nil {
-		return err
-	}
-	w.commands = append(w.commands, float64(after-before)/time.Since(start).Seconds()/waiters)
+	w.commands = append(w.commands, commands/took.Seconds()/waiters)
 
 	for end := time.Now().Add(moving); time.Now().Before(end); {
 		// Not always at the same point of somebody's polling interval.
@@ -172,10 +162,6 @@ func (f *contention) fairness() float64 { return median(f.fairs).mid }
 
 // measure lets n clients work for the given time, on one key or on a key for each.
 func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool, length time.Duration) error {
-	servers = servers[:c.nodes]
-	if err := flush(servers); err != nil {
-		return err
-	}
 	lockers, done, err := openAll(c, servers, n)
 	if err != nil {
 		return err

@@ -91,22 +91,16 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	if err := answers.Decode(&w); err != nil {
 		return nil, err
 	}
-	if err := resetCounts(servers); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	fmt.Fprintln(in, "hold")
-	if err := answers.Decode(&w); err != nil {
-		return nil, err
-	}
-	commands, err := commandsRun(servers)
+	commands, took, err := commandsDuring(servers, func() error {
+		fmt.Fprintln(in, "hold")
+		return answers.Decode(&w)
+	})
 	if err != nil {
 		return nil, err
 	}
-	rate := float64(commands) / time.Since(start).Seconds()
 	fmt.Fprintln(in, "unlock")
 	err = answers.Decode(&w)
-	w.Commands = rate
+	w.Commands = commands / took.Seconds()
 	return &w, err
 }
 

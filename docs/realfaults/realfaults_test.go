@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/realfaults/redisproc"
 	step08 "example.com/redislock-steps/step08_redlock"
@@ -70,12 +71,7 @@ func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Dura
 }
 
 // nodesOf returns how many servers the lock of a step needs.
-func nodesOf(step int) int {
-	if step == 8 {
-		return 5
-	}
-	return 1
-}
+func nodesOf(step int) int { return course.Steps[step-1].Nodes }
 
 // short is an error as the timeline shows it.
 func short(err error) string {

@@ -44,7 +44,7 @@ func (c cell) Messages() []string {
 	var list []string
 	for _, r := range c.Results {
 		if r.verdict == failed {
-			list = append(list, strings.Join(r.log.failing(r.name)[0].message(), " "))
+			list = append(list, r.log.failing(r.name)[0].message()[0])
 		}
 	}
 	return list

@@ -50,7 +50,7 @@ func TestReal(t *testing.T) {
 	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", "the stories of step 08 on "+strings.Join(five, ", ")+"\n", "played on "+addrs)
 
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
-	shows(t, "real 2", 1, "FAIL  TestBug\n        timeline", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
+	shows(t, "real 2", 1, "FAIL  TestBug\n              0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nfunc init() { panic(`oh`) }\n"))
 	shows(t, "real 2", 1, "real 2 failed:\n  the test process ended with exit status 2")
 	require.NoError(t, os.Remove(root+"/"+realDir+"/"+realFile))
@@ -70,8 +70,8 @@ func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 		"real 9 a:1":                 "no such step: 9",
 		"real 3 a:1 b:1":             "real needs a step and your Redis",
 		"real 3 localhost":           `"localhost" is no host:port`,
-		"real 8 a:1,b:1,c:1":         "real 8 needs 5 independent servers, and here are 3",
-		"real all a:1":               "real all needs 5 independent servers, and here is 1",
+		"real 8 a:1,b:1,c:1":         "real 8 needs 5 independent servers (host:port,host:port,...), not 3",
+		"real all a:1":               "real all needs 5 independent servers (host:port,host:port,...), not 1",
 		"real 8 a:1,b:1,c:1,d:1,b:1": "b:1 is there twice: the servers must be independent",
 	} {
 		out, errs, code := tourOf(t, args)

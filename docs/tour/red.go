@@ -80,7 +80,7 @@ func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error
 	}
 	results := all(groups)
 	t.redHeading(s, results)
-	t.printf("%s\n\n", s.Before().Words)
+	t.printf("%s\nTimes are virtual, in milliseconds since the story began.\n\n", s.Before().Words)
 	leads := map[string]bool{}
 	for _, g := range groups {
 		if i := slices.IndexFunc(g.results, func(r result) bool { return r.verdict == failed }); i >= 0 {

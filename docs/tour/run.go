@@ -339,16 +339,16 @@ func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
 		return nil, err
 	}
 	var results []result
-	explained := tr.exit == 0
+	broke := tr.exit != 0 // unless a story explains it
 	for _, s := range list {
 		r := tr.judge(s)
 		if r.verdict == timedOut || r.verdict == crashed {
 			return bin.runEach(ctx, list)
 		}
-		explained = explained || r.verdict == failed || r.verdict == silent
+		broke = broke && r.verdict != failed && r.verdict != silent
 		results = append(results, r)
 	}
-	if !explained {
+	if broke {
 		return bin.runEach(ctx, list)
 	}
 	return results, nil

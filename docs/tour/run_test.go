@@ -59,6 +59,8 @@ func TestClose_RemovesTheTemporaryFiles(t *testing.T) {
 
 func TestAlone(t *testing.T) {
 	root := inOwnMini(t)
+	require.NoError(t, write(root+"/go.work", "go 1.26\n\nuse .\n"))
+	t.Setenv("GOWORK", root+"/go.work")
 	shows(t, "alone 3", 0, "ok    step03_atomic_set, alone in a module of its own")
 	require.NoError(t, write(root+"/step03_atomic_set/more_test.go", "package redislock\n\nimport _ \""+course.Module+"/step02_expire\"\n"))
 	shows(t, "alone 3", 1, "ERROR step03_atomic_set\n", course.Module, "does not stand alone: step03_atomic_set")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,8 +85,8 @@ type test struct {
 	name     string
 	status   string // pass, fail, skip; empty if the process ended before
 	output   string
-	timeline string         // of its laboratory, as text
-	verdicts []trace.Record // what failed in it
+	timeline string         // what happened in its laboratory
+	verdicts []trace.Record // and which of its assertions failed
 }
 
 // readEvents reads what test2json has written, and what the laboratories have left.
@@ -122,28 +121,31 @@ func readEvents(events []byte, exit int) (transcript, error) {
 	}
 	tr.raw = raw.String()
 	for t, dir := range dirs {
-		if err := t.readArtifacts(dir); err != nil {
+		if err := t.readTrace(dir); err != nil {
 			return tr, fmt.Errorf("cannot read what %s has left: %w", t.name, err)
 		}
 	}
 	return tr, nil
 }
 
-// readArtifacts reads the timeline of a test and, if it has failed, why. A process that was killed may have left half of it.
-func (t *test) readArtifacts(dir string) error {
-	timeline, err := os.ReadFile(filepath.Join(dir, "timeline.txt"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	t.timeline = strings.TrimRight(string(timeline), "\r\n")
-	if t.status != "fail" {
+// readTrace reads what the laboratory of a test has left, if it had one. What was killed may have left half of it.
+func (t *test) readTrace(dir string) error {
+	if t.status == "" {
 		return nil
 	}
-	records, err := trace.Read(filepath.Join(dir, "trace.jsonl"))
+	records, err := trace.ReadStory(filepath.Join(dir, "trace.jsonl"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	t.verdicts = slices.DeleteFunc(records, func(r trace.Record) bool { return r.Kind != trace.Verdict })
+	var rows []trace.Record
+	for _, r := range records {
+		if r.Kind == trace.Verdict {
+			t.verdicts = append(t.verdicts, r)
+		} else {
+			rows = append(rows, r)
+		}
+	}
+	t.timeline = trace.Text(rows)
 	return nil
 }
 
@@ -227,24 +229,32 @@ func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t
 
 // message returns what the assertions of a failed test say, in the laboratory or around it.
 func (t *test) message() []string {
+	if t.verdicts == nil {
+		return said(t.output)
+	}
 	var list []string
 	for _, v := range t.verdicts {
-		list = append(list, said(v.Text)...)
-	}
-	if list == nil {
-		list = said(t.output)
+		list = append(list, strings.Split(v.Text, "\n")...)
 	}
 	return list
 }
 
-// said returns a text, but of testify's output only what stands behind "Messages:", or else behind "Error:":
+// outcome returns what was expected and what came, where it can be said so.
+func (t *test) outcome() []string {
+	var list []string
+	for _, v := range t.verdicts {
+		if v.Wanted != "" {
+			list = append(list, fmt.Sprintf("expected: %s   got: %s", v.Wanted, v.Got))
+		}
+	}
+	return list
+}
+
+// said returns what stands behind "Messages:" in testify's output, or else behind "Error:":
 //
 //	<tab>Label:<spaces><tab>first line
 //	<tab><spaces><tab>further lines
 func said(text string) []string {
-	if !strings.Contains(text, testifyMark) {
-		return strings.Split(strings.TrimSpace(text), "\n")
-	}
 	fields := map[string][]string{}
 	label := ""
 	for line := range strings.Lines(text) {

@@ -4,6 +4,7 @@ package trace
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 )
 
@@ -46,6 +47,9 @@ const (
 	Note    Kind = "note"    // the story says something
 	Verdict Kind = "verdict" // the story's assertion has failed: Text is its message
 )
+
+// Outcome is how a trace says what a call has returned.
+func Outcome(err error) string { return outcome(fmt.Sprint(err)) }
 
 // Read reads the records of a story, one JSON object in a line.
 func Read(file string) (records []Record, err error) {

@@ -1,0 +1,114 @@
+package trace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tell reads a story as the laboratory writes it: JSON, with the field "redis" in short form where it is one node's.
+func tell(t *testing.T, lines string) []Record {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(lines), 0o666))
+	records, err := ReadStory(file)
+	require.NoError(t, err)
+	return records
+}
+
+const late = `
+{"at":0,"who":"alice","kind":"call","text":"TryLock","redis":[{}]}
+{"at":100,"who":"alice","node":1,"kind":"command","text":"SET coupons locked EX 10 NX","reply":"OK","redis":[{"token":"locked","until":10000100}]}
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{"token":"locked","until":10000100}]}
+{"at":20000200,"who":"bob","node":1,"kind":"command","text":"SET coupons locked EX 10 NX","reply":"OK","redis":[{"token":"locked","until":30000200}]}
+{"at":20000200,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{"token":"locked","until":30000200}]}
+{"at":20000200,"who":"alice","kind":"call","text":"Unlock","redis":[{"token":"locked","until":30000200}]}
+{"at":20000300,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","redis":[{}]}
+{"at":20000300,"who":"alice","kind":"return","text":"Unlock","reply":"<nil>","redis":[{}]}
+{"at":20000300,"kind":"verdict","text":"\n\tError Trace:\tx_test.go:1\n\tError:      \tExpected error with \"lock not held\" in chain but got nil.\n\tTest:       \tTestX\n\tMessages:   \tshe was not told\n","redis":[{}]}
+`
+
+func TestALateRelease_IsTheGuiltyRow(t *testing.T) {
+	records := tell(t, late)
+	require.Equal(t, strings.TrimPrefix(`
+      0.1ms  alice  SET coupons locked EX 10 NX -> OK
+      0.1ms  alice  TryLock -> nil
+  10000.1ms  Redis  the ttl is over: alice's lock is gone
+  20000.2ms  bob    SET coupons locked EX 10 NX -> OK
+  20000.2ms  bob    TryLock -> nil
+  20000.3ms  alice  DEL coupons -> 1   <- deletes bob's lock
+  20000.3ms  alice  Unlock -> nil
+  20000.3ms  ** she was not told
+                expected: ErrNotHeld   got: nil
+`, "\n"), Text(records), "that bob got in while alice was inside is not the worst that happened")
+
+	entered := records[5]
+	require.Equal(t, "TryLock", entered.Text)
+	require.Equal(t, []string{"alice", "bob"}, entered.Inside)
+	require.Equal(t, []Key{{Token: "locked", Owner: "bob", Until: 30_000_200}}, entered.Redis)
+	require.Equal(t, []string{"bob"}, records[len(records)-1].Inside, "alice has left")
+}
+
+func TestWhatIsWrong_OfAllKinds(t *testing.T) {
+	for what, story := range map[string]string{
+		"SETNX coupons locked -> 1   <- without a ttl": `
+{"at":100,"who":"alice","node":1,"kind":"command","text":"SETNX coupons locked","reply":"1","redis":[{"token":"locked"}]}`,
+		"alice  SET coupons locked -> OK   <- overwrites bob's lock": `
+{"at":100,"who":"bob","node":1,"kind":"command","text":"SET coupons locked","reply":"OK","redis":[{"token":"locked"}]}
+{"at":200,"who":"alice","node":1,"kind":"command","text":"SET coupons locked","reply":"OK","redis":[{"token":"locked"}]}`,
+		"bob    TryLock -> nil   <- alice is inside as well": `
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}
+{"at":200,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}`,
+		"alice  DEL coupons -> 0   (sent again)": `
+{"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}
+{"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"0","redis":[{}]}`,
+		"alice  DEL coupons -> 1, but the reply is lost\n": `
+{"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}`,
+		"bob    TryLock -> ErrNotAcquired, context canceled\n": `
+{"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"redislock: acquire \"coupons\": lock not acquired: context canceled","redis":[{}]}`,
+		"bob    TryLock -> LOADING\n": `
+{"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"redislock: acquire \"coupons\": LOADING","redis":[{}]}`,
+	} {
+		require.Contains(t, Text(tell(t, story)), what)
+	}
+}
+
+func TestADeadClient_IsNotInside(t *testing.T) {
+	records := tell(t, `
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}
+{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}
+{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}`)
+	require.Empty(t, records[2].Mark)
+	require.Equal(t, []string{"bob"}, records[2].Inside)
+}
+
+func TestSeveralNodes_AreOneRow(t *testing.T) {
+	require.Equal(t, strings.TrimPrefix(`
+      0.1ms  bob    acquire coupons <bob-1> -> 1 (nodes 1 3), 0 (node 2)
+      0.1ms  bob    TryLock -> nil
+`, "\n"), Text(tell(t, `
+{"at":100,"who":"bob","node":3,"kind":"command","text":"acquire coupons <bob-1>","reply":"1","redis":[{},{},{}]}
+{"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{},{},{}]}
+{"at":100,"who":"bob","node":1,"kind":"command","text":"acquire coupons <bob-1>","reply":"1","redis":[{},{},{}]}
+{"at":100,"who":"bob","node":2,"kind":"command","text":"acquire coupons <bob-1>","reply":"0","redis":[{},{},{}]}`)),
+		"the call returns after the commands of the same moment, however they arrived")
+}
+
+func TestPolling_IsWrittenOnce(t *testing.T) {
+	var records []Record
+	for i := range int64(6) {
+		token := "<bob-" + string(rune('1'+i)) + ">"
+		records = append(records, Record{At: i * 30_000, Who: "bob", Node: 1, Kind: Command, Text: "SETNX coupons " + token, Reply: "0"},
+			Record{At: i*30_000 + 100, Who: "bob", Node: 1, Kind: Command, Text: "GET coupons", Reply: "<alice-1>"})
+	}
+	records = append(records, Record{At: 200_000, Who: "bob", Kind: Return, Text: "Lock", Reply: "ErrNotAcquired"})
+	require.Equal(t, strings.TrimPrefix(`
+      0.0ms  bob    SETNX coupons <bob-1> -> 0
+      0.1ms  bob    GET coupons -> <alice-1>
+    150.1ms  ... the same 5 times more, until:
+    200.0ms  bob    Lock -> ErrNotAcquired
+`, "\n"), Text(records))
+}

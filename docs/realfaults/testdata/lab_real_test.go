@@ -1,0 +1,197 @@
+package redislock
+
+// The stories on real servers: go run ./docs/tour real N host:port[,host:port...] lays this file over a step's folder and
+// names the servers in REDIS_ADDRS. Stories play in real time and with a short ttl there, so whatever is measured gets some
+// slack. The faults between a client and Redis are made as ever: replies get lost, connections hang and break. Faults of
+// Redis itself concern the story's own keys only, which are deleted in the end; nothing here changes the server or
+// touches other keys. A story that needs more than that is skipped.
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	realAddrs = strings.Split(os.Getenv("REDIS_ADDRS"), ",")
+	admins    sync.Map // *redis.Client, by address
+)
+
+func init() {
+	realTime = true
+	ttl, forever, afterwards = 1500*time.Millisecond, 5*time.Second, 20*time.Millisecond
+	slack = func(d time.Duration) time.Duration { return d + ttl/3 } // what a busy machine may need
+	newRedis = func(node int) backend { return newRealRedis(node) }
+	settle = (*lab).quiet
+	needsVirtualTime = func(t *testing.T, why string) {
+		t.Helper()
+		t.Skip("not on real servers: " + why)
+	}
+	play = func(t *testing.T, story func(t *testing.T)) {
+		if len(realAddrs) < nodes {
+			t.Fatalf("REDIS_ADDRS names %d servers, this lock needs %d", len(realAddrs), nodes)
+		}
+		key = strings.ToLower(rand.Text()[:8]) + ":coupons" // whoever else uses these servers
+		story(t)
+	}
+}
+
+// quiet lets everything that is on its way arrive. What was sent to a server that hangs does not.
+func (l *lab) quiet() {
+	for quiet, end := 0, time.Now().Add(slack(0)); quiet < 10 && time.Now().Before(end); quiet++ {
+		time.Sleep(time.Millisecond)
+		l.trace.mu.Lock()
+		if slices.ContainsFunc(l.trace.records, func(r *record) bool { return r.Kind == "command" && r.Reply == "" && !r.held }) {
+			quiet = 0
+		}
+		l.trace.mu.Unlock()
+	}
+}
+
+// realRedis is a server of REDIS_ADDRS. To each story it looks like a new one.
+type realRedis struct {
+	addr  string
+	admin *redis.Client
+	sent  atomic.Int64
+
+	mu      sync.Mutex
+	conns   []net.Conn
+	forgot  map[string]bool // scripts by their SHA-1, since SCRIPT FLUSH
+	message string          // the answer to every command, if any
+}
+
+func newRealRedis(node int) *realRedis {
+	addr := realAddrs[node]
+	admin, _ := admins.LoadOrStore(addr, redis.NewClient(&redis.Options{Addr: addr}))
+	return &realRedis{addr: addr, admin: admin.(*redis.Client), forgot: map[string]bool{}}
+}
+
+// Keys returns the keys of this story.
+func (s *realRedis) Keys() (keys []string) {
+	found := s.admin.Scan(ctx, 0, key+"*", 1000).Iterator()
+	for found.Next(ctx) {
+		keys = append(keys, found.Val())
+	}
+	must(0, found.Err())
+	return keys
+}
+
+func (s *realRedis) Exists(key string) bool             { return must(s.admin.Exists(ctx, key).Result()) == 1 }
+func (s *realRedis) Type(key string) string             { return must(s.admin.Type(ctx, key).Result()) }
+func (s *realRedis) Get(key string) (string, error)     { return s.admin.Get(ctx, key).Result() }
+func (s *realRedis) HKeys(key string) ([]string, error) { return s.admin.HKeys(ctx, key).Result() }
+func (s *realRedis) Set(key, value string) error        { return s.admin.Set(ctx, key, value, 0).Err() }
+func (s *realRedis) SetTTL(key string, d time.Duration) { must(s.admin.PExpire(ctx, key, d).Result()) }
+func (s *realRedis) CommandCount() int                  { return int(s.sent.Load()) }
+
+// TTL returns 0 for a key without one, as miniredis does.
+func (s *realRedis) TTL(key string) time.Duration {
+	return max(0, must(s.admin.PTTL(ctx, key).Result()))
+}
+
+func (s *realRedis) FastForward(d time.Duration) {
+	for _, key := range s.Keys() {
+		if left := s.TTL(key); left > 0 {
+			s.SetTTL(key, left-d)
+		}
+	}
+}
+
+func (s *realRedis) FlushAll() {
+	if keys := s.Keys(); len(keys) > 0 {
+		must(s.admin.Del(ctx, keys...).Result())
+	}
+}
+
+func (s *realRedis) SetError(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.message = message
+}
+
+// Close breaks all connections and deletes what the story has stored.
+func (s *realRedis) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+	s.FlushAll()
+}
+
+// Dial returns a connection on which some commands are translated on their way.
+func (s *realRedis) Dial() (net.Conn, error) {
+	conn, err := net.DialTimeout("tcp", s.addr, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.conns = append(s.conns, conn)
+	s.mu.Unlock()
+	near, far := net.Pipe()
+	go func() {
+		defer conn.Close()
+		for r, w := bufio.NewReader(far), bufio.NewWriter(conn); ; w.Flush() {
+			command, err := proto.Read(r)
+			if err != nil {
+				return
+			}
+			args, _ := proto.ReadStrings(command)
+			proto.Write(w, s.translate(args))
+		}
+	}()
+	go func() {
+		defer far.Close()
+		io.Copy(far, conn)
+	}()
+	return near, nil
+}
+
+// translate returns what is sent instead of a command, so that the server looks like one that has forgotten its scripts, or
+// like one that has only errors to tell.
+func (s *realRedis) translate(args []string) []string {
+	s.sent.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch command := strings.ToLower(args[0]); {
+	case command == "hello" || command == "client":
+	case s.message != "":
+		return []string{"eval", "return redis.error_reply(ARGV[1])", "0", s.message}
+	case command == "script" && strings.EqualFold(args[1], "flush"):
+		scripts.Range(func(sha, _ any) bool {
+			s.forgot[sha.(string)] = true
+			return true
+		})
+		return []string{"eval", "return redis.status_reply(ARGV[1])", "0", "OK"}
+	case command == "evalsha" && s.forgot[args[1]]:
+		return []string{"evalsha", strings.Repeat("0", 40), "0"} // no script has this one
+	case command == "eval":
+		scripts.Range(func(sha, source any) bool {
+			if source == args[1] {
+				delete(s.forgot, sha.(string))
+			}
+			return true
+		})
+	}
+	return args
+}
+
+// must ends the tests when a real server does not do as it is told.
+func must[V any](value V, err error) V {
+	if err != nil {
+		panic(fmt.Errorf("the real Redis: %w", err))
+	}
+	return value
+}
