@@ -583,6 +583,11 @@ func everyNode(fail func(node int) (heal func())) (heal func()) {
 // bePatient sets NodeTimeout on the locks that have it.
 func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }
 
+// Do stands here and not beside the other calls: a lock may be tried before it has one.
+func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
+	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
+}
+
 // fillPool gives a client n connections to every node that wait to be used.
 func (l *lab) fillPool(name string, n int) {
 	for _, rdb := range l.client(name).nodes {
