@@ -31,8 +31,8 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 				ends++
 				require.NoError(t, bobErr, "alice's lease is over, and bob was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"alice's lease ended before command %d of her Unlock, bob entered, and she deleted his lock: carol is inside with bob", nth)
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, and she was not told")
+					"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, and her Unlock does not say so")
 			})
 		})
 	}
@@ -48,8 +48,8 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, and bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost, bob entered, go-redis sent it again and deleted his lock: carol is inside with bob")
-		require.NoError(t, err, "alice released her lock in time, and is told that she did not hold it any more")
+			"the reply to alice's Unlock was lost, bob entered, and her Unlock, sent again, deleted his lock: carol is inside with bob")
+		require.NoError(t, err, "alice released her lock in time, and her Unlock says that she had lost it")
 	})
 }
 
@@ -60,9 +60,64 @@ func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock, the reply was lost, she asked again: now she is told that she did not hold it any more")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+				"Redis released alice's lock, the reply was lost, and her Unlock, sent again, says that she had lost it")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 		}
+	})
+}
+
+func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		request, cancel := context.WithCancel(ctx)
+		require.NoError(t, alice.TryLock(request))
+		lab.note("alice's request is cancelled")
+		cancel()
+		err := alice.Unlock(request)
+		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside")
+		require.NoError(t, err, "alice's lock was released, and her Unlock says that it was not")
+	})
+}
+
+func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
+		lab.loseReply("alice", func() {})
+		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
+		time.Sleep(slack(ttl / 10))
+		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out")
+	})
+}
+
+func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		request, cancel := context.WithCancel(ctx)
+		lab.loseReply("alice", func() {
+			lab.note("alice's request is cancelled")
+			cancel()
+		})
+		err := alice.TryLock(request)
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
+		time.Sleep(slack(ttl / 10))
+		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled within TryLock, and what she left in Redis keeps bob out")
+	})
+}
+
+func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			lab.hang(node)
+		}
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		took := time.Since(start).Round(time.Millisecond)
+		require.Less(t, took, slack(4*time.Second), "Redis hangs, and alice's Unlock came back only after %v", took)
+		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
 	})
 }
 
@@ -91,10 +146,7 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
-				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // Unlock waits 3s for a Redis that hangs
-				require.NoError(t, alice.TryLock(ctx))
-				require.NoError(t, alice.Unlock(ctx)) // Redis knows the scripts now, if there are any
-				limitHold(alice, time.Millisecond)    // what hangs is to be the release
+				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // longer than any Unlock waits
 				require.NoError(t, alice.TryLock(ctx))
 				heal := fault.fail(lab)
 				err := alice.Unlock(ctx)
@@ -103,15 +155,15 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 				heal()
 				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, and bob was refused")
 				require.NoError(t, alice.Unlock(ctx),
-					"%s, alice's release has run in time, she repeats it, and is told that she did not hold the lock any more", fault.name)
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+					"%s, alice's release ran, bob entered, and when she repeats it, Unlock says that she had lost the lock", fault.name)
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
 			})
 		})
 	}
 }
 
-// Control: they say so as often as Redis has not got the key.
+// Control: Unlock says so whenever Redis does not have the key.
 func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 	for _, before := range []struct {
 		name string
@@ -123,25 +175,16 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 			alice.TryLock(ctx)
 		}},
 		{"a release that Redis refused", func(lab *lab, alice *handle) {
-			for node := range nodes {
-				lab.server(node).SetError("LOADING Redis is loading the dataset in memory")
-			}
+			lab.answer("LOADING Redis is loading the dataset in memory")
 			alice.Unlock(ctx)
-			for node := range nodes {
-				lab.server(node).SetError("")
-			}
+			lab.answer("")
 		}},
-		{"a release that found nobody", func(lab *lab, alice *handle) {
+		{"a release that reached nobody", func(lab *lab, alice *handle) {
 			for node := range nodes {
-				s := lab.server(node)
-				s.down.Store(true)
-				lab.client("alice").hangUp(func(w *wire) bool { return w.server == s })
+				defer lab.stop(node)()
 				lab.client("alice").nodes[node].Ping(ctx) // go-redis learns that the connection is broken
 			}
 			alice.Unlock(ctx)
-			for node := range nodes {
-				lab.server(node).down.Store(false)
-			}
 		}},
 	} {
 		t.Run("after "+before.name, func(t *testing.T) {
@@ -150,63 +193,10 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				before.fail(lab, alice)
 				lab.endLease()
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, and she is told that all is well")
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, and Unlock says that all is well")
 			})
 		})
 	}
-}
-
-func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		request, cancel := context.WithCancel(ctx)
-		require.NoError(t, alice.TryLock(request))
-		cancel()
-		require.NoError(t, alice.Unlock(request), "alice's request was cancelled, so her Unlock was never sent: bob waits for the ttl")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
-	})
-}
-
-func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx))
-		require.NoError(t, alice.TryLock(ctx))
-		for node := range nodes {
-			lab.hang(node)
-		}
-		start := time.Now()
-		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), slack(4*time.Second), "Redis hangs, and alice's Unlock hung with it")
-		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
-	})
-}
-
-func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
-		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
-		lab.loseReply("alice", func() {})
-		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
-
-		soon, cancel := context.WithTimeout(ctx, slack(ttl/3))
-		defer cancel()
-		require.NoError(t, bob.Lock(soon), "alice gave up, and the key that she left keeps bob out for a whole ttl")
-	})
-}
-
-func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		request, cancel := context.WithCancel(ctx)
-		lab.loseReply("alice", cancel)
-		err := alice.TryLock(request)
-		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
-		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice's request was cancelled before the reply came, and the lock is there for nobody")
-	})
 }
 
 // Control: the token stays with the handle.
@@ -214,16 +204,11 @@ func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		answer := func(message string) {
-			for node := range nodes {
-				lab.server(node).SetError(message)
-			}
-		}
-		answer("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
+		lab.answer("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
 		err := alice.Unlock(ctx)
 		require.Error(t, err, "Redis refused, and Unlock says that all is well")
 		require.NotErrorIs(t, err, ErrNotHeld, "Redis refused, and Unlock says that the lock is not held")
-		answer("")
+		lab.answer("")
 		require.NoError(t, alice.Unlock(ctx), "Redis is well again, and alice cannot release what she still holds")
 		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
 	})
@@ -242,4 +227,11 @@ func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 		}
 		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
 	})
+}
+
+// answer lets Redis answer every command with an error, until that is "".
+func (l *lab) answer(message string) {
+	for node := range nodes {
+		l.server(node).SetError(message)
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 07 mends it.
+// What is still broken in this step. Step 07 fixes it.
 
 func TestBug_TheLeaseEndsDuringTheWork_AnUpdateIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -16,11 +16,14 @@ func TestBug_TheLeaseEndsDuringTheWork_AnUpdateIsLost(t *testing.T) {
 
 		require.NoError(t, alice.TryLock(ctx))
 		aliceRead := shop.stock
+		lab.note("alice reads: %d left", aliceRead)
 		time.Sleep(2 * ttl) // alice is still working
 		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice worked on: the bug is gone")
-		shop.stock-- // bob sells one
+		shop.stock--
+		lab.note("bob sells one: %d left", shop.stock)
 		require.NoError(t, bob.Unlock(ctx))
-		shop.stock = aliceRead - 1 // alice sells one
+		shop.stock = aliceRead - 1
+		lab.note("alice sells one: %d left", shop.stock)
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice hears of it only now")
 
 		require.Equal(t, 99, shop.stock, "both sales were counted: the bug is gone")

@@ -21,11 +21,13 @@ func (c *countInClient) TryLock(ctx context.Context) error {
 		}
 	}
 	c.depth++
+	c.lab.note("%s counts in the client: %d", c.who, c.depth)
 	return nil
 }
 
 func (c *countInClient) Unlock(ctx context.Context) error {
 	c.depth--
+	c.lab.note("%s counts in the client: %d", c.who, c.depth)
 	if c.depth > 0 {
 		return nil
 	}
@@ -54,6 +56,6 @@ func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx), "a count in the client has noticed that bob is inside: this lesson needs a new example")
+		require.NoError(t, alice.TryLock(ctx), "alice's count has noticed that bob is inside: this lesson needs a new example")
 	})
 }

@@ -23,48 +23,46 @@ import (
 func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		limitHold(alice, time.Millisecond) // from step 07 on, her renewals would count
 		require.NoError(t, alice.TryLock(ctx))
 		entered := inBackground(func() error { return bob.Lock(ctx) })
 
 		time.Sleep(slack(ttl / 10))
-		before := lab.server(0).CommandCount()
-		time.Sleep(ttl / 5)
-		require.Equal(t, before, lab.server(0).CommandCount(), "bob waits, and asks again and again")
+		byBob := func(r *record) bool { return r.Who == "bob" }
+		before := lab.sent(byBob)
+		time.Sleep(ttl / 10)
+		asked := lab.sent(byBob) - before
+		require.Equal(t, 0, asked, "bob waits for alice, and sends %d commands to Redis in %v", asked, ttl/10)
 
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
-		bobIn := <-entered
-		require.NoError(t, bobIn.err, "alice has left, and bob did not get in")
-		require.Less(t, bobIn.at.Sub(released), slack(time.Millisecond), "alice has left, and bob slept on")
+		requireEntered(t, <-entered, released, time.Millisecond, "alice has left")
 	})
 }
 
-func TestTheLockIsReleasedBeforeTheWaiterListens_TheReleaseIsNotMissed(t *testing.T) {
+func TestTheLockIsReleasedBeforeTheWaiterListens_HeEntersAtOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		refused := time.Now()
+		start := time.Now()
 		lab.afterNth("bob", 1, func() { alice.Unlock(ctx) })
-		require.NoError(t, bob.Lock(ctx))
-		require.Less(t, time.Since(refused), slack(10*time.Millisecond),
-			"alice left after bob was refused and before he listened: he waits for a message that was sent already")
+		err := bob.Lock(ctx)
+		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment in which bob was refused")
 	})
 }
 
 func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		start := time.Now()
+		end := time.Now().Add(ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
-		require.NoError(t, bob.Lock(ctx))
-		require.GreaterOrEqual(t, time.Since(start), ttl, "bob entered before the dead holder's ttl was over")
-		require.Less(t, time.Since(start), slack(ttl+2*time.Millisecond), "the dead holder's ttl was over, and bob slept on")
+		err := bob.Lock(ctx)
+		require.False(t, time.Now().Before(end), "alice died, and bob entered before her ttl was over")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
 	})
 }
 
-// Control: who polls listens to nobody.
+// Control: a lock that polls listens to nobody.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	for _, later := range []time.Duration{time.Millisecond, ttl / 10} { // it takes go-redis 40ms to subscribe again
 		t.Run(fmt.Sprint("released ", later, " later"), func(t *testing.T) {
@@ -76,20 +74,18 @@ func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 				time.Sleep(slack(ttl / 10))
 				lab.far("bob", 20*time.Millisecond)
 				lab.client("bob").hangUp(func(w *wire) bool { return w.listens.Load() })
-				lab.note("the connection on which bob listens breaks")
+				lab.note("the connection on which bob listens breaks, if he has one")
 				time.Sleep(later)
 
 				released := time.Now()
 				require.NoError(t, alice.Unlock(ctx))
-				bobIn := <-entered
-				require.NoError(t, bobIn.err, "bob's subscription broke, and he did not get in")
-				require.Less(t, bobIn.at.Sub(released), slack(200*time.Millisecond), "bob's subscription broke, alice has left, and he slept on")
+				requireEntered(t, <-entered, released, 200*time.Millisecond, "bob's subscription broke, alice has left")
 			})
 		})
 	}
 }
 
-// Control: who polls is not told less after a restart.
+// Control: a lock that polls hears no less after a restart.
 func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		t.Run(map[bool]string{true: "it keeps its keys", false: "it loses its keys"}[keeps], func(t *testing.T) {
@@ -118,15 +114,13 @@ func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
 					free = time.Now()
 					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock over its restart, and she cannot release it")
 				}
-				bobIn := <-entered
-				require.NoError(t, bobIn.err, "Redis is back, the lock is free, and bob did not get in")
-				require.Less(t, bobIn.at.Sub(free), slack(200*time.Millisecond), "Redis is back, the lock is free, and bob slept on")
+				requireEntered(t, <-entered, free, 200*time.Millisecond, "Redis is back, the lock is free")
 			})
 		})
 	}
 }
 
-// Control: who polls depends on nobody's message.
+// Control: a lock that polls depends on nobody's message.
 func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -162,9 +156,7 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 					"customer %d gave up around the release, and the error does not say so: %v", i, err)
 			}
 		}
-		bobIn := <-entered
-		require.NoError(t, bobIn.err, "others gave up around the release, and bob, who did not, is not in")
-		require.Less(t, bobIn.at.Sub(release), slack(ttl/10), "others gave up around the release, and bob, who did not, slept on")
+		requireEntered(t, <-entered, release, ttl/10, "others gave up around the release")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
 		require.Empty(t, lab.keys(), "everybody has left or given up, and the lock is not free")
 		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, and carol was refused")
@@ -178,7 +170,7 @@ func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, and Unlock says that it is not")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and was not told")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
 	})
 }
@@ -189,10 +181,10 @@ func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
-		start := time.Now()
+		end := time.Now().Add(ttl)
 		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) }) // he cannot hear it
-		require.NoError(t, bob.Lock(ctx), "bob's user has no right to subscribe, and he did not get in")
-		require.LessOrEqual(t, time.Since(start), slack(ttl+2*time.Millisecond), "the lease was over, and bob slept on")
+		err := bob.Lock(ctx)
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice's lease would be over")
 		requireNobodyListens(t)
 	})
 }
@@ -216,42 +208,42 @@ func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 	})
 }
 
-func TestAStrangerPublishesUnderTheKeysName_TheWaitersAreNotDisturbed(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		limitHold(alice, time.Millisecond)
-		require.NoError(t, alice.TryLock(ctx))
-		waiters := queue(lab)
-		before := lab.sentByCustomers()
-		lab.flood(key)
-		time.Sleep(ttl / 10)
-		require.Equal(t, before, lab.sentByCustomers(),
-			"somebody uses a channel with the name of the key for something else, and those who wait ask for the lock at his messages")
-
-		lab.flood(key)
-		require.NoError(t, alice.Unlock(ctx))
-		requireServed(t, waiters)
-	})
-}
-
-// Control: who polls asks no more often.
-func TestAStrangerPublishesOnTheLocksChannel_TheWaitersAskNowAndThen(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		limitHold(alice, time.Millisecond)
-		require.NoError(t, alice.TryLock(ctx))
-		waiters := queue(lab)
-		before := lab.sentByCustomers()
-		lab.flood("redislock:" + key)
-		time.Sleep(ttl / 10)
+// Control: a lock that polls asks as often as before.
+func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
+	for _, channel := range []struct {
+		whose, prefix string
+		most          int // commands of a waiter
+	}{
+		{"of the key's name", "", 0},
 		// go-redis keeps a hundred messages for a waiter. One question is the answer to all of them.
-		asked := (lab.sentByCustomers() - before) / len(waiters)
-		require.Less(t, asked, 2000/20, "2,000 messages came at once, and those who wait asked again and again")
+		{"of the lock", "redislock:", 2000/20 - 1},
+	} {
+		t.Run("on the channel "+channel.whose, func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice := lab.lock("alice")
+				limitHold(alice, time.Millisecond)
+				require.NoError(t, alice.TryLock(ctx))
+				waiters := queue(lab)
+				asked := func(during func()) int {
+					before := lab.sentByCustomers()
+					during()
+					time.Sleep(ttl / 10)
+					return lab.sentByCustomers() - before
+				}
+				before := asked(func() {})
+				after := asked(func() { lab.flood(channel.prefix + key) })
+				require.LessOrEqual(t, after, before+before/10+channel.most*len(waiters),
+					"a stranger published 2,000 messages: those who wait sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
 
-		lab.flood("redislock:" + key)
-		require.NoError(t, alice.Unlock(ctx))
-		requireServed(t, waiters)
-	})
+				lab.flood(channel.prefix + key)
+				require.NoError(t, alice.Unlock(ctx))
+				for _, waiter := range waiters {
+					require.NoError(t, (<-waiter).err, "alice has left, and somebody who waited did not get in, or could not leave")
+				}
+				requireNobodyListens(t)
+			})
+		})
+	}
 }
 
 // queue lets five customers wait for the lock, to leave as soon as they have it.
@@ -268,14 +260,6 @@ func queue(lab *lab) (waiters []<-chan result) {
 	}
 	time.Sleep(slack(ttl / 10))
 	return waiters
-}
-
-func requireServed(t *T, waiters []<-chan result) {
-	t.Helper()
-	for _, waiter := range waiters {
-		require.NoError(t, (<-waiter).err, "alice has left, and somebody who waited did not get in, or could not leave")
-	}
-	requireNobodyListens(t)
 }
 
 // requireNobodyListens fails when a goroutine of go-redis is left that has a message which nobody takes.
@@ -347,6 +331,14 @@ func (b buffered) Close() error {
 type result struct {
 	err error
 	at  time.Time
+}
+
+// requireEntered fails unless bob is in, soon after he could be.
+func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why string) {
+	t.Helper()
+	require.NoError(t, bob.err, "%s, and bob did not get in", why)
+	late := bob.at.Sub(free)
+	require.Less(t, late, slack(soon), "%s, and bob got in only %v later", why, late.Round(100*time.Microsecond))
 }
 
 // inBackground starts what takes its time, and returns where its result will come.

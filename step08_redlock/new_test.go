@@ -39,7 +39,3 @@ func (h *handle) Lock(ctx context.Context) error {
 func (h *handle) Unlock(ctx context.Context) error {
 	return h.lab.call(h.who, "Unlock", func() error { return h.lockOf.Unlock(ctx) })
 }
-
-func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
-	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
-}

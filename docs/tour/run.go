@@ -319,9 +319,11 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 
 // runApart runs each test of the binary in a process of its own, as many at once as free has room for.
 func (bin binary) runApart(ctx context.Context, timeout string, env []string, free chan struct{}) (all transcript, err error) {
-	list, err := command(ctx, bin.dir, bin.path, "-test.list=.").Output()
-	if err != nil {
-		return all, fmt.Errorf("cannot list the tests in %s: %w", filepath.Base(bin.dir), err)
+	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
+	cmd.Env = append(os.Environ(), env...)
+	list, err := cmd.Output()
+	if err != nil { // it ends before it lists anything: a run says how
+		return bin.run(ctx, timeout, env)
 	}
 	names := strings.Fields(string(list))
 	logs := make([]transcript, len(names))

@@ -45,7 +45,7 @@ const controlMark = "Control:"
 
 func isControl(doc string) bool {
 	for line := range strings.Lines(doc) {
-		if strings.HasPrefix(line, controlMark) || strings.HasPrefix(line, "Green before too:") {
+		if strings.HasPrefix(line, controlMark) {
 			return true
 		}
 	}

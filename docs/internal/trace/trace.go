@@ -37,7 +37,7 @@ type Key struct {
 type Kind string
 
 const (
-	Command Kind = "command" // reached Redis; Reply is "(no reply)", "(this reply is lost)" if it is so
+	Command Kind = "command" // reached Redis; Reply is "(no reply)" if none came
 	Call    Kind = "call"    // a client calls TryLock, Lock or Unlock
 	Return  Kind = "return"  // and the call returns
 	Expire  Kind = "expire"  // Redis removes the key, because its ttl is over
