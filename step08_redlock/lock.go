@@ -96,7 +96,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	nodes []*node
