@@ -22,6 +22,7 @@ const stock = "stock"
 // onEachResource plays the story on each kind of resource. There are 100 coupons, and the lock has counted to 32.
 // at returns the resource as the client of that name reaches it.
 func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string) Resource)) {
+	needsVirtualTime(t, pastTheLab)
 	t.Run("memory", func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			memory := NewMemory()

@@ -284,7 +284,6 @@ func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 
 // Control: the lock is the same.
 func TestRedisForgetsItsScripts_TheLockAndTheResourceWork(t *testing.T) {
-	needsVirtualTime(t, "it flushes the scripts of Redis")
 	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops").nodes[0]
 		r := NewRedis(lab.client("alice").nodes[0])
