@@ -1,4 +1,4 @@
-# Thin names for go commands; everything works without make, too. N is a step, 1 to 8: make red N=4
+# Short names for commands that work without make as well. N is a step, 1 to 8: make red N=4
 
 .PHONY: help tour test test-real real-faults race red green diff try matrix explore copies alone docs check-docs links lint check
 

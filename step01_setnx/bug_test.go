@@ -7,15 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 02 mends it.
+// What is still broken in this step. Step 02 fixes it.
 
 func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
-
 		time.Sleep(forever)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "somebody freed the lock of a dead holder: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, and bob got her lock: the bug is gone")
 	})
 }

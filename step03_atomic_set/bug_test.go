@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 04 mends it.
+// What is still broken in this step. Step 04 fixes it.
 
 func TestBug_ALateHolder_DeletesTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(2 * ttl)                  // alice is slow, her lock expires
-		require.NoError(t, bob.TryLock(ctx)) // bob enters
+		lab.note("alice works for longer than the ttl")
+		time.Sleep(2 * ttl)
+		require.NoError(t, bob.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, carol.TryLock(ctx), "alice did not delete bob's lock: the bug is gone")
 	})
@@ -37,6 +38,6 @@ func TestBug_TheReplyToSETIsLost_TheHolderIsToldThatSomebodyElseHoldsIt(t *testi
 		alice := lab.lock("alice")
 		lab.loseReply("alice", func() {})
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "alice recognised her own lock: the bug is gone")
-		require.NotEmpty(t, lab.keys(), "alice's lock is not in Redis: then she was told the truth")
+		require.NotEmpty(t, lab.keys(), "alice's lock is not in Redis: she was told the truth")
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // olderForm is how SET NX PX was written before Redis 2.6.12: two commands in a script, which runs as one.
-var olderForm = redis.NewScript(`-- older-form
+var olderForm = redis.NewScript(`-- older-form value ttl
 if redis.call('SETNX', KEYS[1], ARGV[1]) == 0 then
 	return 0
 end
@@ -21,9 +21,9 @@ func TestOlderForm_SETNXAndEXPIREInOneScript(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
 		acquire := func(rdb redis.UniversalClient) (bool, error) {
-			return olderForm.Run(ctx, rdb, []string{key}, "locked", ttl.Milliseconds()).Bool()
+			return olderForm.Eval(ctx, rdb, []string{key}, "locked", ttl.Milliseconds()).Bool()
 		}
-		lab.crashAfter("alice", 2) // EVALSHA, which Redis does not know yet, and EVAL
+		lab.crashAfter("alice", 1)
 		_, err := acquire(alice)
 		require.Error(t, err, "alice was to die right after the script")
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 05 mends it.
+// What is still broken in this step. Step 05 fixes it.
 
 func TestBug_TheLeaseEndsBetweenGETAndDEL_DeletesTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,23 +17,6 @@ import (
 
 // Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do, MaxHold
 // and ValidUntil.
-
-func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
-
-		drift := ttl/100 + 2*time.Millisecond
-		start := time.Now()
-		require.NoError(t, alice.TryLock(ctx))
-		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "validity counts from before the command was sent, and allows for drift")
-
-		time.Sleep(ttl / 2)
-		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "the renewal at ttl/3 did not move the validity on")
-		require.NoError(t, alice.Unlock(ctx))
-		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
-	})
-}
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	for _, fault := range []struct {
@@ -44,38 +29,13 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				start := time.Now()
 				expires := start.Add(lab.server(0).TTL(key))
-				for node := range nodes {
-					fault.fail(lab, node)
-				}
+				everyNode(func(node int) func() { return fault.fail(lab, node) })
 				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, and she was not told", fault.name)
+				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, and alice's key had expired before she was told", fault.name)
 				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, and alice gave up while her lease lasted", fault.name)
-				require.True(t, time.Now().Before(expires.Add(slack(0))), "the key had expired before alice was told")
 			})
 		})
 	}
-}
-
-func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
-		bobIn := make(chan error, 1)
-		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
-		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, and alice goes in, too")
-		require.NoError(t, <-bobIn)
-		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
-	})
-}
-
-func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
-			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
-			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "the hold would be lost at once, and the error does not name the ttl")
-		}
-		require.Zero(t, lab.sent(), "a ttl that leaves no time was sent to Redis")
-	})
 }
 
 func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.T) {
@@ -83,7 +43,7 @@ func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 10)
-		lab.endLease()                   // somebody deletes her key
+		lab.endLease()                   // or somebody deletes her key
 		limitHold(bob, time.Millisecond) // he does not renew
 		require.NoError(t, bob.TryLock(ctx))
 		entered := time.Now()
@@ -103,195 +63,14 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("Redis refuses alice's renewals")
 		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
 		time.Sleep(ttl - slack(ttl/10))
 		lab.stopTwists("alice")
+		lab.fault("Redis accepts them again")
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "renewals failed, and worked again before the lease was over")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx))
-	})
-}
-
-func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
-	for _, hold := range []time.Duration{0, ttl / 2} { // the acquire's reply, and the renewal's at ttl/3
-		inLab(t, func(t *T, lab *lab) {
-			alice := lab.lock("alice")
-			always := func(string, int) bool { return true }
-			lab.announce("alice", &twist{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
-			require.NoError(t, alice.TryLock(ctx))
-			time.Sleep(hold)
-			for node := range nodes {
-				lab.stop(node)
-			}
-			left := ttl
-			for node := range nodes {
-				left = min(left, lab.server(node).TTL(key))
-			}
-			requireNotLost(t, alice, "alice's key lasts, and she was told of a loss")
-			requireLost(t, alice, left-ttl/100, "Redis had the key 20ms before alice heard of it: she counts from too late")
-		})
-	}
-}
-
-func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.fillPool("alice", 30) // to make a connection takes more round trips
-		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl / 2)        // a renewal: Redis knows the script
-		lab.far("alice", ttl*9/20) // go-redis waits 5s
-		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
-	})
-}
-
-func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		bePatient(alice, ttl)
-		slow := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
-		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, and she was refused")
-		time.Sleep(2 * ttl)
-		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
-	})
-}
-
-// bePatient sets NodeTimeout on the locks that have it.
-func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }
-
-func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
-	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		var start []func()
-		for node := range nodes {
-			start = append(start, lab.stop(node))
-		}
-		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, and she was not told")
-		for _, start := range start {
-			start()
-		}
-		require.NotEmpty(t, lab.keys(), "the key was to last a little longer than the hold")
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, and she may go deeper into a hold that is over")
-		require.NoError(t, alice.Unlock(ctx))
-	})
-}
-
-func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
-	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} // go-redis waits 5s for a reply
-	if realTime {
-		ttls = ttls[:1]
-	}
-	for _, ttl := range ttls {
-		inLab(t, func(t *T, lab *lab) {
-			lab.trace.untold = true
-			lab.fillPool("alice", 12)
-			alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl)
-			require.NoError(t, alice.TryLock(ctx))
-			for node := range nodes {
-				lab.silence(node)
-			}
-			time.Sleep(5 * ttl)
-			requireNotLost(t, alice, "Redis was well all along, only old connections were not")
-			require.NoError(t, alice.Unlock(ctx), "Redis is well, and alice cannot release")
-		})
-	}
-}
-
-func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
-		require.NoError(t, alice.TryLock(ctx))
-		for node := range nodes {
-			lab.silence(node)
-		}
-		time.Sleep(slack(2*ttl + 100*time.Millisecond)) // a renewal has been sent, and will not be answered
-		start := time.Now()
-		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
-		if nodes == 1 {
-			require.NoError(t, err, "a renewal was not answered, and the release was not sent")
-		}
-		time.Sleep(ttl)
-		require.Empty(t, lab.keys(), "a renewal was not answered, and the release did not get through")
-		time.Sleep(12 * ttl)
-		requireNotLost(t, alice, "alice has unlocked")
-	})
-}
-
-func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl / 2)
-		var goOn []func()
-		for node := range nodes {
-			goOn = append(goOn, lab.hang(node))
-		}
-		time.Sleep(ttl / 3) // a renewal has been sent
-		unlocked := make(chan error, 1)
-		go func() { unlocked <- alice.Unlock(ctx) }()
-		time.Sleep(10 * time.Millisecond)
-		for _, goOn := range goOn {
-			goOn()
-		}
-		require.NoError(t, <-unlocked, "a renewal was under way, and Unlock failed")
-
-		lab.wait()
-		sent := lab.sent()
-		time.Sleep(5 * ttl)
-		require.Equal(t, sent, lab.sent(), "alice has unlocked, and her watchdog goes on")
-		require.Zero(t, goroutines(lab), "alice has unlocked, and left a goroutine behind")
-		requireNotLost(t, alice, "alice has unlocked")
-		require.Empty(t, lab.keys(), "alice has unlocked, and the renewal brought the key back")
-	})
-}
-
-func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		goOn := everyNode(lab.hang)
-		err := alice.Unlock(ctx)
-		require.Error(t, err, "no node has answered, and Unlock says that all is well")
-		require.Zero(t, alice.ValidUntil(), "alice has unlocked, and her hold is still valid")
-		goOn()
-		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, and when she asks again she is told that she held nothing")
-		requireNotLost(t, alice, "alice has unlocked")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says once more that it released her lock")
-	})
-}
-
-func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsTold(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
-		require.NoError(t, alice.Unlock(ctx))
-		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and she is told that all is well, because an inner Unlock was not answered once")
-	})
-}
-
-func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.NoError(t, alice.TryLock(ctx))
-		lab.endLease()
-		requireLost(t, alice, ttl/2, "alice's key is gone, and she was not told")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld)
-
-		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, and she was refused")
-		requireNotLost(t, alice, "alice's first hold was lost, not her second")
-		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "the second hold was renewed all along")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "nobody renewed alice's second hold: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -301,32 +80,170 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.MaxHold = 3 * ttl
 		require.NoError(t, alice.TryLock(ctx))
+		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(3 * ttl)
 		requireNotLost(t, alice, "MaxHold is over only now, and the last renewal lasts")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, and bob is inside with alice")
 		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, and alice was not told")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice's lock is renewed still")
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and bob was refused")
 	})
 }
 
-func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
-	needsVirtualTime(t, "the hold must end in the milliseconds that an answer takes")
+func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.MaxHold = 2 * ttl
+		require.NoError(t, alice.TryLock(ctx))
+		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
+		time.Sleep(2*ttl + ttl/3)
+		require.NoError(t, alice.TryLock(ctx), "alice's last renewal lasts, and she may not go deeper")
+		time.Sleep(slack(ttl - ttl/3))
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice is inside still, because she went deeper after that")
+	})
+}
+
+func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		err := alice.Do(ctx, func(work context.Context) error {
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's work runs, and bob is inside with her")
+			lab.endLease()
+			select {
+			case <-work.Done():
+			case <-time.After(ttl):
+			}
+			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, and her work was not told")
+			return nil // it does not mind
+		})
+		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, and Do says that all is well")
+	})
+}
+
+func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
+	soldOut := errors.New("sold out")
+	for _, story := range []struct {
+		outcome string
+		before  func(lab *lab, giveUp func())
+		during  func(lab *lab)
+		matches []error
+	}{
+		{"somebody else holds the lock", func(lab *lab, giveUp func()) {
+			lab.lock("bob").TryLock(ctx)
+			lab.afterNth("alice", 2, func() { // she has been refused, and soon nothing is under way
+				time.AfterFunc(10*time.Millisecond, func() { lab.wait(); giveUp() })
+			})
+		}, nil, []error{ErrNotRun, ErrNotAcquired, context.Canceled}},
+		{"Redis is down", func(lab *lab, _ func()) { everyNode(lab.stop) }, nil, []error{ErrNotRun}},
+		{"all is well", nil, nil, nil},
+		{"the release is not answered", nil, func(lab *lab) { everyNode(lab.hang) }, nil},
+		{"the lock is lost", nil, func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, []error{ErrLost}},
+	} {
+		for _, result := range []error{nil, soldOut} {
+			inLab(t, func(t *T, lab *lab) {
+				alice := lab.lock("alice")
+				request, cancel := context.WithTimeout(ctx, slack(ttl/10))
+				defer cancel()
+				if story.before != nil {
+					story.before(lab, cancel)
+				}
+				ran := false
+				err := alice.Do(request, func(context.Context) error {
+					ran = true
+					if story.during != nil {
+						story.during(lab)
+					}
+					return result
+				})
+				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran, "%s: whether alice's work ran", story.outcome)
+				for _, known := range []error{ErrNotRun, ErrNotAcquired, context.Canceled, ErrLost} {
+					require.Equal(t, slices.Contains(story.matches, known), errors.Is(err, known), "%s, the work returns %v: whether Do's error, %v, matches %q", story.outcome, result, err, known)
+				}
+				require.Equal(t, ran && result != nil, errors.Is(err, soldOut), "%s, the work returns %v: whether Do's error, %v, says so", story.outcome, result, err)
+				if ran && story.matches == nil {
+					require.Equal(t, result, err, "%s, and Do returns something else than the work", story.outcome)
+				}
+			})
+		}
+	}
+}
+
+func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		alice.MaxHold = time.Millisecond // no renewal
-		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl - ttl/100 - 10*time.Millisecond) // the key lasts 110ms from now on, the hold only 8ms
-		first := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
-		err := alice.TryLock(ctx)
-		requireLost(t, alice, 0, "alice's lease is over, and she was not told")
-		require.ErrorIs(t, err, ErrNotHeld, "alice was told of a loss, and then Redis's answer to her nested TryLock came: she goes deeper into a hold that is over")
-		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, and the error does not say so")
+		require.PanicsWithValue(t, "sold out", func() {
+			alice.Do(ctx, func(context.Context) error { panic("sold out") })
+		}, "the work panicked, and Do hid it")
+		require.Empty(t, lab.keys(), "the work panicked, and the lock was not released")
 	})
 }
 
-func TestALossShowsInACall_LostAndValidUntilTellIt(t *testing.T) {
+func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		type name struct{}
+		request, cancel := context.WithTimeout(context.WithValue(ctx, name{}, "alice"), ttl)
+		deadline, _ := request.Deadline()
+		var work context.Context
+		require.NoError(t, alice.Do(request, func(ctx context.Context) error {
+			work = ctx
+			return nil
+		}))
+		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, and its context lives on with her request")
+		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
+			until, ok := work.Deadline()
+			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, and her work does not know")
+			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, and her work does not know")
+			cancel()
+			select {
+			case <-work.Done():
+			case <-time.After(ttl / 10):
+			}
+			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, and her work was not told")
+			return work.Err()
+		}), context.Canceled)
+		require.Empty(t, lab.keys(), "alice's request was cancelled, and her lock was not released")
+	})
+}
+
+func TestALoss_SaysItsCause(t *testing.T) {
+	for _, story := range []struct {
+		what string
+		fail func(lab *lab)
+		says string
+		is   error
+	}{
+		{"the lease was over", (*lab).endLease, "not held", ErrNotHeld},
+		{"MaxHold was over", func(*lab) {}, "MaxHold", nil},
+		{"Redis hung", func(lab *lab) { everyNode(lab.hang) }, "timeout", os.ErrDeadlineExceeded},
+		{"Redis was down", func(lab *lab) { everyNode(lab.stop) }, "connection refused", nil},
+		{"Redis refused the renewals", func(lab *lab) { lab.failFrom("alice", 1, "NOPERM no permission") }, "NOPERM", nil},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			alice.MaxHold = 2 * ttl
+			var nested, cause error
+			err := alice.Do(ctx, func(work context.Context) error {
+				story.fail(lab)
+				<-work.Done()
+				nested, cause = alice.TryLock(ctx), context.Cause(work)
+				return nil
+			})
+			require.ErrorIs(t, nested, ErrNotHeld, "%s, and alice may go deeper into the lock", story.what)
+			for who, err := range map[string]error{"Do": err, "the nested TryLock": nested, "the cause of the work's context": cause} {
+				require.ErrorIs(t, err, ErrLost, "%s, and %s does not say that the lock is lost", story.what, who)
+				require.ErrorContains(t, err, story.says, "%s, and %s does not say so", story.what, who)
+				if story.is != nil {
+					require.ErrorIs(t, err, story.is, "%s, and errors.Is does not find that in %s", story.what, who)
+				}
+			}
+			require.Equal(t, story.is == ErrNotHeld, errors.Is(err, ErrNotHeld),
+				"%s: Do's error matches ErrNotHeld when Redis has said that the lock is not alice's any more, and only then", story.what)
+		})
+	}
+}
+
+func TestALossShowsInACall_LostAndValidUntilSaySo(t *testing.T) {
 	for _, story := range []struct {
 		call  string
 		depth int
@@ -359,13 +276,13 @@ func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
 	}{
 		{"Redis was down", func(lab *lab) func() { return everyNode(lab.stop) }},
 		{"Redis hung", func(lab *lab) func() { return everyNode(lab.hang) }},
-		{"the key was deleted", func(lab *lab) func() { lab.endLease(); return func() {} }},
+		{"the lease was over", func(lab *lab) func() { lab.endLease(); return func() {} }},
 	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
 			heal := fault.fail(lab)
-			requireLost(t, alice, ttl, "%s, alice's lease is over, and she was not told", fault.name)
+			requireLost(t, alice, ttl, "%s, and alice was not told", fault.name)
 			heal()
 			patience, cancel := context.WithTimeout(ctx, ttl)
 			defer cancel()
@@ -376,53 +293,222 @@ func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
 	}
 }
 
-func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
+func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
+	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		alice.MaxHold = 2 * ttl
+		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(2*ttl + ttl/3)
-		require.NoError(t, alice.TryLock(ctx), "alice's last renewal lasts, and she may not go deeper")
-		time.Sleep(slack(ttl - ttl/3))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice is inside still, because she went deeper after that")
+		start := everyNode(lab.stop)
+		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, and she was not told")
+		start()
+		require.NotEmpty(t, lab.keys(), "the key was to last a little longer than the hold")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, and she may go deeper into a hold that is over")
+		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 
-func TestALoss_SaysItsCause(t *testing.T) {
+func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		requireLost(t, alice, ttl/2, "alice's key is gone, and she was not told")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld)
+
+		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, and she was refused")
+		requireNotLost(t, alice, "alice's first hold was lost, not her second")
+		time.Sleep(5 * ttl)
+		requireNotLost(t, alice, "the second hold was renewed all along")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "nobody renewed alice's second hold: bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx))
+	})
+}
+
+func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
+	needsVirtualTime(t, "the hold must end in the milliseconds that an answer takes")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.MaxHold = time.Millisecond // no renewal
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl - ttl/100 - 10*time.Millisecond) // the key lasts 110ms from now on, the hold only 8ms
+		first := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
+		err := alice.TryLock(ctx)
+		requireLost(t, alice, 0, "alice's lease is over, and she was not told")
+		require.ErrorIs(t, err, ErrNotHeld, "alice was told of a loss, and then Redis's answer to her nested TryLock came: she goes deeper into a hold that is over")
+		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, and the error does not say so")
+	})
+}
+
+func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.Unlock(ctx))
+		lab.endLease()
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and Unlock says that all is well, because an inner Unlock was not answered once")
+	})
+}
+
+func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
+
+		drift := ttl/100 + 2*time.Millisecond
+		start := time.Now()
+		require.NoError(t, alice.TryLock(ctx))
+		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "validity counts from before the command was sent, and allows for drift")
+
+		time.Sleep(ttl / 2)
+		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "the renewal at ttl/3 did not move the validity on")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
+	})
+}
+
+func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 	for _, story := range []struct {
-		what string
-		fail func(lab *lab)
-		says string
-		is   error
-	}{
-		{"the key was deleted", (*lab).endLease, "not held", ErrNotHeld},
-		{"MaxHold was over", func(*lab) {}, "MaxHold", nil},
-		{"Redis hung", func(lab *lab) { everyNode(lab.hang) }, "timeout", os.ErrDeadlineExceeded},
-		{"Redis was down", func(lab *lab) { everyNode(lab.stop) }, "connection refused", nil},
-		{"Redis refused the renewals", func(lab *lab) { lab.failFrom("alice", 1, "NOPERM no permission") }, "NOPERM", nil},
-	} {
-		inLab(t, func(t *T, lab *lab) {
-			alice := lab.lock("alice")
-			alice.MaxHold = 2 * ttl
-			var nested, cause error
-			err := alice.Do(ctx, func(work context.Context) error {
-				story.fail(lab)
-				<-work.Done()
-				nested, cause = alice.TryLock(ctx), context.Cause(work)
-				return nil
-			})
-			require.ErrorIs(t, nested, ErrNotHeld)
-			for who, err := range map[string]error{"Do": err, "the nested TryLock": nested, "the cause of the work's context": cause} {
-				require.ErrorIs(t, err, ErrLost, "%s, and %s does not say that the lock is lost", story.what, who)
-				require.ErrorContains(t, err, story.says, "%s, and %s does not say so", story.what, who)
-				if story.is != nil {
-					require.ErrorIs(t, err, story.is, "%s, and %s does not say so to errors.Is", story.what, who)
+		last string // reply before Redis is down
+		hold time.Duration
+	}{{"acquisition", 0}, {"renewal", ttl / 2}} {
+		t.Run(story.last, func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice := lab.lock("alice")
+				always := func(string, int) bool { return true }
+				lab.announce("alice", &twist{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
+				require.NoError(t, alice.TryLock(ctx))
+				time.Sleep(story.hold)
+				everyNode(lab.stop)
+				left := ttl
+				for node := range nodes {
+					left = min(left, lab.server(node).TTL(key))
 				}
-			}
-			require.Equal(t, story.is == ErrNotHeld, errors.Is(err, ErrNotHeld),
-				"%s: Do's error matches ErrNotHeld when Redis has said that the lock is not alice's any more, and only then", story.what)
+				requireNotLost(t, alice, "alice's key lasts, and she was told of a loss")
+				requireLost(t, alice, left-ttl/100, "Redis had run the %s 20ms before alice heard of it: she counts from too late", story.last)
+			})
 		})
 	}
+}
+
+func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		late := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("alice will be paused for 2 ttl before she reads the reply")
+		bobIn := make(chan error, 1)
+		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
+		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, and alice goes in as well")
+		require.NoError(t, <-bobIn)
+		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
+	})
+}
+
+func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, ttl)
+		slow := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, and she was refused")
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
+	})
+}
+
+func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.fillPool("alice", 30) // to make a connection takes more round trips
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2)        // a renewal: Redis knows the script
+		lab.far("alice", ttl*9/20) // go-redis waits 5s
+		time.Sleep(3 * ttl)
+		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+	})
+}
+
+func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
+	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} // go-redis waits 5s for a reply
+	if realTime {
+		ttls = ttls[:1]
+	}
+	for _, ttl := range ttls {
+		inLab(t, func(t *T, lab *lab) {
+			lab.fillPool("alice", 12)
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl)
+			require.NoError(t, alice.TryLock(ctx))
+			for node := range nodes {
+				lab.silence(node)
+			}
+			time.Sleep(5 * ttl)
+			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis was well all along, only old connections were not", ttl))
+			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis is well, and alice cannot release", ttl)
+		})
+	}
+}
+
+func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			lab.silence(node)
+		}
+		time.Sleep(slack(2*ttl + 100*time.Millisecond)) // a renewal has been sent, and will not be answered
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
+		if nodes == 1 {
+			require.NoError(t, err, "a renewal was not answered, and the release was not sent")
+		}
+		time.Sleep(ttl)
+		require.Empty(t, lab.keys(), "a renewal was not answered, and the release did not get through")
+		time.Sleep(12 * ttl)
+		requireNotLost(t, alice, "alice has unlocked")
+	})
+}
+
+func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2)
+		goOn := everyNode(lab.hang)
+		time.Sleep(ttl / 3) // a renewal has been sent
+		unlocked := make(chan error, 1)
+		go func() { unlocked <- alice.Unlock(ctx) }()
+		time.Sleep(10 * time.Millisecond)
+		goOn()
+		require.NoError(t, <-unlocked, "a renewal was under way, and Unlock failed")
+
+		sent := lab.sent()
+		time.Sleep(5 * ttl)
+		require.Equal(t, sent, lab.sent(), "alice has unlocked, and her watchdog goes on")
+		require.Zero(t, goroutines(lab), "alice has unlocked, and left a goroutine behind")
+		requireNotLost(t, alice, "alice has unlocked")
+		require.Empty(t, lab.keys(), "alice has unlocked, and the renewal brought the key back")
+	})
+}
+
+func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		goOn := everyNode(lab.hang)
+		err := alice.Unlock(ctx)
+		require.Error(t, err, "no node has answered, and Unlock says that all is well")
+		require.Zero(t, alice.ValidUntil(), "alice has unlocked, and her hold is still valid")
+		goOn()
+		time.Sleep(slack(ttl / 100))
+		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, and when she asks again she is told that she held nothing")
+		requireNotLost(t, alice, "alice has unlocked")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says once more that it released her lock")
+	})
 }
 
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
@@ -440,148 +526,45 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			require.NoError(t, alice.Unlock(ctx))
 		}
-		lab.wait()
 		sent := lab.sent()
 		time.Sleep(ttl)
 		require.Equal(t, sent, lab.sent(), "alice has left, and her watchdog wakes up all the same")
 	})
 }
 
-func TestDo_ReturnsTheErrorOfTheWork(t *testing.T) {
+func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		soldOut := errors.New("sold out")
-		require.ErrorIs(t, alice.Do(ctx, func(context.Context) error {
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's work runs, and bob is inside with her")
-			return soldOut
-		}), soldOut)
-		require.NoError(t, alice.Do(ctx, func(context.Context) error { return nil }))
-		require.Empty(t, lab.keys(), "alice's work is done, and the lock was not released")
-	})
-}
-
-func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		err := alice.Do(ctx, func(work context.Context) error {
-			lab.endLease()
-			select {
-			case <-work.Done():
-			case <-time.After(ttl):
-			}
-			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, and her work was not told")
-			return nil // it does not mind
-		})
-		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, and Do says that all is well")
-	})
-}
-
-func TestDo_ReturnsTheErrorOfTheWorkAndTheLoss(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		soldOut := errors.New("sold out")
-		err := alice.Do(ctx, func(work context.Context) error {
-			lab.endLease()
-			time.Sleep(ttl)
-			return soldOut
-		})
-		require.ErrorIs(t, err, soldOut, "the lock was lost, and the error of the work with it")
-		require.ErrorIs(t, err, ErrLost, "the work failed, and Do says nothing of the loss")
-	})
-}
-
-func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.PanicsWithValue(t, "sold out", func() {
-			alice.Do(ctx, func(context.Context) error { panic("sold out") })
-		}, "the work panicked, and Do hid it")
-		require.Empty(t, lab.keys(), "the work panicked, and the lock was not released")
-	})
-}
-
-func TestDo_DoesNotWorkWithoutTheLock(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.NoError(t, bob.TryLock(ctx))
-		waiting, cancel := context.WithTimeout(ctx, ttl/2)
-		defer cancel()
-		err := alice.Do(waiting, func(context.Context) error {
-			t.Error("bob holds the lock, and alice's work runs")
-			return nil
-		})
-		require.ErrorIs(t, err, ErrNotAcquired)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-}
-
-func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
-	soldOut := errors.New("sold out")
-	for _, story := range []struct {
-		outcome     string
-		before      func(lab *lab)
-		during      func(lab *lab)
-		ran, isLost bool
-	}{
-		{outcome: "somebody else holds the lock", before: func(lab *lab) { lab.lock("bob").TryLock(ctx) }},
-		{outcome: "Redis is down", before: func(lab *lab) { everyNode(lab.stop) }},
-		{outcome: "all is well", ran: true},
-		{outcome: "the release is not answered", during: func(lab *lab) { everyNode(lab.hang) }, ran: true},
-		{outcome: "the lock is lost", during: func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, ran: true, isLost: true},
-	} {
-		for _, result := range []error{nil, soldOut} {
-			inLab(t, func(t *T, lab *lab) {
-				alice := lab.lock("alice")
-				if story.before != nil {
-					story.before(lab)
-				}
-				patience, cancel := context.WithTimeout(ctx, ttl/2)
-				defer cancel()
-				ran := false
-				err := alice.Do(patience, func(context.Context) error {
-					ran = true
-					if story.during != nil {
-						story.during(lab)
-					}
-					return result
-				})
-				require.Equal(t, story.ran, ran)
-				require.Equal(t, !story.ran, errors.Is(err, ErrNotRun), "%s: whether the work ran cannot be told from Do's error %v", story.outcome, err)
-				require.Equal(t, story.isLost, errors.Is(err, ErrLost), "%s: whether the lock was lost cannot be told from Do's error %v", story.outcome, err)
-				if story.ran && !story.isLost {
-					require.Equal(t, result, err, "%s: what Do says is not what the work said", story.outcome)
-				}
-			})
+		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
+			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a hold of %v would be lost at once, and the error does not name the ttl", short)
 		}
+		require.Zero(t, lab.sent(), "a ttl that leaves no time was sent to Redis")
+	})
+}
+
+func requireLost(t *T, l *handle, within time.Duration, format string, args ...any) {
+	t.Helper()
+	if within > 0 {
+		select {
+		case <-l.Lost():
+		case <-time.After(slack(within)):
+		}
+	}
+	select {
+	case <-l.Lost():
+		l.lab.note("%s's Lost is closed", l.who)
+	default:
+		require.Failf(t, "not told of a loss", format, args...)
 	}
 }
 
-func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		type name struct{}
-		request, cancel := context.WithTimeout(context.WithValue(ctx, name{}, "alice"), ttl)
-		deadline, _ := request.Deadline()
-		var work context.Context
-		require.NoError(t, alice.Do(request, func(ctx context.Context) error {
-			work = ctx
-			return nil
-		}))
-		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, and its context lives on with her request")
-		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
-			until, ok := work.Deadline()
-			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, and her work does not know")
-			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, and her work does not know")
-			cancel()
-			select {
-			case <-work.Done():
-			case <-time.After(ttl / 10):
-			}
-			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, and her work was not told")
-			return work.Err()
-		}), context.Canceled)
-		require.Empty(t, lab.keys(), "alice's request was cancelled, and her lock was not released")
-	})
+func requireNotLost(t *T, l *handle, why string) {
+	t.Helper()
+	select {
+	case <-l.Lost():
+		require.Fail(t, "told of a loss that was none", why)
+	default:
+	}
 }
 
 // everyNode lets something happen to all nodes.
@@ -597,28 +580,12 @@ func everyNode(fail func(node int) (heal func())) (heal func()) {
 	}
 }
 
-func requireLost(t *T, l *handle, within time.Duration, format string, args ...any) {
-	t.Helper()
-	if within > 0 {
-		select {
-		case <-l.Lost():
-		case <-time.After(slack(within)):
-		}
-	}
-	select {
-	case <-l.Lost():
-	default:
-		require.Failf(t, "not told of a loss", format, args...)
-	}
-}
+// bePatient sets NodeTimeout on the locks that have it.
+func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }
 
-func requireNotLost(t *T, l *handle, why string) {
-	t.Helper()
-	select {
-	case <-l.Lost():
-		require.Fail(t, "told of a loss that was none", why)
-	default:
-	}
+// Do stands here and not beside the other calls: a lock may be tried before it has one.
+func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
+	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
 }
 
 // fillPool gives a client n connections to every node that wait to be used.

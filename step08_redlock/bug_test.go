@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in the last step. Persistence or a delayed restart mends the first, clocks that never jump the
-// second. Nothing that a lock can do mends the third: the resource must check (fencing).
+// What is still broken in the last step. Persistence or a delayed restart fixes the first, clocks that never jump the
+// second. Nothing that a lock can do fixes the third: the resource must check (fencing).
 
 // heldOnThree lets alice acquire the lock while nodes 4 and 5 are down: she has exactly a majority.
 func heldOnThree(t *T, lab *lab) *handle {
@@ -35,7 +35,7 @@ func TestBug_ExactlyThreeOfFiveAreHeldAndOneClockJumps_TwoAreInside(t *testing.T
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.server(2).FastForward(ttl) // Redis expires keys by the wall clock
-		lab.fault("the clock of node 3 jumps by %v", ttl)
+		lab.fault("the clock of node 3 jumps ahead by %v: alice's lock is gone there", ttl)
 		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, and bob did not get them: the bug is gone")
 		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
 	})
@@ -47,14 +47,17 @@ func TestBug_TheHolderIsPausedBeyondItsValidity_ItsLateWriteOverwritesTheNextOwn
 		shop := &struct{ stock int }{100}
 
 		require.NoError(t, alice.TryLock(ctx))
-		require.True(t, time.Now().Before(alice.ValidUntil())) // she checks, and then:
+		require.True(t, time.Now().Before(alice.ValidUntil()), "alice has just got the lock, and it is not valid")
 		aliceRead := shop.stock
-		lab.failFrom("alice", 1, "a paused process sends nothing")
-		time.Sleep(2 * ttl) // a garbage collection, a page fault, SIGSTOP
+		lab.note("alice's hold is valid, and she reads the stock, %d", aliceRead)
+		lab.mute("alice", "alice is paused: a garbage collection, a page fault, SIGSTOP")
+		time.Sleep(2 * ttl)
 		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice was paused: the bug is gone")
-		shop.stock-- // bob sells one
+		shop.stock--
+		lab.note("bob sells one and writes %d", shop.stock)
 		require.NoError(t, bob.Unlock(ctx))
-		shop.stock = aliceRead - 1 // alice goes on where she was
+		shop.stock = aliceRead - 1
+		lab.note("alice goes on where she was, sells one and writes %d", shop.stock)
 
 		require.Equal(t, 99, shop.stock, "both sales were counted: the bug is gone")
 	})

@@ -14,6 +14,7 @@ import (
 	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -58,7 +59,7 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		l := &lab{j, schedule.Stage{Lock: s.make, Fenced: s.n == 9, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		l := &lab{j, schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
 		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
 			t.Fatal(err)
 		}

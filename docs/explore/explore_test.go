@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"example.com/redislock-steps/docs/explore/internal/client"
 	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and run a few cells.
@@ -100,7 +102,7 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 func TestALateCommand_ShowsItsReply(t *testing.T) {
 	c := cellOf(t, 1, "deadline", nil)
 	require.NotEmpty(t, c.Bad)
-	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked -> 1\n")
+	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked, sent long ago -> 1\n")
 }
 
 func TestParseID(t *testing.T) {
@@ -175,17 +177,62 @@ func TestExpectations_AreComplete(t *testing.T) {
 	}
 }
 
-// outcome is what a schedule comes to.
+// outcome is what a schedule comes to: who had the key of each node last, what each client did last, and what is wrong.
 func outcome(s *schedule.Schedule) string {
-	owners := make([]string, len(s.Nodes)) // the last ones
+	owners, did, wrong := make([]string, len(s.Nodes)), map[string]string{}, ""
 	for _, r := range s.Records {
 		for i, k := range r.Redis {
 			owners[i] = cmp.Or(k.Owner, owners[i])
 		}
+		switch {
+		case r.Kind == trace.Note && strings.Contains(r.Text, "writes"):
+			did["the resource"] = r.Text[strings.Index(r.Text, "writes"):]
+			fallthrough
+		case r.Kind == trace.Note:
+			did[r.Who] = r.Text
+		case r.Kind == trace.Verdict:
+			wrong += r.Text[:1]
+		}
 	}
-	text := fmt.Sprint(s.Outcome(), owners)
 	for _, c := range s.Clients {
-		text += fmt.Sprint(" ", c.Lost())
+		did[c.Name] += fmt.Sprint(c.Lost())
 	}
-	return text
+	return fmt.Sprint(owners, did, inOrder(wrong))
+}
+
+// What is not in the trace did not happen.
+func TestTheTrace_IsComplete(t *testing.T) {
+	has := func(id string, want ...trace.Record) {
+		t.Helper()
+		j, err := parseID(id)
+		require.NoError(t, err)
+		inLab(t, steps[j.Step-1], j, func(l *lab) {
+			records := l.cell().Bad[0].Trace
+			for _, w := range want {
+				found := slices.ContainsFunc(records, func(r trace.Record) bool { return assert.ObjectsAreEqual(w, r) })
+				assert.True(t, found, "%s: no %+v in\n%s", id, w, trace.Text(records))
+			}
+		})
+	}
+	free, nobody := []trace.Key{{}}, []string{}
+	alices, bobs := []trace.Key{{Token: "<alice-1>", Owner: "alice", Until: 10_000_100}}, []trace.Key{{Token: "<bob-1>", Owner: "bob", Until: 25_000_300}}
+	has("05/pause/aFbBA",
+		trace.Record{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: free, Inside: nobody},
+		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons <alice-1> EX 10 NX", Reply: "OK", Redis: alices, Inside: nobody},
+		trace.Record{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "nil", Redis: alices, Inside: nobody},
+		trace.Record{At: 110, Who: "alice", Kind: trace.Note, Text: "is inside, reads 0", Redis: alices, Inside: []string{"alice"}},
+		trace.Record{At: 200, Kind: trace.Note, Text: "15s pass", Redis: alices, Inside: []string{"alice"}},
+		trace.Record{At: 10_000_100, Node: 1, Kind: trace.Expire, Text: "the ttl is over: alice's lock is gone", Redis: free, Inside: []string{"alice"}},
+		trace.Record{At: 15_000_200, Who: "alice", Kind: trace.Fault, Text: "goes on", Redis: free, Inside: []string{"alice"}},
+		trace.Record{At: 15_000_310, Kind: trace.Verdict, Text: "X: alice and bob are inside", Redis: bobs, Inside: []string{"alice", "bob"}},
+		trace.Record{At: 15_000_600, Who: "alice", Node: 1, Kind: trace.Command, Text: "release coupons <alice-1>", Reply: "0", Redis: bobs, Inside: nobody},
+		trace.Record{At: 15_000_600, Who: "alice", Kind: trace.Return, Text: "Unlock", Reply: "ErrNotHeld", Redis: bobs, Inside: nobody})
+	has("01/resent/aAFaba",
+		trace.Record{At: 500, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1", Again: true, Mark: "deletes bob's lock", Redis: free, Inside: []string{"bob"}})
+	has("01/resent/aAFaba",
+		trace.Record{At: 300, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1, but the reply is lost", Lost: true, Redis: free, Inside: nobody})
+	has("01/down-1/F",
+		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Refused, Text: "cannot reach Redis: connection refused", Redis: free, Inside: nobody})
+	has("01/hung-1/F",
+		trace.Record{At: 5_000_000, Who: "alice", Node: 1, Kind: trace.Timeout, Text: "waits no longer for the reply to SETNX coupons locked", Redis: free, Inside: nobody})
 }

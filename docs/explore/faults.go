@@ -184,11 +184,7 @@ func endContext(s *schedule.Schedule, _ *client.Client) {
 	s.Pass(time.Second+network.Latency, schedule.Renewals)
 }
 
-func loseReply(s *schedule.Schedule, c *client.Client, m *network.Message) {
-	m.Execute()
-	s.OnClient(c, "does not get this reply, the connection breaks")
-	m.Break()
-}
+func loseReply(_ *schedule.Schedule, _ *client.Client, m *network.Message) { m.Lose() }
 
 // holdBack lets a command of alice's run, and keeps its answer back. It arrives when half a ttl has passed.
 func holdBack(s *schedule.Schedule, c *client.Client, m *network.Message) {
@@ -340,7 +336,7 @@ func outage(s *schedule.Schedule) {
 	s.Pauses++
 	for _, n := range majority {
 		n.Down = false
-		s.OnNode(n, "is back")
+		s.OnNode(n, "is up again")
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // The bubbles of testing/synctest exist in tests only, so the program runs itself as a test: one process for each cell, on one
@@ -132,7 +134,7 @@ func withLock(dir string, step int, fault string) error {
 		return err
 	}
 	defer os.Remove(overlay.Name())
-	_, err = fmt.Fprintf(overlay, `{"Replace": {%q: %q}}`, filepath.Join(steps[step-1].dir, "lock.go"), own)
+	_, err = fmt.Fprintf(overlay, `{"Replace": {%q: %q}}`, course.Steps[step-1].Path(), own)
 	if err := errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}

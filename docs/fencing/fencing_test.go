@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
@@ -20,9 +21,10 @@ const stock = "stock"
 
 // onEachResource plays the story on each kind of resource. There are 100 coupons, and the lock has counted to 32.
 // at returns the resource as the client of that name reaches it.
-func onEachResource(t *testing.T, story func(t *testing.T, lab *lab, at func(name string) Resource)) {
+func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string) Resource)) {
+	needsVirtualTime(t, pastTheLab)
 	t.Run("memory", func(t *testing.T) {
-		inLab(t, func(t *testing.T, lab *lab) {
+		inLab(t, func(t *T, lab *lab) {
 			memory := NewMemory()
 			require.NoError(t, memory.Create(ctx, stock, "100"))
 			lab.countTo(32)
@@ -30,7 +32,7 @@ func onEachResource(t *testing.T, story func(t *testing.T, lab *lab, at func(nam
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
-		inLab(t, func(t *testing.T, lab *lab) {
+		inLab(t, func(t *T, lab *lab) {
 			at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
 			require.NoError(t, at("owner").Create(ctx, stock, "100"))
 			lab.countTo(32)
@@ -44,6 +46,17 @@ func (l *lab) countTo(n int) {
 	l.server(0).Set(fenceKey(key), strconv.Itoa(n))
 }
 
+// pause is a garbage collection, a page fault, SIGSTOP.
+func (l *lab) pause(name string) {
+	l.tell(name, "is paused")
+	time.Sleep(2 * ttl)
+}
+
+// tell adds a row about what a client does that is no command.
+func (l *lab) tell(who, format string, args ...any) {
+	l.trace.add(record{Kind: "note", Who: who, Text: fmt.Sprintf(format, args...)})
+}
+
 // told puts what is done to a resource in memory into the timeline.
 type told struct {
 	Resource
@@ -53,19 +66,19 @@ type told struct {
 
 func (r told) Read(ctx context.Context, token int64, name string) (string, error) {
 	value, err := r.Resource.Read(ctx, token, name)
-	r.lab.timeline.note("%s reads %s with token %d -> %s", r.who, name, token, outcome(value, err))
+	r.lab.tell(r.who, "reads %s with token %d -> %s", name, token, outcome(value, err))
 	return value, err
 }
 
 func (r told) Write(ctx context.Context, token int64, name, value string) error {
 	err := r.Resource.Write(ctx, token, name, value)
-	r.lab.timeline.note("%s writes %s = %s with token %d -> %s", r.who, name, value, token, outcome("OK", err))
+	r.lab.tell(r.who, "writes %s = %s with token %d -> %s", name, value, token, outcome("OK", err))
 	return err
 }
 
 func (r told) Claim(ctx context.Context, name string) (int64, error) {
 	token, err := r.Resource.Claim(ctx, name)
-	r.lab.timeline.note("%s claims %s -> %s", r.who, name, outcome(strconv.FormatInt(token, 10), err))
+	r.lab.tell(r.who, "claims %s -> %s", name, outcome(strconv.FormatInt(token, 10), err))
 	return token, err
 }
 
@@ -77,7 +90,7 @@ func outcome(result string, err error) string {
 }
 
 // read returns how many coupons are left.
-func read(t *testing.T, r Resource, token int64) int {
+func read(t *T, r Resource, token int64) int {
 	t.Helper()
 	value, err := r.Read(ctx, token, stock)
 	require.NoError(t, err, "the present holder cannot read the stock")
@@ -91,22 +104,37 @@ func write(r Resource, token int64, n int) error {
 }
 
 // sell is what the next owner does in all stories: enter, sell one coupon. It returns his token.
-func sell(t *testing.T, bob *Lock, r Resource) int64 {
+func sell(t *T, bob *handle, r Resource) int64 {
 	t.Helper()
-	token, err := bob.TryLock(ctx)
-	require.NoError(t, err, "alice's lease is over, and bob was refused")
-	require.NoError(t, write(r, token, read(t, r, token)-1), "bob holds the lock and cannot write")
+	token, err := trySell(bob, r)
+	require.NoError(t, err, "alice's lease is over, and bob cannot enter and sell")
 	return token
 }
 
+// trySell is for the goroutines in which a story must not end.
+func trySell(bob *handle, r Resource) (token int64, err error) {
+	if token, err = bob.TryLock(ctx); err != nil {
+		return 0, err
+	}
+	value, err := r.Read(ctx, token, stock)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return 0, err
+	}
+	return token, write(r, token, n-1)
+}
+
 func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 33, token)
 		left := read(t, at("alice"), token)
-		time.Sleep(2 * ttl) // a garbage collection, a page fault, SIGSTOP
+		lab.pause("alice")
 
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, bobs)
@@ -119,7 +147,7 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 }
 
 func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
@@ -130,7 +158,7 @@ func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) 
 		if lease < ttl/2 { // she is careful
 			require.Fail(t, "alice's lease is new, and she thinks that it is over")
 		}
-		time.Sleep(2 * ttl) // she is paused here
+		lab.pause("alice")
 		sell(t, bob, at("bob"))
 
 		require.ErrorIs(t, write(at("alice"), token, left-10), ErrStaleToken,
@@ -139,29 +167,32 @@ func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) 
 }
 
 func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
 		require.NoError(t, at("owner").Create(ctx, stock, "100"))
-		alice, bob := lab.lock("alice"), lab.lock("bob")
+		patient := func(opt *redis.Options) { opt.ReadTimeout = time.Hour }
+		alice, bob := lab.lock("alice", patient), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		left := read(t, at("alice"), token)
 
 		var bobs int64
-		lab.before("alice", 1, func() { // alice does not pause: she has sent it in time, the network holds it up
-			lab.timeline.note("alice's write is on its way")
+		var bobErr error
+		lab.beforeNth("alice", 1, func() { // alice does not pause: she has sent it in time, the network holds it up
+			lab.note("alice's write is on its way")
 			time.Sleep(2 * ttl)
-			bobs = sell(t, bob, at("bob"))
-			lab.timeline.note("alice's write arrives")
+			bobs, bobErr = trySell(bob, at("bob"))
+			lab.note("alice's write arrives")
 		})
 		err = write(at("alice"), token, left-10)
+		require.NoError(t, bobErr, "alice's lease is over, and bob cannot enter and sell")
 		require.ErrorIs(t, err, ErrStaleToken, "alice's write was sent within her lease and arrived after bob's: it was accepted, and his sale is lost")
 		require.Equal(t, 99, read(t, at("bob"), bobs))
 	})
 }
 
 func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
 		require.NoError(t, at("owner").Create(ctx, stock, "100"))
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -170,23 +201,25 @@ func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *test
 		left := read(t, at("alice"), token)
 
 		var bobs int64
+		var bobErr error
 		lab.loseReply("alice", func() {
 			lab.endLease()
-			bobs = sell(t, bob, at("bob"))
+			bobs, bobErr = trySell(bob, at("bob"))
 		})
 		err = write(at("alice"), token, left-1)
+		require.NoError(t, bobErr, "alice's lease is over, and bob cannot enter and sell")
 		require.Equal(t, 98, read(t, at("bob"), bobs), "go-redis sent alice's write again after bob's: his sale is lost")
 		require.ErrorIs(t, err, ErrStaleToken, "the resend was refused, and alice was not told that bob works there now")
 	})
 }
 
 func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		left := read(t, at("alice"), token)
-		time.Sleep(2 * ttl)
+		lab.pause("alice")
 
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
@@ -199,11 +232,11 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 }
 
 func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
-		time.Sleep(2 * ttl)
+		lab.pause("alice")
 		bobs := sell(t, bob, at("bob"))
 
 		_, err = at("alice").Read(ctx, token, stock)
@@ -212,9 +245,9 @@ func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 	})
 }
 
-// Green before too: nothing must be refused.
+// Control: nothing must be refused.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
@@ -225,21 +258,21 @@ func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	})
 }
 
-// Green before too: nobody else came, and nothing must be refused.
+// Control: nobody else came, and nothing must be refused.
 func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		left := read(t, at("alice"), token)
-		time.Sleep(2 * ttl)
+		lab.pause("alice")
 		require.NoError(t, write(at("alice"), token, left-1), "alice is late and hurts nobody, and is refused: fencing is about order, not about time")
 	})
 }
 
-// Green before too: another name is another resource.
+// Control: another name is another resource.
 func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, at("owner").Create(ctx, "prizes", "3"))
 		require.NoError(t, at("bob").Write(ctx, 1000, "prizes", "2"))
 		require.NoError(t, write(at("alice"), 33, 99), "bob wrote the prizes with 1000, and alice cannot write the stock with 33")
@@ -248,8 +281,8 @@ func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
 
 func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing.T) {
 	const writers, tokens = 16, 800
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
-		lab.timeline.crowd = true
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+		lab.trace.untold = true
 		order := rand.Perm(tokens)
 		for i, n := range order { // nobody's last write has the highest token: it must stay against later ones
 			if n == tokens-1 && i >= tokens-writers {
@@ -293,82 +326,114 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 // antirez's answer: no numbers, the random token that the lock has anyway.
 
 func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob, value := lab.lock("alice"), lab.lock("bob"), NewMarked("100")
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		hers, his := visit(lab)
 		alices := enter(t, lab, alice)
-		value.Mark(alices)
-		require.Equal(t, "100", value.Read())
-		time.Sleep(2 * ttl)
+		hers.Mark(alices)
+		require.Equal(t, "100", hers.Read())
+		lab.pause("alice")
 
 		bobs := enter(t, lab, bob)
-		value.Mark(bobs)
-		require.Equal(t, "100", value.Read())
-		require.NoError(t, value.Write(bobs, "99"))
+		his.Mark(bobs)
+		require.Equal(t, "100", his.Read())
+		require.NoError(t, his.Write(bobs, "99"))
 
-		require.ErrorIs(t, value.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, and alice wrote over it")
-		require.Equal(t, "99", value.Read())
+		require.ErrorIs(t, hers.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, and alice wrote over it")
+		require.Equal(t, "99", hers.Read())
 	})
 }
 
+// A visitor puts what a client does to a marked value into the timeline.
+type visitor struct {
+	*Marked
+	lab *lab
+	who string
+}
+
+func (v visitor) Mark(token string) {
+	v.Marked.Mark(token)
+	v.lab.tell(v.who, "marks the value")
+}
+
+func (v visitor) Read() string {
+	value := v.Marked.Read()
+	v.lab.tell(v.who, "reads the value -> %s", value)
+	return value
+}
+
+func (v visitor) Write(token, value string) error {
+	err := v.Marked.Write(token, value)
+	v.lab.tell(v.who, "writes %s -> %s", value, outcome("OK", err))
+	return err
+}
+
+// visit lets alice and bob come to one value, 100.
+func visit(lab *lab) (alice, bob visitor) {
+	value := NewMarked("100")
+	return visitor{value, lab, "alice"}, visitor{value, lab, "bob"}
+}
+
 // enter acquires the lock and returns the random value that is the owner's.
-func enter(t *testing.T, lab *lab, l *Lock) (token string) {
+func enter(t *T, lab *lab, l *handle) (token string) {
 	t.Helper()
 	_, err := l.TryLock(ctx)
 	require.NoError(t, err)
 	return lab.owner(0)
 }
 
-// Green before too: what it needs to work. The order of mark and read is the caller's.
+// Control: what it needs to work. The order of mark and read is the caller's.
 func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob, value := lab.lock("alice"), lab.lock("bob"), NewMarked("100")
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		hers, his := visit(lab)
 		alices := enter(t, lab, alice)
-		require.Equal(t, "100", value.Read()) // too early
-		time.Sleep(2 * ttl)
+		require.Equal(t, "100", hers.Read()) // too early
+		lab.pause("alice")
 
 		bobs := enter(t, lab, bob)
-		value.Mark(bobs)
-		require.NoError(t, value.Write(bobs, "99"))
+		his.Mark(bobs)
+		require.NoError(t, his.Write(bobs, "99"))
 
-		value.Mark(alices)
-		require.NoError(t, value.Write(alices, "90"), "alice marked last, and was refused: a random token has got an order")
-		require.Equal(t, "90", value.Read(), "bob's sale is still there: read before mark does no harm any more")
+		hers.Mark(alices)
+		require.NoError(t, hers.Write(alices, "90"), "alice marked last, and was refused: a random token has got an order")
+		require.Equal(t, "90", hers.Read(), "bob's sale is still there: read before mark does no harm any more")
 	})
 }
 
 func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		alice, bob, value := lab.lock("alice"), lab.lock("bob"), NewMarked("100")
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		hers, his := visit(lab)
 		alices := enter(t, lab, alice)
-		time.Sleep(2 * ttl)
+		lab.pause("alice")
 
 		bobs := enter(t, lab, bob)
-		value.Mark(bobs)
-		require.Equal(t, "100", value.Read())
+		his.Mark(bobs)
+		require.Equal(t, "100", his.Read())
 
-		value.Mark(alices) // no order tells that she is late
-		require.Equal(t, "100", value.Read())
-		require.ErrorIs(t, value.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, and bob wrote under her: one of the two sales will be lost")
-		require.NoError(t, value.Write(alices, "99"), "alice marked last, and was refused: then nobody can write")
+		hers.Mark(alices) // no order tells that she is late
+		require.Equal(t, "100", hers.Read())
+		require.ErrorIs(t, his.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, and bob wrote under her: one of the two sales will be lost")
+		require.NoError(t, hers.Write(alices, "99"), "alice marked last, and was refused: then nobody can write")
 	})
 }
 
 // The counter is in Redis, and Redis can lose it.
 
-// Green before too: the counter's bug. No resource can tell two holders with one number apart.
+// Control: the counter's bug. No resource can tell two holders with one number apart.
 func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
-	inSentinelLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
 		at := func(name string) Resource { return told{memory, lab, name} }
-		for _, s := range lab.servers {
-			s.Set(fenceKey(key), "33") // so far the replica has followed
-		}
+		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		left := read(t, at("alice"), token)
 		lab.failover(0)
+		lab.countTo(33) // what the replica has received
 
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, token)
@@ -379,7 +444,7 @@ func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 }
 
 func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
 		at := func(name string) Resource { return told{memory, lab, name} }
@@ -388,8 +453,7 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		require.NoError(t, write(at("alice"), token, 99))
-		lab.server(0).inMemory().FlushAll()
-		lab.timeline.note("Redis restarts without its data")
+		lab.replace(0, "it restarts without its data")
 
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
@@ -401,12 +465,12 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 		require.NoError(t, bob.Unlock(ctx)) // the way out: an operator sets the counter above what the resource has seen
 		lab.countTo(34)
 		sell(t, bob, at("bob"))
-		require.ErrorIs(t, write(at("alice"), token, 90), ErrStaleToken, "the counter was mended, and alice's late write came through")
+		require.ErrorIs(t, write(at("alice"), token, 90), ErrStaleToken, "the counter was set right, and alice's late write came through")
 	})
 }
 
 func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *testing.T) {
-	inSentinelLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
 		at := func(name string) Resource { return told{memory, lab, name} }
@@ -429,9 +493,9 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 	})
 }
 
-// Green before too: a claim is about order, and asks nothing of a write.
+// Control: a claim is about order, and asks nothing of a write.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		for want := int64(1); want < 5; want++ {
 			token, err := at("alice").Claim(ctx, stock)
 			require.NoError(t, err)
@@ -465,32 +529,32 @@ func (p *payments) charge(key string, cents int) error {
 }
 
 // chargeLate lets alice charge an order, or be too late for it, after bob has charged the same. keyOf names the request.
-func chargeLate(t *testing.T, lab *lab, keyOf func(token int64) string) (total int) {
+func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")
 	token, err := alice.TryLock(ctx)
 	require.NoError(t, err)
-	time.Sleep(2 * ttl)
+	lab.pause("alice")
 	bobs, err := bob.TryLock(ctx)
 	require.NoError(t, err)
 	for _, token := range []int64{bobs, token} {
-		lab.timeline.note("charge %q", keyOf(token))
+		lab.note("charge %q", keyOf(token))
 		require.NoError(t, service.charge(keyOf(token), 1999))
 	}
 	return service.total
 }
 
-// Green before too: the check is the service's.
+// Control: the check is the service's.
 func TestAPaymentWithAKeyOfTheOrder_IsMadeOnce(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(int64) string { return "order-4711" })
 		require.Equal(t, 1999, total, "alice and bob charged the same order under the same key, and the customer paid twice")
 	})
 }
 
-// Green before too: the control. A key of the attempt names each attempt a payment of its own.
+// Control: a key of the attempt names each attempt a payment of its own.
 func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(token int64) string { return fmt.Sprintf("order-4711-%d", token) })
 		require.Equal(t, 2*1999, total, "the keys differ, and the customer paid once: the service does not look at them")
 	})
@@ -498,11 +562,11 @@ func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
 
 // Bad input.
 
-// Green before too: it is about what is not asked of the resource.
+// Control: it is about what is not asked of the resource.
 func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
-		sent := lab.timeline.sent()
+		sent := lab.sent()
 		for _, token := range []int64{0, -1, -34} {
 			for _, err := range []error{write(r, token, 1), second(r.Read(ctx, token, stock))} {
 				require.ErrorContains(t, err, fmt.Sprintf("the token is %d", token), "alice has no token, and the error does not say so")
@@ -516,16 +580,16 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 		} {
 			require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, and the error does not name it")
 		}
-		require.Equal(t, sent, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Equal(t, sent, lab.sent(), "alice made a mistake, and it was sent to Redis")
 		require.Equal(t, 100, read(t, r, 1), "alice was refused, and the stock changed all the same")
 	})
 }
 
-// Green before too: it is about what is not there.
+// Control: it is about what is not there.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
-		for range 2 { // the second time, too: the first one has not made it
+		for range 2 { // the first time has not made it
 			for _, err := range []error{
 				r.Write(ctx, 1, "stok", "1"), second(r.Read(ctx, 1, "stok")), second(r.Claim(ctx, "stok")),
 			} {
@@ -536,9 +600,9 @@ func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	})
 }
 
-// Green before too: it is about what is not asked of Redis.
+// Control: it is about what is not asked of Redis.
 func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		nobody := NewRedis(nil)
 		for _, err := range []error{
 			nobody.Create(ctx, stock, "1"), write(nobody, 1, 1), second(nobody.Read(ctx, 1, stock)), second(nobody.Claim(ctx, stock)),
@@ -548,22 +612,22 @@ func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 		r := NewRedis(lab.client("alice").nodes[0])
 		require.ErrorContains(t, write(r, maxRedisToken+1, 1), "9007199254740993",
 			"Lua counts in float64: above 2^53 it cannot tell a token from the next one")
-		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
 	})
 }
 
-// Green before too: what is there stays there.
+// Control: what is there stays there.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
-	onEachResource(t, func(t *testing.T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, write(at("alice"), 33, 99))
 		require.NoError(t, at("bob").Create(ctx, stock, "100"))
 		require.Equal(t, 99, read(t, at("alice"), 33), "bob's service started, and created the stock anew over alice's sale")
 	})
 }
 
-// Green before too: a lost connection is not a stale token.
+// Control: a lost connection is not a stale token.
 func TestRedisIsDown_TheErrorIsNotAStaleToken(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		r := NewRedis(lab.client("alice").nodes[0])
 		require.NoError(t, r.Create(ctx, stock, "100"))
 		lab.stop(0)

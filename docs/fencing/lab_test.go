@@ -146,7 +146,6 @@ type backend interface {
 	FastForward(d time.Duration) // lets keys expire early
 	FlushAll()
 	SetError(message string) // the answer to every command, until it is ""
-	CommandCount() int
 	Close()
 	Dial() (net.Conn, error)
 }
@@ -691,6 +690,9 @@ func (l *lab) sent(of ...func(*record) bool) (n int) {
 func (l *lab) call(who, name string, call func() error) error {
 	l.trace.add(record{Kind: "call", Who: who, Text: name})
 	err := call()
+	if l.client(who).dead.Load() {
+		return err // nobody is there to whom it returns
+	}
 	l.trace.add(record{Kind: "return", Who: who, Text: name, Reply: fmt.Sprint(err)})
 	return err
 }
@@ -766,6 +768,9 @@ func (tr *trace) reply(r *record, reply []byte) {
 		text = "nil"
 	case '$':
 		text = strings.TrimSuffix(rest, "\r\n")
+	case '*':
+		words, _ := proto.ReadStrings(string(reply))
+		text = strings.Join(words, " ")
 	default:
 		text = text[1:]
 	}

@@ -43,7 +43,7 @@ const releaseTimeout = 3 * time.Second
 // next number of the counter KEYS[2]. If the lock has that owner already, the command was sent again because its
 // reply was lost: the number stays. If somebody else has it, it returns 0. It counts first: if that fails, nothing has
 // happened. The number is returned as text, because the numbers of Lua are float64.
-var acquireScript = redis.NewScript(`-- acquire token ttl
+var acquireScript = redis.NewScript(`-- acquire counter token ttl
 local owner = redis.call('GET', KEYS[1])
 if owner == ARGV[1] then
 	return redis.call('GET', KEYS[2])

@@ -15,9 +15,9 @@ import (
 
 // The stories of the lock: one hold at a time, as in step 05, and a number for each.
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestEachHold_HasTheNextNumber(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		for want := int64(1); want < 20; want++ {
 			now, other := alice, bob
@@ -32,7 +32,7 @@ func TestEachHold_HasTheNextNumber(t *testing.T) {
 			require.ErrorIs(t, err, ErrNotAcquired, "the lock is taken, and the other one was not refused")
 			require.Zero(t, refused, "who was refused got a token")
 			if want%3 == 0 {
-				time.Sleep(2 * ttl) // also a hold that expires has used its number up
+				time.Sleep(2 * ttl) // even a hold that expires has used its number up
 			} else {
 				require.NoError(t, now.Unlock(ctx))
 			}
@@ -42,9 +42,9 @@ func TestEachHold_HasTheNextNumber(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.countTo(32)
 		lab.loseReply("alice", func() {})
@@ -59,9 +59,9 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.countTo(32)
@@ -77,9 +77,9 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testin
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
 		lab.loseReply("alice", cancel)
@@ -91,9 +91,9 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobs int64
 		var bobErr error
@@ -110,9 +110,9 @@ func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		_, err := alice.TryLock(ctx)
 		require.NoError(t, err)
@@ -127,9 +127,9 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		first, err := alice.TryLock(ctx)
 		require.NoError(t, err)
@@ -150,9 +150,9 @@ func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock did not say so")
 		request, cancel := context.WithCancel(ctx)
@@ -172,10 +172,10 @@ func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
-		lab.timeline.crowd = true
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
 		var mu sync.Mutex
 		var tokens []int64
 		var together errgroup.Group
@@ -208,7 +208,7 @@ func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	for key, want := range map[string]string{
 		"coupons":          "{coupons}:fence",
@@ -235,9 +235,9 @@ func hashed(key string) string {
 	return key
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		rdb := lab.client("alice").nodes[0]
 		for _, bad := range []struct {
 			lock *Lock
@@ -260,17 +260,17 @@ func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 				require.NotErrorIs(t, err, ErrNotHeld, "alice made a mistake, and is told that she does not hold the lock")
 			}
 		}
-		require.Zero(t, lab.timeline.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		lab.server(0).inMemory().HSet(fenceKey(key), "not", "a number")
+		lab.server(0).Set(fenceKey(key), "not a number")
 		_, err := alice.acquire(ctx, newOwner()) // without the release that TryLock sends after an error
-		require.ErrorContains(t, err, "WRONGTYPE", "the counter is no number, and alice is not told")
+		require.ErrorContains(t, err, "not an integer", "the counter is no number, and alice is not told")
 		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")
 
 		lab.stop(0)
@@ -282,9 +282,9 @@ func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	})
 }
 
-// Green before too: the lock is the same.
+// Control: the lock is the same.
 func TestRedisForgetsItsScripts_TheLockAndTheResourceWork(t *testing.T) {
-	inLab(t, func(t *testing.T, lab *lab) {
+	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops").nodes[0]
 		r := NewRedis(lab.client("alice").nodes[0])
 		forget := func() { require.NoError(t, operator.ScriptFlush(ctx).Err()) }

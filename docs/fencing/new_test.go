@@ -1,20 +1,58 @@
 package fencing
 
 import (
-	"os"
+	"context"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// What the laboratory must know of this lock: how many Redis servers it uses, and how to make one.
+// What the laboratory must know of this lock: how many Redis servers it uses, how to make one, and its calls.
 
 const nodes = 1
 
-// These stories write to Redis past the lock, so they stay in virtual time. Package variables come before init, where
-// the laboratory looks for real servers.
-var _ = os.Unsetenv("REDIS_ADDRS")
+const pastTheLab = "it writes to keys that the laboratory does not know, and would not delete"
+
+// These stories stay off real servers. init runs in the order of the files' names, so lab_real_test.go, if it is there,
+// has been first.
+func init() {
+	if realTime {
+		play = func(t *testing.T, _ func(*testing.T)) {
+			needsVirtualTime(t, pastTheLab)
+		}
+	}
+}
 
 func newLock(rdbs []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return New(rdbs[0], key, ttl)
+}
+
+// A handle is a lock whose calls appear in the timeline.
+type handle struct {
+	*lockOf
+	lab *lab
+	who string
+}
+
+type lockOf = Lock
+
+func (h *handle) TryLock(ctx context.Context) (token int64, err error) {
+	h.lab.call(h.who, "TryLock", func() error {
+		token, err = h.lockOf.TryLock(ctx)
+		return err
+	})
+	return token, err
+}
+
+func (h *handle) Lock(ctx context.Context) (token int64, err error) {
+	h.lab.call(h.who, "Lock", func() error {
+		token, err = h.lockOf.Lock(ctx)
+		return err
+	})
+	return token, err
+}
+
+func (h *handle) Unlock(ctx context.Context) error {
+	return h.lab.call(h.who, "Unlock", func() error { return h.lockOf.Unlock(ctx) })
 }

@@ -72,10 +72,10 @@ func fail(op, name string, err error) error {
 // Memory is a Resource in the memory of one process.
 type Memory struct {
 	mu      sync.Mutex
-	records map[string]*record
+	entries map[string]*entry
 }
 
-type record struct {
+type entry struct {
 	fence int64
 	value string
 }
@@ -84,7 +84,7 @@ var _ Resource = (*Memory)(nil)
 
 // NewMemory returns a Memory without resources.
 func NewMemory() *Memory {
-	return &Memory{records: map[string]*record{}}
+	return &Memory{entries: map[string]*entry{}}
 }
 
 // Create implements Resource.
@@ -94,21 +94,21 @@ func (m *Memory) Create(_ context.Context, name, value string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.records[name] == nil {
-		m.records[name] = &record{value: value}
+	if m.entries[name] == nil {
+		m.entries[name] = &entry{value: value}
 	}
 	return nil
 }
 
 // Read implements Resource.
 func (m *Memory) Read(_ context.Context, token int64, name string) (value string, err error) {
-	err = m.access(token, name, func(r *record) { value = r.value })
+	err = m.access(token, name, func(r *entry) { value = r.value })
 	return value, fail("read", name, err)
 }
 
 // Write implements Resource.
 func (m *Memory) Write(_ context.Context, token int64, name, value string) error {
-	return fail("write", name, m.access(token, name, func(r *record) { r.value = value }))
+	return fail("write", name, m.access(token, name, func(r *entry) { r.value = value }))
 }
 
 // Claim implements Resource.
@@ -118,7 +118,7 @@ func (m *Memory) Claim(_ context.Context, name string) (token int64, err error) 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.records[name]
+	r := m.entries[name]
 	if r == nil {
 		return 0, fail("claim", name, ErrUnknownResource)
 	}
@@ -126,14 +126,14 @@ func (m *Memory) Claim(_ context.Context, name string) (token int64, err error) 
 	return r.fence, nil
 }
 
-// access runs fn on a record if the token is not stale.
-func (m *Memory) access(token int64, name string, fn func(*record)) error {
+// access runs fn on an entry if the token is not stale.
+func (m *Memory) access(token int64, name string, fn func(*entry)) error {
 	if err := checkToken(token, name); err != nil {
 		return err
 	}
 	m.mu.Lock() // one step: between a comparison and a write, a higher token could come
 	defer m.mu.Unlock()
-	r := m.records[name]
+	r := m.entries[name]
 	if r == nil {
 		return ErrUnknownResource
 	}
@@ -146,7 +146,7 @@ func (m *Memory) access(token int64, name string, fn func(*record)) error {
 }
 
 // createScript makes the hash KEYS[1] with the value ARGV[1] unless it is there.
-var createScript = redis.NewScript(`-- create
+var createScript = redis.NewScript(`-- create value
 if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('HSET', KEYS[1], 'fence', 0, 'value', ARGV[1])
 end
@@ -155,7 +155,7 @@ return 1
 
 // readScript raises the fence of the hash KEYS[1] to the token ARGV[1] unless it is higher, and returns the fence and
 // the value.
-var readScript = redis.NewScript(`-- read
+var readScript = redis.NewScript(`-- read fence
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if ` + notStale + ` then
 	redis.call('HSET', KEYS[1], 'fence', ARGV[1])
@@ -165,7 +165,7 @@ return {fence, redis.call('HGET', KEYS[1], 'value')}
 `)
 
 // writeScript raises the fence likewise and stores the value ARGV[2], unless the fence is higher. It returns the fence.
-var writeScript = redis.NewScript(`-- write
+var writeScript = redis.NewScript(`-- write fence value
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if ` + notStale + ` then
 	redis.call('HSET', KEYS[1], 'fence', ARGV[1], 'value', ARGV[2])

@@ -97,11 +97,3 @@ func indent(prefix string, lines []string) string {
 	}
 	return b.String()
 }
-
-// trimBlank drops empty lines at the end.
-func trimBlank(lines []string) []string {
-	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
-}

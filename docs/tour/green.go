@@ -105,7 +105,7 @@ func (t *tour) greenSummary(s course.Step, g greenRun) {
 	}
 	t.printf("  %d of %s passed%s. What %s guarantees now:\n\n", held(stories), count(len(stories), "story"), beside, s.Dir)
 	for _, gr := range g.groups {
-		t.printf("    %-26s %s\n", gr.Name, gr.Guarantee)
+		t.printf("    %-27s %s\n", gr.Name, gr.Guarantee)
 	}
 }
 

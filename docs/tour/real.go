@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -44,10 +43,7 @@ func parseReal(req request, args []string) (request, error) {
 		return request{}, wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", args[0])
 	}
 	req.addrs = strings.Split(list, ",")
-	need := 0
-	for _, s := range req.steps {
-		need = max(need, s.Nodes)
-	}
+	need := serversFor(req.steps)
 	if len(req.addrs) < need {
 		return request{}, wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.addrs))
 	}
@@ -62,13 +58,20 @@ func parseReal(req request, args []string) (request, error) {
 	return req, nil
 }
 
-// runReal plays all stories of the steps, at once: they sleep most of the time.
-func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
+func serversFor(list []course.Step) int {
 	need := 0
 	for _, s := range list {
 		need = max(need, s.Nodes)
 	}
-	addrs = addrs[:need]
+	return need
+}
+
+// atOnce is how many stories play at once on real servers, each in a process of its own: they sleep most of the time.
+const atOnce = 12
+
+// runReal plays all stories of the steps.
+func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
+	addrs = addrs[:serversFor(list)]
 	for _, addr := range addrs {
 		if err := ping(ctx, addr); err != nil {
 			return fmt.Errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
@@ -87,26 +90,29 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 		log transcript
 		err error
 	}
-	runs := make([]run, len(list))
-	var jobs sync.WaitGroup
+	played := make([]chan run, len(list))
+	free := make(chan struct{}, atOnce)
 	for i, s := range list {
-		jobs.Go(func() {
+		played[i] = make(chan run, 1)
+		t.jobs.Go(func() {
 			c := <-done[i]
-			if runs[i].err = c.err; c.err == nil {
-				runs[i].log, runs[i].err = c.run(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")})
+			if c.err != nil {
+				played[i] <- run{err: c.err}
+				return
 			}
+			log, err := c.runApart(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}, free)
+			played[i] <- run{log, err}
 		})
 	}
-	stop := t.progress("playing in real time, which takes minutes")
-	jobs.Wait()
-	stop()
 	var errs []error
 	for i, s := range list {
-		if runs[i].err != nil {
-			errs = append(errs, runs[i].err)
-			continue
+		stop := t.progress("playing " + s.Label() + " in real time, which takes minutes")
+		r := <-played[i]
+		stop()
+		if r.err == nil {
+			r.err = t.realReport(s, addrs[:s.Nodes], r.log)
 		}
-		errs = append(errs, t.realReport(s, addrs[:s.Nodes], runs[i].log))
+		errs = append(errs, r.err)
 	}
 	return errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then EXPIRE; DEL)\n", course.Steps[1].Words,
 		"  FAIL  TestLeadAtomic_acquire/two_of\n              0.1ms  alice  SET 02 two_of\n\n"+
 			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (and also: three)\n\n",
-		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n        expected",
+		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n\n",
 		"  1 control holds, as it should",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
@@ -88,7 +88,7 @@ func TestGreen(t *testing.T) {
 	inMini(t)
 	out := shows(t, "green 7", 0, "green: 7_watchdog_test.go, 7_lost_test.go on the lock of step 07",
 		"  ok    TestLeadWatchdog\n              0.1ms  alice  SET 07 one\n\n", "  ok    TestControlWatchdog\n", "TestLeadLost",
-		"27 of 27 stories passed, and 2 other tests. What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go two clients", "still broken: The master")
+		"27 of 27 stories passed, and 2 other tests. What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  two clients", "still broken: The master")
 	require.NotContains(t, out, "TestLeadWaiting")
 	shows(t, "green 7 TestBug TestLeadWaiting", 0, "green: bug_test.go, 6_waiting_test.go on the lock of step 07", "ok    TestBug", "ok    TestLeadWaiting")
 

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"example.com/redislock-steps/docs/internal/course"
 )
 
@@ -313,6 +315,34 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 		return transcript{}, ctx.Err()
 	}
 	return transcript{}, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
+}
+
+// runApart runs each test of the binary in a process of its own, as many at once as free has room for.
+func (bin binary) runApart(ctx context.Context, timeout string, env []string, free chan struct{}) (all transcript, err error) {
+	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
+	cmd.Env = append(os.Environ(), env...)
+	list, err := cmd.Output()
+	if err != nil { // it ends before it lists anything: a run says how
+		return bin.run(ctx, timeout, env)
+	}
+	names := strings.Fields(string(list))
+	logs := make([]transcript, len(names))
+	var group errgroup.Group
+	for i, name := range names {
+		group.Go(func() (err error) {
+			free <- struct{}{}
+			defer func() { <-free }()
+			logs[i], err = bin.run(ctx, timeout, env, story{name: name})
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, log := range logs {
+		all.tests = append(all.tests, log.tests...)
+		all.raw += log.raw
+		all.exit = max(all.exit, log.exit)
+	}
+	return all, err
 }
 
 // runEach runs every story in a process of its own: a panic in one does not hide the others.

@@ -51,7 +51,8 @@ func (c console) failure(r result, limit int) {
 	if failing[0].timeline != "" {
 		c.text(failing[0].timeline, limit)
 	}
-	c.message(failing, red)
+	c.message(red, slices.Concat(failing[0].message(), failing[0].outcome()))
+	c.alsoFailing(failing)
 	c.printf("\n")
 }
 
@@ -59,12 +60,16 @@ func (c console) failure(r result, limit int) {
 func (c console) summary(r result) {
 	failing := r.log.failing(r.name)
 	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
-	c.message(failing, "")
+	c.message("", failing[0].message())
+	c.alsoFailing(failing)
 }
 
-// message prints what the first variant says, and the names of the others.
-func (c console) message(failing []*test, color string) {
-	c.printf("%s", c.paintLines(color, indent(margin, failing[0].message())))
+func (c console) message(color string, lines []string) {
+	c.printf("%s", c.paintLines(color, indent(margin, lines)))
+}
+
+// alsoFailing names the variants (subtests) behind the first.
+func (c console) alsoFailing(failing []*test) {
 	var others []string
 	for _, t := range failing[1:] {
 		_, name, _ := strings.Cut(t.name, "/")
@@ -86,7 +91,7 @@ func (c console) paintLines(color, text string) string {
 
 // broken prints a story that ended without a verdict on the lock.
 func (c console) broken(r result, limit int) {
-	c.printf("%s", c.paintLines(red, indent(margin, strings.Split(r.why, "\n"))))
+	c.message(red, strings.Split(r.why, "\n"))
 	if t := r.log.find(r.name); t != nil && t.timeline != "" {
 		c.text(t.timeline, limit)
 	}

@@ -177,7 +177,7 @@ func (t *tour) tryReport(s course.Step, groups []group, older bool, missing []st
 		if held(g.results) < len(g.results) {
 			word = t.paint(red, "missing")
 		}
-		t.printf("  %s  %-26s %d of %d\n", word, g.Name, held(g.results), len(g.results))
+		t.printf("  %s  %-27s %d of %d\n", word, g.Name, held(g.results), len(g.results))
 	}
 	results := all(groups)
 	t.printf("\n  Stories passed: %d of %d.\n\n", held(results), len(results))

@@ -89,7 +89,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 func TestTry(t *testing.T) {
 	root := inOwnMini(t)
 	mine := root + "/" + myFile
-	shows(t, "try 7", 1, "mylock/lock.go is new: a copy of step06_reentrant/lock.go", "holds    6_waiting_test.go          3 of 3\n", "missing  7_watchdog_test.go         1 of 3",
+	shows(t, "try 7", 1, "mylock/lock.go is new: a copy of step06_reentrant/lock.go", "holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3",
 		"Stories passed: 22 of 24.", "Missing next:\n\n  FAIL  TestLeadWatchdog/two_of", "the lock of 6 lacks what 7 has",
 		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change mylock/lock.go and run it again: go run ./docs/tour try 7", "not solved yet")
 	text, err := os.ReadFile(mine)

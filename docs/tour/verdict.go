@@ -45,7 +45,7 @@ const controlMark = "Control:"
 
 func isControl(doc string) bool {
 	for line := range strings.Lines(doc) {
-		if strings.HasPrefix(line, controlMark) || strings.HasPrefix(line, "Green before too:") {
+		if strings.HasPrefix(line, controlMark) {
 			return true
 		}
 	}
@@ -229,15 +229,23 @@ func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t
 
 // message returns what the assertions of a failed test say, in the laboratory or around it.
 func (t *test) message() []string {
+	if t.verdicts == nil {
+		return said(t.output)
+	}
 	var list []string
 	for _, v := range t.verdicts {
 		list = append(list, strings.Split(v.Text, "\n")...)
+	}
+	return list
+}
+
+// outcome returns what was expected and what came, where it can be said so.
+func (t *test) outcome() []string {
+	var list []string
+	for _, v := range t.verdicts {
 		if v.Wanted != "" {
 			list = append(list, fmt.Sprintf("expected: %s   got: %s", v.Wanted, v.Got))
 		}
-	}
-	if list == nil {
-		list = said(t.output)
 	}
 	return list
 }

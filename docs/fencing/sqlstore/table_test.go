@@ -163,7 +163,7 @@ func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T)
 	require.Less(t, total, writers*writes, "no token was stale: the test shows nothing")
 }
 
-// Green before too: nothing must be refused.
+// Control: nothing must be refused.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	table, _ := openTable(t)
 	for _, n := range []int{99, 99, 98} { // also the same again, which changes nothing
@@ -172,7 +172,7 @@ func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	}
 }
 
-// Green before too: a claim is about order, and asks nothing of a write.
+// Control: a claim is about order, and asks nothing of a write.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	table, _ := openTable(t)
 	require.NoError(t, writeStock(table, 40, 99))
@@ -184,7 +184,7 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	require.Equal(t, 99, readStock(t, table, 44), "a claim has changed the stock")
 }
 
-// Green before too: what is there stays there.
+// Control: what is there stays there.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	table, db := openTable(t)
 	require.NoError(t, writeStock(table, 33, 99))
@@ -194,7 +194,7 @@ func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	require.Equal(t, 99, readStock(t, table, 33), "bob's service started, and created the stock anew over alice's sale")
 }
 
-// Green before too: it is about what is not asked of the table.
+// Control: it is about what is not asked of the table.
 func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	_, err := Open(ctx, nil)
 	require.ErrorContains(t, err, "the database is nil")
@@ -219,7 +219,7 @@ func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	require.NotErrorIs(t, err, fencing.ErrStaleToken, "the database is closed, and alice is told that somebody else works there")
 }
 
-// Green before too: it is about what is not there.
+// Control: it is about what is not there.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	table, _ := openTable(t)
 	for range 2 { // the second time, too: the first one has not made it

@@ -117,8 +117,8 @@ func (s *story) add(r Record) {
 			}
 		}
 	case Fault:
-		if who, dies := strings.CutSuffix(r.Text, " dies"); dies {
-			s.enter(who, -s.depth[who])
+		if dead := dies.FindStringSubmatch(r.Text); dead != nil {
+			s.enter(dead[1], -s.depth[dead[1]])
 		}
 	case Verdict:
 		r = verdict(r)
@@ -174,6 +174,8 @@ func (s *story) own(r Record) {
 		s.locks[i] = now
 	}
 }
+
+var dies = regexp.MustCompile(`^(\S+) dies\b`)
 
 var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 

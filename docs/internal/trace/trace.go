@@ -4,6 +4,7 @@ package trace
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 )
 
@@ -36,7 +37,7 @@ type Key struct {
 type Kind string
 
 const (
-	Command Kind = "command" // reached Redis; Reply is "(no reply)", "(this reply is lost)" if it is so
+	Command Kind = "command" // reached Redis; Reply is "(no reply)" if none came
 	Call    Kind = "call"    // a client calls TryLock, Lock or Unlock
 	Return  Kind = "return"  // and the call returns
 	Expire  Kind = "expire"  // Redis removes the key, because its ttl is over
@@ -46,6 +47,9 @@ const (
 	Note    Kind = "note"    // the story says something
 	Verdict Kind = "verdict" // the story's assertion has failed: Text is its message
 )
+
+// Outcome is how a trace says what a call has returned.
+func Outcome(err error) string { return outcome(fmt.Sprint(err)) }
 
 // Read reads the records of a story, one JSON object in a line.
 func Read(file string) (records []Record, err error) {

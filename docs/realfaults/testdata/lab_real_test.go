@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,7 +63,6 @@ func (l *lab) quiet() {
 type realRedis struct {
 	addr  string
 	admin *redis.Client
-	sent  atomic.Int64
 
 	mu      sync.Mutex
 	conns   []net.Conn
@@ -94,7 +92,6 @@ func (s *realRedis) Get(key string) (string, error)     { return s.admin.Get(ctx
 func (s *realRedis) HKeys(key string) ([]string, error) { return s.admin.HKeys(ctx, key).Result() }
 func (s *realRedis) Set(key, value string) error        { return s.admin.Set(ctx, key, value, 0).Err() }
 func (s *realRedis) SetTTL(key string, d time.Duration) { must(s.admin.PExpire(ctx, key, d).Result()) }
-func (s *realRedis) CommandCount() int                  { return int(s.sent.Load()) }
 
 // TTL returns 0 for a key without one, as miniredis does.
 func (s *realRedis) TTL(key string) time.Duration {
@@ -162,7 +159,6 @@ func (s *realRedis) Dial() (net.Conn, error) {
 // translate returns what is sent instead of a command, so that the server looks like one that has forgotten its scripts, or
 // like one that has only errors to tell.
 func (s *realRedis) translate(args []string) []string {
-	s.sent.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch command := strings.ToLower(args[0]); {

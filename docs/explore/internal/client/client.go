@@ -284,7 +284,12 @@ func (c *Client) atTheGate(lost <-chan struct{}) bool {
 }
 
 // AtGate reports whether the client waits to go on, and the choice that has brought it there.
-func (c *Client) AtGate() (cause int, waits bool) { return c.cause, c.atGate.Load() }
+func (c *Client) AtGate() (cause int, waits bool) {
+	if !c.atGate.Load() {
+		return -1, false
+	}
+	return c.cause, true
+}
 
 // Phase is where the client is in its program.
 func (c *Client) Phase() Phase { return c.phase.Load() }
@@ -303,7 +308,7 @@ func (c *Client) Tells() bool {
 	return tells
 }
 
-// Lost reports whether the lock has told so.
+// Lost reports whether the lock has said so.
 func (c *Client) Lost() bool {
 	select {
 	case <-c.lost():

@@ -214,15 +214,3 @@ func (j *Judge) unaware(h *Holder) bool {
 
 // AnyLoss reports whether any holder is unaware of its loss.
 func (j *Judge) AnyLoss() bool { return slices.ContainsFunc(j.holders, j.unaware) }
-
-// Outcome is what a schedule has come to.
-func (j *Judge) Outcome() string {
-	s := fmt.Sprintf("%d ", j.value)
-	for _, h := range j.holders {
-		s += fmt.Sprintf("%d ", h.read)
-	}
-	for _, v := range j.Found {
-		s += string(v.Kind)
-	}
-	return s
-}

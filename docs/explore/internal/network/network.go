@@ -65,15 +65,18 @@ type Host struct {
 	Died   chan struct{}
 	dead   atomic.Bool
 
-	net    *Net
-	wires  []*wire
-	atWork func() bool
-	asked  map[string]bool // what it has sent in this call, and Redis has not answered
+	net     *Net
+	id      int // in the order in which they have joined
+	wires   []*wire
+	atWork  func() bool
+	asked   map[string]bool // what it has sent in this call, and Redis has not answered
+	calls   int
+	refused map[int]int64 // when it could not reach a node, the last time
 }
 
 // Join adds a host. At work, its program is not in a call of the lock.
 func (n *Net) Join(name string, atWork func() bool) *Host {
-	h := &Host{Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}}
+	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, refused: map[int]int64{}}
 	n.Hosts = append(n.Hosts, h)
 	return h
 }
@@ -88,6 +91,7 @@ type Message struct {
 	wire  *wire
 	args  []string
 	again bool // it was sent before, and not answered
+	lost  bool // the reply will not arrive
 }
 
 func (n *Net) send(m *Message) {
@@ -113,7 +117,7 @@ func (n *Net) givenUp(w *wire) {
 	defer n.mu.Unlock()
 	for _, m := range n.flight {
 		if m.wire == w {
-			n.later(w.host, 0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for " + m.Text})
+			n.later(w.host, 0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "waits no longer for the reply to " + m.Text})
 		}
 	}
 }
@@ -214,7 +218,13 @@ func (m *Message) Execute() (reply []byte) {
 	if !before && after {
 		n.owner = m.Name
 	}
-	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: m.net.reply(reply), Again: m.again}
+	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: m.net.reply(reply), Again: m.again, Lost: m.lost}
+	if m.lost {
+		r.Reply += ", but the reply is lost"
+	}
+	if r.Late = m.wire.closed.Load(); r.Late {
+		r.Text += ", sent long ago"
+	}
 	deleted := before && !after
 	if deleted && owner != m.Name {
 		r.Mark = "deletes " + owner + "'s lock"
@@ -251,6 +261,13 @@ func (m *Message) Drop() {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
 	m.net.flight = slices.DeleteFunc(m.net.flight, func(other *Message) bool { return other == m })
+}
+
+// Lose lets Redis run a command, and the connection breaks before the client reads the reply.
+func (m *Message) Lose() {
+	m.lost = true
+	m.Execute()
+	m.Break()
 }
 
 // Break breaks the connection of a message.
@@ -299,6 +316,14 @@ func (h *Host) Silence() {
 	for _, w := range h.wires {
 		w.silent.Store(!slices.ContainsFunc(h.net.flight, func(m *Message) bool { return m.wire == w }))
 	}
+}
+
+// called is how a trace speaks of a node.
+func (n *Net) called(node *Node) string {
+	if len(n.Nodes) == 1 {
+		return "Redis"
+	}
+	return "node " + node.String()
 }
 
 // Expiry returns how long it takes until a key expires, at most d.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
@@ -103,6 +104,15 @@ func (n *Node) Steal() {
 	}
 	n.SetTTL(Key, TTL)
 	n.owner = "somebody else"
+}
+
+// value is what stands at the key: a token, or the field that is one.
+func (n *Node) value() string {
+	if fields, err := n.HKeys(Key); err == nil {
+		return strings.Join(fields, " ")
+	}
+	value, _ := n.Get(Key)
+	return value
 }
 
 func (n *Node) command(args ...string) {

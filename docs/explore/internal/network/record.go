@@ -17,6 +17,7 @@ import (
 type pending struct {
 	trace.Record
 	host int
+	call int // how often the client has called its lock by then
 	door int // the client goes in (1) or out (-1)
 }
 
@@ -34,7 +35,7 @@ func (n *Net) look() {
 	for i, node := range n.Nodes {
 		n.keys[i] = trace.Key{}
 		if node.Exists(Key) {
-			n.keys[i].Owner = node.owner
+			n.keys[i].Owner, n.keys[i].Token = node.owner, n.name(node.value())
 			if ttl := node.TTL(Key); ttl > 0 {
 				n.keys[i].Until = n.now() + ttl.Microseconds()
 			}
@@ -60,7 +61,13 @@ func (n *Net) later(h *Host, door int, r trace.Record) {
 	if r.Kind != trace.Verdict {
 		r.Who = h.Name
 	}
-	n.pending = append(n.pending, pending{r, slices.Index(n.Hosts, h), door})
+	if r.Kind == trace.Refused {
+		if last, ok := h.refused[r.Node]; ok && last == r.At {
+			return // go-redis tries several times at once
+		}
+		h.refused[r.Node] = r.At
+	}
+	n.pending = append(n.pending, pending{r, h.id, h.calls, door})
 }
 
 // flush adds what clients have left, and the keys that have expired.
@@ -75,17 +82,20 @@ func (n *Net) flush() {
 			if k.Until > 0 {
 				at = min(at, k.Until)
 			}
-			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the ttl is over: " + k.Owner + "'s lock is gone"}, -1, 0})
+			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the ttl is over: " + k.Owner + "'s lock is gone"}, -1, 0, 0})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pending) int {
-		late := func(p pending) int { // go-redis hangs up, and the call returns: two goroutines
-			if p.Kind == trace.Timeout {
+		node := func(p pending) int { // go-redis has goroutines of its own, and one for each node
+			switch p.Kind {
+			case trace.Call:
 				return 0
+			case trace.Timeout, trace.Refused:
+				return p.Node
 			}
-			return 1
+			return len(n.Nodes) + 1
 		}
-		return cmp.Or(cmp.Compare(a.At, b.At), a.host-b.host, late(a)-late(b))
+		return cmp.Or(cmp.Compare(a.At, b.At), a.host-b.host, a.call-b.call, node(a)-node(b))
 	})
 	for _, p := range list {
 		switch at := slices.Index(n.inside, p.Who); {
@@ -106,28 +116,14 @@ func (n *Net) flush() {
 func (h *Host) Call(method string, call func() error) error {
 	h.net.mu.Lock()
 	clear(h.asked)
+	h.calls++
 	h.net.later(h, 0, trace.Record{Kind: trace.Call, Text: method})
 	h.net.mu.Unlock()
 	err := call()
 	if !h.Dead() {
-		h.net.Later(h, 0, trace.Record{Kind: trace.Return, Text: method, Reply: errorText(err)})
+		h.net.Later(h, 0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
 	}
 	return err
-}
-
-// errorText names the errors of the locks, which are others in each step.
-func errorText(err error) string {
-	switch text := fmt.Sprint(err); {
-	case err == nil:
-		return "nil"
-	case strings.Contains(text, "lock not acquired"):
-		return "ErrNotAcquired"
-	case strings.Contains(text, "lock not held"):
-		return "ErrNotHeld"
-	default:
-		_, reason, _ := strings.Cut(text, `": `) // which lock it is about is known
-		return cmp.Or(reason, text)
-	}
 }
 
 func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
@@ -156,9 +152,6 @@ func (n *Net) command(m *Message) string {
 	case "SET":
 		for i := 3; i < len(words); i++ {
 			words[i] = strings.ToUpper(words[i])
-			if seconds, err := strconv.Atoi(words[i]); err == nil && words[i-1] == "EX" { // go-redis's PX, in whole seconds
-				words[i-1], words[i] = "PX", strconv.Itoa(seconds*1000)
-			}
 		}
 	}
 	return strings.Join(words, " ")
@@ -199,5 +192,8 @@ func (n *Net) reply(reply []byte) string {
 	case first[0] == '$':
 		text = string(bytes.TrimSuffix(rest, []byte("\r\n")))
 	}
-	return cmp.Or(n.tokens[text], text)
+	return n.name(text)
 }
+
+// name is that of a token, or the text itself.
+func (n *Net) name(text string) string { return cmp.Or(n.tokens[text], text) }

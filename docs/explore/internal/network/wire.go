@@ -14,6 +14,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/alicebob/miniredis/v2/server"
+
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // A wire is a connection of go-redis to a node. What go-redis sends is in flight until the explorer delivers it.
@@ -36,6 +38,9 @@ func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	defer h.net.mu.Unlock()
 	n := h.net.Nodes[addr[len("10.0.0.")]-'1']
 	if h.dead.Load() || n.Down || h.Cut {
+		if !h.dead.Load() {
+			h.net.later(h, 0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + h.net.called(n) + ": connection refused"})
+		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
 	near, far := net.Pipe()

@@ -85,10 +85,13 @@ func (s *Schedule) settle(goroutines int) {
 		s.probe()
 	}
 	for _, n := range s.Nodes {
-		if n.Down || n.Hung {
-			n.Down, n.Hung = false, false
+		switch {
+		case n.Down:
+			s.OnNode(n, "is up again")
+		case n.Hung:
 			s.OnNode(n, "goes on")
 		}
+		n.Down, n.Hung = false, false
 	}
 	s.arrive(network.TTL+time.Second, All)
 	switch n := s.Owned(""); {

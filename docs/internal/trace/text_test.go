@@ -1,0 +1,34 @@
+package trace
+
+import "testing"
+
+func TestText(t *testing.T) {
+	node := func(r Record) Record { r.Redis = make([]Key, 1); return r }
+	three := func(n int, reply string) Record {
+		return Record{At: 200, Who: "bob", Node: n, Kind: Command, Text: "DEL coupons", Reply: reply, Redis: make([]Key, 3)}
+	}
+	poll := func(at int64) Record {
+		return node(Record{At: at, Who: "bob", Node: 1, Kind: Command, Text: "GET coupons", Reply: "nil"})
+	}
+	for _, c := range []struct {
+		records []Record
+		want    string
+	}{
+		{[]Record{{At: 0, Who: "bob", Kind: Call, Text: "Lock"}, {At: 110, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
+			"      0.1ms  bob    Lock -> nil\n"},
+		{[]Record{node(Record{At: 500, Who: "alice", Node: 1, Kind: Command, Text: "DEL coupons", Reply: "1", Again: true, Mark: "deletes bob's lock"})},
+			"      0.5ms  alice  DEL coupons -> 1   (sent again)   <- deletes bob's lock\n"},
+		{[]Record{node(Record{At: 1_000_000, Node: 1, Kind: Expire, Text: "the ttl is over"}), {At: 1_000_000, Kind: Verdict, Text: "X: two"}, {At: 1_000_000, Kind: Note, Text: "15s pass"}},
+			"   1000.0ms  Redis  the ttl is over\n   1000.0ms  ** X: two\n   1000.0ms  -- 15s pass\n"},
+		{[]Record{three(1, "1"), three(3, "0"), {At: 200, Node: 2, Kind: Fault, Text: "hangs", Redis: make([]Key, 3)}},
+			"      0.2ms  bob    DEL coupons -> 1 (node 1), 0 (node 3)\n      0.2ms  node 2 hangs\n"},
+		{[]Record{poll(100), poll(200), poll(300), poll(400), {At: 500, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
+			"      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more, until:\n      0.5ms  bob    Lock -> nil\n"},
+		{[]Record{poll(100), poll(200)}, // twice is no polling, and the end is no reason to leave it out
+			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
+	} {
+		if got := Text(c.records); got != c.want {
+			t.Errorf("got\n%swant\n%s", got, c.want)
+		}
+	}
+}
