@@ -31,7 +31,7 @@ func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, true)
-		require.Equal(t, 100, sold, "of 100 coupons %d were sold, and %d are left: two sellers were inside at once, and one wrote over the other's sale", sold, left)
+		require.Equal(t, 100, sold, "there were 100 coupons; %d were sold and %d are left: sellers were inside together, and one wrote over the other's sale", sold, left)
 		require.Zero(t, left, "all 100 coupons were sold, and %d are left", left)
 	})
 }

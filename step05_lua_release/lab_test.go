@@ -592,7 +592,7 @@ func (l *lab) endLease() {
 	for node := range nodes {
 		l.server(node).FastForward(ttl)
 	}
-	l.fault("the clock of Redis is %v later: all leases are over", ttl)
+	l.fault("the clock of Redis jumps ahead by %v: all leases are over", ttl)
 }
 
 // far lets each round trip of a client take longer from now on, even those that make a connection.
@@ -652,7 +652,7 @@ func (l *lab) hang(node int) (goOn func()) {
 
 // failover kills a node's master before it has replicated anything. The replica that takes over is empty.
 func (l *lab) failover(node int) {
-	l.replace(node, "the master dies, and a replica takes over that has not received the lock")
+	l.replace(node, "the master dies, and a replica that never received the lock takes over")
 }
 
 // replace puts an empty Redis where one was.
@@ -693,7 +693,11 @@ func (l *lab) call(who, name string, call func() error) error {
 	if l.client(who).dead.Load() {
 		return err // nobody is there to whom it returns
 	}
-	l.trace.add(record{Kind: "return", Who: who, Text: name, Reply: fmt.Sprint(err)})
+	result := "ok"
+	if err != nil {
+		result = err.Error()
+	}
+	l.trace.add(record{Kind: "return", Who: who, Text: name, Reply: result})
 	return err
 }
 
@@ -765,7 +769,7 @@ func (tr *trace) reply(r *record, reply []byte) {
 	text, rest, _ := strings.Cut(string(reply), "\r\n")
 	switch text[0] {
 	case '_':
-		text = "nil"
+		text = "(nil)"
 	case '$':
 		text = strings.TrimSuffix(rest, "\r\n")
 	case '*':

@@ -338,7 +338,7 @@ func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why st
 	t.Helper()
 	require.NoError(t, bob.err, "%s, and bob did not get in", why)
 	late := bob.at.Sub(free)
-	require.Less(t, late, slack(soon), "%s, and bob got in only %v later", why, late.Round(100*time.Microsecond))
+	require.Less(t, late, slack(soon), "%s, and bob did not get in until %v later", why, late.Round(100*time.Microsecond))
 }
 
 // inBackground starts what takes its time, and returns where its result will come.

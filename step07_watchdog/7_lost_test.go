@@ -497,7 +497,7 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock waits 3s for a Redis that hangs
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
 		err := alice.Unlock(ctx)

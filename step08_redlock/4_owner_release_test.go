@@ -34,7 +34,7 @@ func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
 			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
 			err := bob.Unlock(ctx) // deferred before he looked at the error
 			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-				"bob was refused, unlocked all the same, and deleted alice's lock: carol is inside with her")
+				"bob was refused, unlocked anyway, and deleted alice's lock: carol is inside with her")
 			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, and his Unlock does not say so")
 			require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
 			require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
@@ -61,7 +61,7 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 		for range 50 {
 			require.NoError(t, alice.TryLock(ctx))
 			token := lab.owner(0)
-			require.False(t, seen[token], "alice has the lock for the second time, and its value is %q again: nothing tells the second hold from the first", token)
+			require.False(t, seen[token], "alice has the lock for the second time, and its value is %q again: nothing distinguishes the second hold from the first", token)
 			seen[token] = true
 			require.NoError(t, alice.Unlock(ctx))
 		}

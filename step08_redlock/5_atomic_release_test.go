@@ -48,7 +48,7 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, and bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost, bob entered, and her Unlock, sent again, deleted his lock: carol is inside with bob")
+			"the reply to alice's Unlock was lost, bob entered, and go-redis sent her DEL again, which deleted his lock: carol is inside with bob")
 		require.NoError(t, err, "alice released her lock in time, and her Unlock says that she had lost it")
 	})
 }
@@ -60,7 +60,7 @@ func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock, the reply was lost, and her Unlock, sent again, says that she had lost it")
+				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, and Unlock says that she did not hold the lock")
 			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 		}
 	})
@@ -115,7 +115,7 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		took := time.Since(start).Round(time.Millisecond)
-		require.Less(t, took, slack(4*time.Second), "Redis hangs, and alice's Unlock came back only after %v", took)
+		require.Less(t, took, slack(4*time.Second), "Redis hangs, and alice's Unlock did not come back before %v had passed", took)
 		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
 		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
 	})
@@ -126,7 +126,7 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 		name string
 		fail func(lab *lab) (heal func())
 	}{
-		{"Redis hangs", func(lab *lab) func() {
+		{"Redis hung for a while", func(lab *lab) func() {
 			hung := make(chan func(), nodes)
 			lab.beforeWrite("alice", func() {
 				for node := range nodes {
@@ -139,7 +139,7 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 				}
 			}
 		}},
-		{"all replies are lost", func(lab *lab) func() {
+		{"all replies were lost", func(lab *lab) func() {
 			lab.announce("alice", &twist{match: isWrite, again: true, lose: func(*message) bool { return true }})
 			return func() { lab.stopTwists("alice") }
 		}},
@@ -155,7 +155,7 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 				heal()
 				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, and bob was refused")
 				require.NoError(t, alice.Unlock(ctx),
-					"%s, alice's release ran, bob entered, and when she repeats it, Unlock says that she had lost the lock", fault.name)
+					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, and Unlock says that she did not hold the lock", fault.name)
 				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
 				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
 			})

@@ -13,12 +13,12 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.note("alice begins to work, and will take 100 ttl")
+		lab.note("alice begins to work, and will take a hundred times the ttl")
 		for worked := 5; worked <= 100; worked += 5 {
 			time.Sleep(5 * ttl)
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d ttl and is not done, and bob is inside with her", worked)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl, she is not done, and bob is inside with her", worked)
 		}
-		require.NoError(t, alice.Unlock(ctx), "alice worked for 100 ttl and lost her lock on the way")
+		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl and lost her lock on the way")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
 	})
 }
@@ -31,7 +31,7 @@ func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		lab.note("alice has left the inner lock, and works on in the outer one")
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has left only the inner lock, 3 ttl ago, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has unlocked only the inner lock and is still inside; three times the ttl later, bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 		sent := lab.sent()
 		time.Sleep(3 * ttl)

@@ -157,7 +157,7 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 		})
 		start := time.Now()
 		err := alice.TryLock(request)
-		require.Less(t, time.Since(start), slack(100*time.Millisecond), "%s hung, alice's request was cancelled after 10ms, and TryLock waited on", hung)
+		require.Less(t, time.Since(start), slack(100*time.Millisecond), "%s hung, alice's request was cancelled after 10ms, and TryLock kept waiting", hung)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled, and the error does not say so")
 
 		for _, goOn := range goOn {

@@ -219,7 +219,7 @@ func TestTheTrace_IsComplete(t *testing.T) {
 	has("05/pause/aFbBA",
 		trace.Record{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: free, Inside: nobody},
 		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons <alice-1> EX 10 NX", Reply: "OK", Redis: alices, Inside: nobody},
-		trace.Record{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "nil", Redis: alices, Inside: nobody},
+		trace.Record{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: alices, Inside: nobody},
 		trace.Record{At: 110, Who: "alice", Kind: trace.Note, Text: "is inside, reads 0", Redis: alices, Inside: []string{"alice"}},
 		trace.Record{At: 200, Kind: trace.Note, Text: "15s pass", Redis: alices, Inside: []string{"alice"}},
 		trace.Record{At: 10_000_100, Node: 1, Kind: trace.Expire, Text: "the ttl is over: alice's lock is gone", Redis: free, Inside: []string{"alice"}},

@@ -80,7 +80,11 @@ func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error
 	}
 	results := all(groups)
 	t.redHeading(s, results)
-	t.printf("%s\nTimes are virtual, in milliseconds since the story began.\n\n", s.Before().Words)
+	t.printf("%s\n\n", s.Before().Words)
+	if s.Asks != "" {
+		t.printf("What these stories ask for: %s\n\n", s.Asks)
+	}
+	t.printf("Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n\n")
 	leads := map[string]bool{}
 	for _, g := range groups {
 		if i := slices.IndexFunc(g.results, func(r result) bool { return r.verdict == failed }); i >= 0 {
@@ -146,9 +150,9 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.printf("\n  1 control holds, as it should: what the older lock already gets right.\n")
+		t.printf("\n  1 control passes, as it should: a story about what %s already does right.\n", s.Before().Subject())
 	default:
-		t.printf("\n  %d controls hold, as they should: what the older lock already gets right.\n", n)
+		t.printf("\n  %d controls pass, as they should: stories about what %s already does right.\n", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {

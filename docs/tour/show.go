@@ -76,7 +76,7 @@ func (c console) alsoFailing(failing []*test) {
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
 	if others != nil {
-		c.printf("%s(and also: %s)\n", margin, strings.Join(others, ", "))
+		c.printf("%s(other variants fail as well: %s)\n", margin, strings.Join(others, ", "))
 	}
 }
 

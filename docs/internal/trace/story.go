@@ -108,7 +108,7 @@ func (s *story) add(r Record) {
 		}
 	case Return:
 		r.Reply = outcome(r.Reply)
-		if r.Reply == "nil" && (r.Text == "TryLock" || r.Text == "Lock") {
+		if r.Reply == "ok" && (r.Text == "TryLock" || r.Text == "Lock") {
 			if s.enter(r.Who, +1); len(s.inside) > 1 {
 				others := slices.DeleteFunc(slices.Clone(s.inside), func(who string) bool { return who == r.Who })
 				if len(others) > 0 {
@@ -122,6 +122,12 @@ func (s *story) add(r Record) {
 		}
 	case Verdict:
 		r = verdict(r)
+		for _, call := range slices.Backward(s.told) { // whose result it is
+			if call.Kind == Return && call.Reply == r.Got && (r.Wanted == "ok" || strings.HasPrefix(r.Wanted, "Err")) {
+				r.Wanted = call.Who + " " + call.Text + " -> " + r.Wanted
+				break
+			}
+		}
 	}
 	s.worst = max(s.worst, severity(r.Mark))
 	s.tell(r)
@@ -208,8 +214,8 @@ func severity(mark string) int {
 
 // outcome is the result of a call, with the names of the lock's errors.
 func outcome(text string) string {
-	if text == "<nil>" || text == "nil" || text == "" {
-		return "nil"
+	if text == "<nil>" || text == "ok" {
+		return "ok"
 	}
 	var is []string
 	for _, known := range []struct{ text, name string }{
@@ -232,9 +238,9 @@ func verdict(r Record) Record {
 		r.Text = cmp.Or(failure, strings.TrimSpace(text))
 	}
 	for _, form := range []struct{ says, wanted, got string }{
-		{`^Received unexpected error: (.*)`, "nil", "$1"},
-		{`^An error is expected but got nil.*`, "an error", "nil"},
-		{`^Expected error with "(.*)" in chain but got nil.*`, "$1", "nil"},
+		{`^Received unexpected error: (.*)`, "ok", "$1"},
+		{`^An error is expected but got nil.*`, "an error", "ok"},
+		{`^Expected error with "(.*)" in chain but got nil.*`, "$1", "ok"},
 		{`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`, "$1", "$2"},
 		{`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`, "another error", "$1"},
 		{`^Not equal: expected: (\S+) actual ?: (\S+)$`, "$1", "$2"},

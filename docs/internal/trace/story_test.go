@@ -22,12 +22,12 @@ func tell(t *testing.T, lines string) []Record {
 const late = `
 {"at":0,"who":"alice","kind":"call","text":"TryLock","redis":[{}]}
 {"at":100,"who":"alice","node":1,"kind":"command","text":"SET coupons locked EX 10 NX","reply":"OK","redis":[{"token":"locked","until":10000100}]}
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{"token":"locked","until":10000100}]}
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{"token":"locked","until":10000100}]}
 {"at":20000200,"who":"bob","node":1,"kind":"command","text":"SET coupons locked EX 10 NX","reply":"OK","redis":[{"token":"locked","until":30000200}]}
-{"at":20000200,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{"token":"locked","until":30000200}]}
+{"at":20000200,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{"token":"locked","until":30000200}]}
 {"at":20000200,"who":"alice","kind":"call","text":"Unlock","redis":[{"token":"locked","until":30000200}]}
 {"at":20000300,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","redis":[{}]}
-{"at":20000300,"who":"alice","kind":"return","text":"Unlock","reply":"<nil>","redis":[{}]}
+{"at":20000300,"who":"alice","kind":"return","text":"Unlock","reply":"ok","redis":[{}]}
 {"at":20000300,"kind":"verdict","text":"\n\tError Trace:\tx_test.go:1\n\tError:      \tExpected error with \"lock not held\" in chain but got nil.\n\tTest:       \tTestX\n\tMessages:   \tshe was not told\n","redis":[{}]}
 `
 
@@ -35,14 +35,14 @@ func TestALateRelease_IsTheGuiltyRow(t *testing.T) {
 	records := tell(t, late)
 	require.Equal(t, strings.TrimPrefix(`
       0.1ms  alice  SET coupons locked EX 10 NX -> OK
-      0.1ms  alice  TryLock -> nil
+      0.1ms  alice  TryLock -> ok
   10000.1ms  Redis  the ttl is over: alice's lock is gone
   20000.2ms  bob    SET coupons locked EX 10 NX -> OK
-  20000.2ms  bob    TryLock -> nil
+  20000.2ms  bob    TryLock -> ok
   20000.3ms  alice  DEL coupons -> 1   <- deletes bob's lock
-  20000.3ms  alice  Unlock -> nil
+  20000.3ms  alice  Unlock -> ok
   20000.3ms  ** she was not told
-                expected: ErrNotHeld   got: nil
+                expected: alice Unlock -> ErrNotHeld   got: ok
 `, "\n"), Text(records), "that bob got in while alice was inside is not the worst that happened")
 
 	entered := records[5]
@@ -59,9 +59,9 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 		"alice  SET coupons locked -> OK   <- overwrites bob's lock": `
 {"at":100,"who":"bob","node":1,"kind":"command","text":"SET coupons locked","reply":"OK","redis":[{"token":"locked"}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"SET coupons locked","reply":"OK","redis":[{"token":"locked"}]}`,
-		"bob    TryLock -> nil   <- alice is inside as well": `
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}
-{"at":200,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}`,
+		"bob    TryLock -> ok   <- alice is inside as well": `
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
+{"at":200,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`,
 		"alice  DEL coupons -> 0   (sent again)": `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"0","redis":[{}]}`,
@@ -78,9 +78,9 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 
 func TestADeadClient_IsNotInside(t *testing.T) {
 	records := tell(t, `
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
 {"at":200,"kind":"fault","text":"alice dies","redis":[{}]}
-{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{}]}`)
+{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`)
 	require.Empty(t, records[2].Mark)
 	require.Equal(t, []string{"bob"}, records[2].Inside)
 }
@@ -88,10 +88,10 @@ func TestADeadClient_IsNotInside(t *testing.T) {
 func TestSeveralNodes_AreOneRow(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
       0.1ms  bob    acquire coupons <bob-1> -> 1 (nodes 1 3), 0 (node 2)
-      0.1ms  bob    TryLock -> nil
+      0.1ms  bob    TryLock -> ok
 `, "\n"), Text(tell(t, `
 {"at":100,"who":"bob","node":3,"kind":"command","text":"acquire coupons <bob-1>","reply":"1","redis":[{},{},{}]}
-{"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"<nil>","redis":[{},{},{}]}
+{"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{},{},{}]}
 {"at":100,"who":"bob","node":1,"kind":"command","text":"acquire coupons <bob-1>","reply":"1","redis":[{},{},{}]}
 {"at":100,"who":"bob","node":2,"kind":"command","text":"acquire coupons <bob-1>","reply":"0","redis":[{},{},{}]}`)),
 		"the call returns after the commands of the same moment, however they arrived")

@@ -186,7 +186,7 @@ func (n *Net) reply(reply []byte) string {
 	text := string(first[1:])
 	switch {
 	case first[0] == '_' || string(first) == "$-1":
-		return "nil"
+		return "(nil)"
 	case first[0] == '>' || first[0] == '*':
 		return "OK"
 	case first[0] == '$':
