@@ -243,6 +243,9 @@ func (l *lab) lock(name string, change ...func(*redis.Options)) *handle {
 
 // lockOn returns a new handle on another lock, or on some of the nodes.
 func (l *lab) lockOn(name string, rdbs []redis.UniversalClient, on string, ttl time.Duration) *handle {
+	if on != key || len(rdbs) != nodes {
+		name += " on another lock"
+	}
 	return &handle{newLock(rdbs, on, ttl), l, name}
 }
 
@@ -688,6 +691,8 @@ func (l *lab) sent(of ...func(*record) bool) (n int) {
 
 // call reports a call of the lock. new_test.go wraps each step's lock so.
 func (l *lab) call(who, name string, call func() error) error {
+	who, other, _ := strings.Cut(who, " ")
+	name = strings.TrimSpace(name + " " + other)
 	l.trace.add(record{Kind: "call", Who: who, Text: name})
 	err := call()
 	if l.client(who).dead.Load() {

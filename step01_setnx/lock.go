@@ -28,7 +28,7 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient

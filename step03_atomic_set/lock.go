@@ -1,11 +1,11 @@
-// Package redislock is a distributed lock on Redis. Step 3 of 8: SET with NX and PX.
+// Package redislock is a distributed lock on Redis. Step 3 of 8: SET with NX and a ttl.
 //
 //	Before: SETNX, then EXPIRE. Dying between the two leaves a key without expiry: locked for ever.
-//	Fix:    SET key value NX PX ttl creates the key and its expiry in one command, or does nothing.
+//	Fix:    SET key value NX EX ttl creates the key and its expiry in one command, or does nothing.
 //	Broken: DEL deletes the key, whoever holds it. A holder that is late, or whose DEL is sent again
 //	        because the reply was lost, removes the lock of the next owner.
 //
-// Needs Redis 2.6.12 (SET with NX and PX).
+// Needs Redis 2.6.12 (SET with NX and a ttl).
 package redislock
 
 import (
@@ -28,7 +28,7 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient

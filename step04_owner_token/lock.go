@@ -6,7 +6,7 @@
 //	        command whose reply was lost.
 //	Broken: the lock can expire between GET and DEL. Then DEL removes the lock of the next owner after all.
 //
-// Needs Redis 2.6.12 (SET with NX and PX).
+// Needs Redis 2.6.12 (SET with NX and a ttl).
 package redislock
 
 import (
@@ -32,7 +32,7 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient

@@ -7,7 +7,7 @@
 //	Broken: a holder that locks again blocks itself. A lease that ends during the work, or before the answer to
 //	        the acquisition comes, lets the next owner in while the first one is still working.
 //
-// Needs Redis 2.6.12 (SET with NX and PX, EVALSHA).
+// Needs Redis 2.6.12 (SET with NX and a ttl, EVALSHA).
 package redislock
 
 import (
@@ -47,7 +47,7 @@ end
 return redis.call('DEL', KEYS[1])
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
@@ -133,7 +133,7 @@ func (l *Lock) acquire(ctx context.Context, token string) error {
 	}
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
+		// everybody out for a whole ttl. If this fails as well, the ttl ends it.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, token)

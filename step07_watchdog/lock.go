@@ -88,7 +88,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
@@ -364,7 +364,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	}
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it.
+		// everybody out for a whole ttl. If this fails as well, the ttl ends it.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, token, depth-1)

@@ -96,7 +96,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	nodes []*node
@@ -109,8 +109,8 @@ type Lock struct {
 
 	// NodeTimeout is how long TryLock waits for nodes that do not answer, and Unlock for them when a majority has
 	// answered; 0 is 50ms, or a tenth of the ttl if that is less. It must be far less than the ttl, and more than a
-	// node takes to answer: one round trip, and on a cold connection up to five (TCP, TLS, HELLO, EVALSHA, EVAL).
-	// Set it before the lock is used.
+	// node takes to answer: one round trip, and on a cold connection up to seven (TCP, TLS, HELLO, twice CLIENT,
+	// EVALSHA, EVAL). Set it before the lock is used.
 	NodeTimeout time.Duration
 
 	mu    *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth

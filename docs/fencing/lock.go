@@ -64,7 +64,7 @@ end
 return redis.call('DEL', KEYS[1])
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
@@ -94,7 +94,7 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	token, err = l.acquire(ctx, owner)
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails, too, the ttl ends it. The number is used up.
+		// everybody out for a whole ttl. If this fails as well, the ttl ends it. The number is used up.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, owner)

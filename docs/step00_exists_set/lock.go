@@ -1,6 +1,6 @@
 // Package redislock is the lock everybody writes first: EXISTS, then SET. It is where step 1 starts from.
 //
-//	Broken: it asks in one command and takes in another. Between the two a second client is told "free", too,
+//	Broken: it asks in one command and takes in another. Between the two a second client hears "free" as well,
 //	        and both go in.
 //
 // Needs Redis 1.0 (EXISTS, SET, DEL).
@@ -26,7 +26,7 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, also in one process.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
 // Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient

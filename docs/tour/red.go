@@ -150,13 +150,13 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.printf("\n  1 control passes, as it should: a story about what %s already does right.\n", s.Before().Subject())
+		t.printf("\n  1 control passes, as it should: it holds on %s as well.\n", s.Before().Subject())
 	default:
-		t.printf("\n  %d controls pass, as they should: stories about what %s already does right.\n", n, s.Before().Subject())
+		t.printf("\n  %d controls pass, as they should: they hold on %s as well.\n", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {
-		t.printf("  %-34s %s\n", "go run ./docs/tour "+fmt.Sprintf(format, s.Arg()), what)
+		t.printf("  %-36s %s\n", "go run ./docs/tour "+fmt.Sprintf(format, s.Arg()), what)
 	}
 	t.printf("\nNext:\n")
 	if !everything {

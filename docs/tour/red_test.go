@@ -13,11 +13,11 @@ import (
 func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 	inMini(t)
 	out := shows(t, "red 3", 0,
-		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then EXPIRE; DEL)\n", course.Steps[1].Words,
+		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then PEXPIRE; DEL)\n", course.Steps[1].Words,
 		"  FAIL  TestLeadAtomic_acquire/two_of\n              0.1ms  alice  SET 02 two_of\n\n"+
-			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (and also: three)\n\n",
+			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n\n",
-		"  1 control holds, as it should",
+		"  1 control passes, as it should",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
@@ -31,7 +31,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
 	inMini(t)
 	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n              0.1ms",
-		"FAIL  TestLeadWaiting/two_of\n              0.1ms", "FAIL  TestOtherReentrant\n        the lock", "FAIL  TestOtherWaiting\n        the lock", "2 controls hold")
+		"FAIL  TestLeadWaiting/two_of\n              0.1ms", "FAIL  TestOtherReentrant\n        the lock", "FAIL  TestOtherWaiting\n        the lock", "2 controls pass")
 	shows(t, "red 8", 0, "FAIL  TestLeadFailover/two_of", "alice  SET 07", "The same story on the lock of step 08. It asks five",
 		"ok    TestLeadFailover\n              0.1ms  alice  SET 08 two_of\n\n", "FAIL  TestOtherFailover\n        the lock")
 	out := shows(t, "red fencing", 0, "red: fencing_test.go on the resources without the check", "the lock of 0 lacks what 9 has")

@@ -116,9 +116,9 @@ func (s *story) add(r Record) {
 				}
 			}
 		}
-	case Fault:
-		if dead := dies.FindStringSubmatch(r.Text); dead != nil {
-			s.enter(dead[1], -s.depth[dead[1]])
+	case Fault, Note:
+		if gone := leaves.FindStringSubmatch(r.Text); gone != nil {
+			s.enter(gone[1], -s.depth[gone[1]])
 		}
 	case Verdict:
 		r = verdict(r)
@@ -154,7 +154,7 @@ func (s *story) enter(who string, by int) {
 func (s *story) expire(r Record) {
 	for i, k := range s.locks {
 		over := k.Until > 0 && k.Until <= r.At
-		same := k.Token == r.Redis[i].Token && (r.Kind != Command || r.Redis[i].Until == k.Until)
+		same := k.Token == r.Redis[i].Token && (r.Node != i+1 || r.Redis[i].Until == k.Until)
 		if !over || same || k.Owner == "" {
 			continue
 		}
@@ -166,6 +166,9 @@ func (s *story) expire(r Record) {
 // own takes over what the record says of the keys, and finds out whose they are.
 func (s *story) own(r Record) {
 	for i, now := range r.Redis {
+		if r.Kind == Command && r.Node != i+1 {
+			continue // commands to several nodes run at once: what one saw of the others may be older than what is known
+		}
 		was := s.locks[i]
 		wrote := now.Token != was.Token || r.Kind == Command && r.Node == i+1 && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"
 		switch {
@@ -181,7 +184,8 @@ func (s *story) own(r Record) {
 	}
 }
 
-var dies = regexp.MustCompile(`^(\S+) dies\b`)
+// leaves is what a story says of a holder that is not inside any more: it is dead, or knows of its loss.
+var leaves = regexp.MustCompile(`^(\w+)(?: dies\b|'s Lost is closed)`)
 
 var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 
