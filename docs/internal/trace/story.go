@@ -33,7 +33,9 @@ func conclude(records []Record) []Record {
 // a majority of the replies can be enough for the call to return.
 func inOrder(records []Record) []Record {
 	records = slices.Clone(records)
-	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(records, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), boolean(a.hears())-boolean(b.hears()))
+	})
 	for i, j := 0, 0; i < len(records); i = j {
 		for j = i; j < len(records) && records[j].At == records[i].At && records[j].Who == records[i].Who; j++ {
 		}
@@ -46,6 +48,9 @@ func inOrder(records []Record) []Record {
 	}
 	return records
 }
+
+// hears reports whether a subscriber has heard a message. It does so while the publisher's call returns.
+func (r Record) hears() bool { return r.Kind == Note && r.Who != "" && strings.HasPrefix(r.Text, "hears") }
 
 func boolean(b bool) int {
 	if b {
