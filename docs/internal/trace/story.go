@@ -50,7 +50,9 @@ func inOrder(records []Record) []Record {
 }
 
 // hears reports whether a subscriber has heard a message. It does so while the publisher's call returns.
-func (r Record) hears() bool { return r.Kind == Note && r.Who != "" && strings.HasPrefix(r.Text, "hears") }
+func (r Record) hears() bool {
+	return r.Kind == Note && r.Who != "" && strings.HasPrefix(r.Text, "hears")
+}
 
 func boolean(b bool) int {
 	if b {
