@@ -34,7 +34,7 @@ func requireFreeAfterTTL(t *T, bob *handle, story string) {
 	time.Sleep(ttl - slack(10*time.Millisecond))
 	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, her ttl of %v is not over yet, and bob was not refused", story, ttl)
 	time.Sleep(2 * slack(10*time.Millisecond))
-	require.NoError(t, bob.TryLock(ctx), "%s more than %v ago, the ttl that she had asked for, and bob is still locked out", story, ttl)
+	require.NoError(t, bob.TryLock(ctx), "%s, her ttl of %v is over, and bob is still locked out", story, ttl)
 }
 
 func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {

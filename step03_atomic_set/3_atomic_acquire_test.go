@@ -25,7 +25,7 @@ func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 				alice.TryLock(ctx)
 				require.True(t, death.fired, "alice's TryLock sent something else than before, and she did not die")
 				time.Sleep(ttl + ttl/10)
-				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock more than a ttl (%v) ago, and bob is still locked out", ttl)
+				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v is over, and bob is still locked out", ttl)
 			})
 		})
 	}
@@ -53,6 +53,6 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
-			"Redis refused the second command of alice's TryLock; a ttl (%v) later, bob is still locked out", ttl)
+			"Redis refused the second command of alice's TryLock, her ttl of %v is over, and bob is still locked out", ttl)
 	})
 }

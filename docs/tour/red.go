@@ -126,6 +126,7 @@ func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, 
 	}
 	t.printf("  The same story on %s. %s\n\n", s.Subject(), s.Words)
 	t.success(results[0], r.log.failing(r.name)[0].name, whole)
+	t.printf("  The other stories, again on %s:\n\n", s.Before().Subject())
 	return nil
 }
 

@@ -90,8 +90,8 @@ var Steps = [...]Step{
 		Title:  "a random token as the value",
 		Lock:   "SET token NX EX; GET, compare, DEL",
 		Words:  "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
-		Asks: "Only the owner releases a lock: every acquisition has a random token of its own. Unlock without a hold is ErrNotHeld. An owner whose SET\n" +
-			"was answered too late, so that go-redis sent it again, recognises its own lock.",
+		Asks: "Only the owner releases a lock: every acquisition has a random token of its own. Unlock without a hold is ErrNotHeld. When the reply\n" +
+			"to a SET is lost, go-redis sends it again: the owner then recognises its own lock.",
 		Fresh:     "The value says whose lock it is. A lost reply to the acquire is recognised by it.",
 		File:      "4_owner_release_test.go",
 		Guarantee: "a late holder cannot delete the next owner's lock",
@@ -105,9 +105,9 @@ var Steps = [...]Step{
 		Title:  "compare and delete in one Lua script",
 		Lock:   "SET token NX EX; a script that compares and deletes",
 		Words:  "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
-		Asks: "Nothing fits between the check and the delete. A command whose reply was lost may have run, and go-redis sends it again without a word:\n" +
-			"a release that has run is no ErrNotHeld. Unlock works under a cancelled context, and comes back within 4s. A TryLock of unknown\n" +
-			"outcome takes its lock back.",
+		Asks: "Nothing fits between the check and the delete. A command whose reply was lost may have run, and go-redis silently sends it again:\n" +
+			"Unlock must not say ErrNotHeld for a release that has run. It works under a cancelled context, and comes back within 4s. A TryLock\n" +
+			"of unknown outcome leaves nothing behind in Redis.",
 		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
 		File:      "5_atomic_release_test.go",
 		Guarantee: "nothing fits between the check and the delete",
@@ -129,14 +129,15 @@ var Steps = [...]Step{
 		Broken:    "A lease that ends during the work: two inside, an update lost at the resource.",
 	},
 	{
-		N:         7,
-		Dir:       "step07_watchdog",
-		Source:    LockFile,
-		Nodes:     1,
-		Title:     "a watchdog that renews",
-		Lock:      "as step 06; renewed every ttl/3 until Unlock or loss",
-		Words:     "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
-		Asks:      "Work that takes longer than the ttl keeps the lock. A dead holder's lock still expires.",
+		N:      7,
+		Dir:    "step07_watchdog",
+		Source: LockFile,
+		Nodes:  1,
+		Title:  "a watchdog that renews",
+		Lock:   "as step 06; renewed every ttl/3 until Unlock or loss",
+		Words:  "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
+		Asks: "Work that takes longer than the ttl keeps the lock. A dead holder's lock still expires; one that is alive and forgets to unlock\n" +
+			"now keeps it, unless it limits its hold.",
 		Fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		File:      "7_watchdog_test.go",
 		Guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",

@@ -22,6 +22,9 @@ func conclude(records []Record) []Record {
 		s.add(r)
 	}
 	for i, r := range s.told {
+		if r.Kind == Call && !s.returns(i) {
+			s.told[i].Kind, s.told[i].Text = Note, "calls "+r.Text
+		}
 		if severity(r.Mark) < s.worst {
 			s.told[i].Mark = "" // one guilty row is enough
 		}
@@ -138,6 +141,13 @@ func (s *story) add(r Record) {
 	}
 	s.worst = max(s.worst, severity(r.Mark))
 	s.tell(r)
+}
+
+// returns reports whether a call comes back, as far as the story goes: otherwise it shows in no row.
+func (s *story) returns(call int) bool {
+	return slices.ContainsFunc(s.told[call:], func(r Record) bool {
+		return r.Who == s.told[call].Who && r.Kind == Return && r.Text == s.told[call].Text || r.Kind == Fault && leaves.MatchString(r.Text)
+	})
 }
 
 func (s *story) tell(r Record) {
