@@ -77,7 +77,7 @@ func confirmed(cmd redis.Cmder) bool {
 	switch cmd := cmd.(type) {
 	case *redis.BoolCmd:
 		return cmd.Val()
-	case *redis.Cmd:
+	case interface{ Val() any }: // *redis.Cmd, or what the locks wrap it in so that it is sent once
 		return cmd.Val() == "OK" || cmd.Val() == int64(1)
 	}
 	return false
