@@ -841,15 +841,15 @@ func (tr *trace) text(who string, args []string) string {
 
 // end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the trace in the test's folder.
 func (tr *trace) end() {
+	if tr.untold {
+		return
+	}
 	var file, rows bytes.Buffer
 	for i, r := range tr.records {
 		json.NewEncoder(&file).Encode(r)
 		if r.Kind != "call" && r.Kind != "verdict" && i < 60 {
 			fmt.Fprintf(&rows, "%9.1fms  %-6s %s%s\n", float64(r.At)/1000, cmp.Or(r.Who, "--"), r.Text, r.result())
 		}
-	}
-	if tr.untold {
-		return
 	}
 	tr.lab.t.Logf("timeline:\n%s", rows.String())
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {

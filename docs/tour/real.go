@@ -67,7 +67,7 @@ func serversFor(list []course.Step) int {
 }
 
 // atOnce is how many stories play at once on real servers, each in a process of its own: they sleep most of the time.
-const atOnce = 12
+const atOnce = 8
 
 // runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {

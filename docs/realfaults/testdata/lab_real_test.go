@@ -171,7 +171,7 @@ func (s *realRedis) translate(args []string) []string {
 			return true
 		})
 		return []string{"eval", "return redis.status_reply(ARGV[1])", "0", "OK"}
-	case command == "evalsha" && s.forgot[args[1]]:
+	case command == "evalsha" && (s.forgot[args[1]] || !seen(args[1])):
 		return []string{"evalsha", strings.Repeat("0", 40), "0"} // no script has this one
 	case command == "eval":
 		scripts.Range(func(sha, source any) bool {
@@ -182,6 +182,12 @@ func (s *realRedis) translate(args []string) []string {
 		})
 	}
 	return args
+}
+
+// seen reports whether this process has sent a script. Another one may have: without its source, it has no name here.
+func seen(sha string) bool {
+	_, ok := scripts.Load(sha)
+	return ok
 }
 
 // must ends the tests when a real server does not do as it is told.
