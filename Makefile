@@ -11,7 +11,7 @@ tour: ## play the course: every lock fails, and the next one holds
 test: ## all tests
 	go test ./...
 
-test-real: ## the stories of all steps on five real redis-servers, in real time (five and a half minutes)
+test-real: ## the stories of all steps on five real redis-servers, in real time (about five minutes)
 	go run ./docs/realfaults/servers go run ./docs/tour real all
 
 real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
