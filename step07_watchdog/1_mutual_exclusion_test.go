@@ -104,7 +104,7 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		start := time.Now()
 		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-			waiting, cancel := context.WithTimeout(ctx, ttl/10)
+			waiting, cancel := context.WithTimeout(ctx, map[error]time.Duration{context.Canceled: ttl / 3, context.DeadlineExceeded: ttl / 10}[end])
 			defer cancel()
 			if end == context.Canceled {
 				lab.afterNth("bob", 2, func() { time.AfterFunc(10*time.Millisecond, func() { lab.wait(); cancel() }) })
