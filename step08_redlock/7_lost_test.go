@@ -495,6 +495,19 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 	})
 }
 
+func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
+	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the lease lasts there")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		everyNode(lab.hang)
+		before := lab.sent()
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and her Lost is not closed")
+		sent := (lab.sent() - before) / nodes
+		require.InDelta(t, 20, sent, 1, "alice's watchdog asked every ttl/30, twenty times in two thirds of the ttl, and each Redis was sent %d renewals", sent)
+	})
+}
+
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock waits 3s for a Redis that hangs

@@ -143,10 +143,11 @@ func (s *story) add(r Record) {
 	s.tell(r)
 }
 
-// returns reports whether a call comes back, as far as the story goes: otherwise it shows in no row.
+// returns reports whether a call comes back, as far as the story goes, or its client dies: otherwise it shows in no row.
 func (s *story) returns(call int) bool {
+	c := s.told[call]
 	return slices.ContainsFunc(s.told[call:], func(r Record) bool {
-		return r.Who == s.told[call].Who && r.Kind == Return && r.Text == s.told[call].Text || r.Kind == Fault && leaves.MatchString(r.Text)
+		return r.Kind == Return && r.Who == c.Who && r.Text == c.Text || r.Kind == Fault && strings.HasPrefix(r.Text, c.Who+" dies")
 	})
 }
 

@@ -97,6 +97,42 @@ func TestSeveralNodes_AreOneRow(t *testing.T) {
 		"the call returns after the commands of the same moment, however they arrived")
 }
 
+func TestCommandsRunAtOnce_WhatOneSawOfAnotherNodeIsNotBelieved(t *testing.T) {
+	records := tell(t, `
+{"at":100,"who":"alice","node":1,"kind":"command","text":"renew coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":20000000},{"token":"<alice-1>","until":10000000}]}
+{"at":100,"who":"alice","node":2,"kind":"command","text":"renew coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":10000000},{"token":"<alice-1>","until":20000000}]}
+{"at":15000000,"kind":"note","text":"later","redis":[{"token":"<alice-1>","until":20000000},{"token":"<alice-1>","until":20000000}]}`)
+	require.NotContains(t, Text(records), "the ttl is over", "both nodes were renewed: node 2 saw node 1 before that")
+	require.Equal(t, int64(20_000_000), records[1].Redis[0].Until)
+}
+
+func TestWhatASubscriberHears_ComesLastInItsMoment(t *testing.T) {
+	const heard, returned = `{"at":100,"who":"bob","kind":"note","text":"hears: released","redis":[{}]}`, `{"at":100,"who":"alice","kind":"return","text":"Unlock","reply":"ok","redis":[{}]}`
+	require.Equal(t, Text(tell(t, heard+returned)), Text(tell(t, returned+heard)), "the same story has two timelines")
+}
+
+func TestACallThatDoesNotReturn_HasARow(t *testing.T) {
+	const calls = `{"at":100,"who":"bob","kind":"call","text":"Lock","redis":[{}]}`
+	require.Contains(t, Text(tell(t, calls)), "bob    calls Lock\n")
+	require.NotContains(t, Text(tell(t, calls+`{"at":200,"who":"bob","kind":"return","text":"Lock","reply":"ok","redis":[{}]}`)), "calls")
+	require.NotContains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"bob dies","redis":[{}]}`)), "calls")
+	require.Contains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}`)), "bob    calls Lock\n", "it is alice who died")
+}
+
+func TestAHolderThatKnowsOfItsLoss_IsNotInside(t *testing.T) {
+	records := tell(t, `
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
+{"at":200,"kind":"note","text":"alice's Lost is closed","redis":[{}]}
+{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`)
+	require.Empty(t, records[2].Mark)
+}
+
+func TestAnotherLock_IsNotThisOne(t *testing.T) {
+	require.NotContains(t, Text(tell(t, `
+{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
+{"at":200,"who":"bob","kind":"return","text":"TryLock on another lock","reply":"ok","redis":[{}]}`)), "inside")
+}
+
 func TestPolling_IsWrittenOnce(t *testing.T) {
 	var records []Record
 	for i := range int64(6) {

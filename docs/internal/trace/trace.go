@@ -23,7 +23,7 @@ type Record struct {
 	Wanted string   `json:"expected,omitempty"` // of a verdict, where it can be said so
 	Got    string   `json:"got,omitempty"`      // of a verdict
 	Redis  []Key    `json:"redis"`              // the lock's key on each node, afterwards
-	Inside []string `json:"inside"`             // who is inside, afterwards: a client twice if two of its handles are
+	Inside []string `json:"inside"`             // who is inside, afterwards
 }
 
 // A Key is the lock's key on one node.
