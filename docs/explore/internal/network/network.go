@@ -4,8 +4,6 @@ package network
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -207,10 +205,8 @@ func (m *Message) Execute() (reply []byte) {
 	m.Drop()
 	n := m.Node
 	before := n.Exists(Key)
-	if m.args[0] == "eval" {
-		m.net.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
-	}
 	reply = m.wire.run(m.args)
+	text := m.net.learn(m, reply)
 	if m.wire.closed.Load() {
 		m.wire.unsubscribe() // what was sent before runs all the same
 	}
@@ -218,7 +214,7 @@ func (m *Message) Execute() (reply []byte) {
 	if !before && after {
 		n.owner = m.Name
 	}
-	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: m.net.reply(reply), Again: m.again, Lost: m.lost}
+	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: text, Again: m.again, Lost: m.lost}
 	if m.lost {
 		r.Reply += ", but the reply is lost"
 	}

@@ -3,6 +3,7 @@ package network
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha1"
 	"fmt"
 	"slices"
 	"strconv"
@@ -175,6 +176,16 @@ func (n *Net) script(m *Message) []string {
 // Runs reports whether a message is the script of that name.
 func (m *Message) Runs(script string) bool {
 	return strings.HasPrefix(m.args[0], "eval") && m.net.script(m)[0] == script
+}
+
+// learn remembers the script that a command brings, and returns the reply in words. Another client may send meanwhile.
+func (n *Net) learn(m *Message, reply []byte) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m.args[0] == "eval" {
+		n.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
+	}
+	return n.reply(reply)
 }
 
 // reply is a reply in the words of redis-cli.
