@@ -63,3 +63,20 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 		require.Empty(t, lab.keys(), "alice gave up and left her keys")
 	})
 }
+
+// The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is valid until 9898ms.
+func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.announce("alice", &twist{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
+		start := time.Now()
+		require.NoError(t, alice.TryLock(ctx))
+		require.WithinDuration(t, start.Add(ttl-ttl/100-2*time.Millisecond), alice.ValidUntil(), slack(0), "validity counts from before the commands were sent, and allows for drift")
+		lab.mute("alice", "alice's network is down: nothing that she sends arrives")
+		requireLost(t, alice, ttl, "alice's validity is over, and she was not told")
+		require.NotEmpty(t, lab.keys(), "alice was told of the end of her lease when Redis had let others in already")
+		time.Sleep(slack(ttl / 50))
+		require.Empty(t, lab.keys())
+		lab.note("alice's keys have expired on all nodes")
+	})
+}

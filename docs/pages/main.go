@@ -7,6 +7,7 @@
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
+//   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its files in docs/pictures
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
 // With -check it writes nothing and exits with 1 if a page would change, or if a page breaks one of the rules of its form.
@@ -74,15 +75,24 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		return errors.Join(stale, err)
 	}
 	var complaints []string
+	drawn := map[string]string{}
+	var texts strings.Builder
 	for _, file := range files {
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		page, err := regenerate(file, string(old), outputs)
+		page, svgs, err := regenerate(file, string(old), outputs)
 		if err != nil {
 			return err
 		}
+		for name, svg := range svgs {
+			if other, ok := drawn[name]; ok && other != svg {
+				return fmt.Errorf("%s: another page draws %s otherwise", file, name)
+			}
+			drawn[name] = svg
+		}
+		texts.WriteString(page)
 		complaints = append(complaints, form(file, page)...)
 		if page == string(old) {
 			continue
@@ -95,6 +105,14 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			return err
 		}
+	}
+	stalePictures, err := keep(drawn, check)
+	if err != nil {
+		return err
+	}
+	complaints = append(complaints, stalePictures...)
+	if len(files) == len(all) {
+		complaints = append(complaints, unseen(texts.String())...)
 	}
 	if len(complaints) > 0 {
 		stale = errors.Join(stale, errors.New(strings.Join(complaints, "\n")))
@@ -150,20 +168,22 @@ func runAll(files []string, command func(string) (string, error)) (map[string]st
 			return nil, err
 		}
 		for _, m := range markers(string(text)) {
-			if m.verb != "run" || seen[m.args] {
-				continue
-			}
-			seen[m.args] = true
-			g.Go(func() error {
-				out, err := command(m.args)
-				if err != nil {
-					return fmt.Errorf("%s:%d: %w", file, m.line, err)
+			for _, line := range m.commands() {
+				if seen[line] {
+					continue
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				outputs[m.args] = out
-				return nil
-			})
+				seen[line] = true
+				g.Go(func() error {
+					out, err := command(line)
+					if err != nil {
+						return fmt.Errorf("%s:%d: %w", file, m.line, err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					outputs[line] = out
+					return nil
+				})
+			}
 		}
 	}
 	return outputs, g.Wait()

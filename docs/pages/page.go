@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,8 +17,22 @@ type marker struct {
 	line       int // of the marker, from 1
 }
 
+// commands are those whose output the marker needs.
+func (m marker) commands() (list []string) {
+	switch m.verb {
+	case "run":
+		return []string{m.args}
+	case "picture":
+		d, _ := parseDrawing(m.args) // an error shows when it is drawn
+		for _, r := range d.runs {
+			list = append(list, r.command)
+		}
+	}
+	return list
+}
+
 var (
-	markerLine = regexp.MustCompile(`^<!-- (run|code): (.*\S) -->$`)
+	markerLine = regexp.MustCompile(`^<!-- (run|code|picture): (.*\S) -->$`)
 	fenceLine  = regexp.MustCompile("^(```+)[a-z]*$")
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
@@ -32,15 +47,16 @@ func markers(page string) []marker {
 	return found
 }
 
-// regenerate returns the page with its blocks and source links made anew. outputs is what each command prints.
-func regenerate(file, page string, outputs map[string]string) (string, error) {
+// regenerate returns the page with its blocks and source links made anew, and its pictures. outputs is what each command prints.
+func regenerate(file, page string, outputs map[string]string) (string, map[string]string, error) {
 	lines := strings.Split(page, "\n")
 	var out []string
+	drawn := map[string]string{}
 	for i := 0; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "```") { // a block of its own: nothing in it is a marker or a link
 			end, err := blockEnd(lines, i)
 			if err != nil {
-				return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
+				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 			}
 			out = append(out, lines[i:end+1]...)
 			i = end
@@ -48,23 +64,47 @@ func regenerate(file, page string, outputs map[string]string) (string, error) {
 		}
 		line, err := relink(file, lines[i])
 		if err != nil {
-			return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
+			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 		out = append(out, line)
 		m := markerLine.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
+		if m[1] == "picture" {
+			shown, end, err := drawnAt(file, lines, i+1, m[2], outputs, drawn)
+			if err != nil {
+				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+			}
+			out = append(out, shown...)
+			i = end - 1
+			continue
+		}
 		body, end, err := block(lines, i+1, m[1], m[2], outputs)
 		if err != nil {
-			return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
+			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 		out = append(out, lines[i+1])
 		out = append(out, body...)
 		out = append(out, lines[end])
 		i = end
 	}
-	return strings.Join(out, "\n"), nil
+	return strings.Join(out, "\n"), drawn, nil
+}
+
+// drawnAt draws a picture, and returns the lines that show it and where those of the page end that do now.
+func drawnAt(file string, lines []string, from int, args string, outputs, drawn map[string]string) ([]string, int, error) {
+	d, err := parseDrawing(args)
+	if err != nil {
+		return nil, 0, err
+	}
+	end, err := pictureEnd(lines, from)
+	if err != nil {
+		return nil, 0, err
+	}
+	files, shown, err := d.draw(file, outputs)
+	maps.Copy(drawn, files)
+	return shown, end, err
 }
 
 // block returns the new body of the fenced block that opens at lines[open], and the index of its closing fence.

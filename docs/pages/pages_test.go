@@ -39,10 +39,10 @@ func inRepository(t *testing.T) {
 
 func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
 	page := "before\n<!-- run: go version -->\n```text\nold\n\nold\n```\nafter\n"
-	got, err := regenerate("a.md", page, map[string]string{"go version": "one  \ntwo\n"})
+	got, _, err := regenerate("a.md", page, map[string]string{"go version": "one  \ntwo\n"})
 	require.NoError(t, err)
 	require.Equal(t, "before\n<!-- run: go version -->\n```text\n$ go version\none\ntwo\n```\nafter\n", got)
-	again, err := regenerate("a.md", got, map[string]string{"go version": "one  \ntwo\n"})
+	again, _, err := regenerate("a.md", got, map[string]string{"go version": "one  \ntwo\n"})
 	require.NoError(t, err)
 	require.Equal(t, got, again, "a second run changes the page again")
 }
@@ -50,7 +50,7 @@ func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
 func TestCode_ReplacesTheBlockByTheDeclarations(t *testing.T) {
 	inRepository(t)
 	page := "<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n```\n"
-	got, err := regenerate("a.md", page, nil)
+	got, _, err := regenerate("a.md", page, nil)
 	require.NoError(t, err)
 	require.Equal(t, `<!-- code: sub/lock.go Lock.Lock ErrLost -->
 `+"```go"+`
@@ -71,7 +71,7 @@ func TestALinkIntoTheSource_GetsItsLine(t *testing.T) {
 		"[the lock](../sub/lock.go) and [`x`](https://example.com/a.go)":      "[the lock](../sub/lock.go) and [`x`](https://example.com/a.go)",
 		"```md\n[`helper`](../sub/lock.go)\n```":                              "```md\n[`helper`](../sub/lock.go)\n```",
 	} {
-		got, err := regenerate(filepath.Join("docs", "a.md"), old, nil)
+		got, _, err := regenerate(filepath.Join("docs", "a.md"), old, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -90,7 +90,7 @@ func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
 		"<!-- code: sub/none.go Unlock -->\n```\n```":   "none.go",
 		"text\n[`Lock.Unlock`](sub/lock.go#L3) missing": "a.md:2: ",
 	} {
-		_, err := regenerate("a.md", page, map[string]string{"go version": "x\n", "go fence": "```\n"})
+		_, _, err := regenerate("a.md", page, map[string]string{"go version": "x\n", "go fence": "```\n"})
 		require.ErrorContains(t, err, want)
 	}
 }

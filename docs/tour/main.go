@@ -31,6 +31,8 @@ usage: go run ./docs/tour [command]
   diff N          what step N changes in lock.go
   red N Test...   only these stories of step N's own guarantee, on the lock before it, in full
   green N Test... only these tests of step N's folder
+  red N -json Test, green N -json Test
+                  what happened in this story as records (docs/internal/trace), one in a line
   diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
   try N           step N's tests on a lock of your own, mylock/lock.go (made at first use from the lock before step N)
   real N host:port[,host:port...]
@@ -62,6 +64,7 @@ type request struct {
 	names      []string      // of stories or declarations; none is all
 	addrs      []string
 	all, check bool
+	json       bool // records instead of a timeline
 }
 
 func main() {
@@ -111,12 +114,12 @@ func perform(ctx context.Context, req request, c console) error {
 	switch req.name {
 	case "red":
 		if req.names != nil {
-			return t.runNamedRed(ctx, req.steps[0], req.names)
+			return t.runNamedRed(ctx, req.steps[0], req.names, req.json)
 		}
 		return t.runRed(ctx, req.steps[0], req.all)
 	case "green":
 		if req.names != nil {
-			return t.runNamedGreen(ctx, req.steps[0], req.names)
+			return t.runNamedGreen(ctx, req.steps[0], req.names, req.json)
 		}
 		return t.runGreen(ctx, req.steps[0])
 	case "diff":
@@ -149,9 +152,10 @@ func parseArgs(args []string) (request, error) {
 	switch req.name {
 	case "red", "green", "diff":
 		if req.name == "red" {
-			n := len(args)
-			args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-all" || a == "--all" })
-			req.all = len(args) < n
+			args, req.all = takeFlag(args, "all")
+		}
+		if req.name != "diff" {
+			args, req.json = takeFlag(args, "json")
 		}
 		return parseNames(req, args)
 	case "try":
@@ -175,6 +179,12 @@ func parseArgs(args []string) (request, error) {
 	return request{}, wrongUsage("no such command: %s", req.name)
 }
 
+// takeFlag takes a flag out of the arguments, wherever it stands.
+func takeFlag(args []string, name string) ([]string, bool) {
+	rest := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-"+name || a == "--"+name })
+	return rest, len(rest) < len(args)
+}
+
 func parseStep(req request, args []string) (request, error) {
 	if len(args) == 0 {
 		return request{}, wrongUsage("%s needs a step: %s N, 1 to %d", req.name, req.name, len(course.Steps))
@@ -196,6 +206,9 @@ func parseStep(req request, args []string) (request, error) {
 // parseNames reads a step, and the names of stories or declarations behind it.
 func parseNames(req request, args []string) (request, error) {
 	req, err := parseStep(req, args[:min(1, len(args))])
+	if err == nil && req.json && len(args) != 2 {
+		err = wrongUsage("%s -json takes a step and the name of one test", req.name)
+	}
 	if err != nil || len(args) < 2 {
 		return req, err
 	}

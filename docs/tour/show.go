@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ const (
 	short = 40 // how many lines of a timeline or a panic the course shows
 	whole = 0  // red, green and try show all of a timeline
 
-	margin = "        "
+	margin = "    "
 )
 
 // tag is the word in front of a test's name.
@@ -109,6 +110,24 @@ func (c console) success(r result, variant string, limit int) {
 		return
 	}
 	c.printf("\n")
+}
+
+// records prints what happened in a story, or in the variant of it that stands for all, one record in a line.
+func (c console) records(r result) error {
+	shown := r.shown("")
+	if failing := r.log.failing(r.name); r.verdict == failed {
+		shown = failing[0]
+	}
+	if shown == nil {
+		return fmt.Errorf("%s has no laboratory, and leaves no records", r.name)
+	}
+	lines := json.NewEncoder(c.out)
+	for _, record := range shown.records {
+		if err := lines.Encode(record); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shown returns the test of the story whose timeline stands for all: the variant, or the first that has one.

@@ -85,8 +85,9 @@ type test struct {
 	name     string
 	status   string // pass, fail, skip; empty if the process ended before
 	output   string
-	timeline string         // what happened in its laboratory
-	verdicts []trace.Record // and which of its assertions failed
+	records  []trace.Record // what happened in its laboratory
+	timeline string         // the same as text, without verdicts
+	verdicts []trace.Record // which of its assertions failed
 }
 
 // readEvents reads what test2json has written, and what the laboratories have left.
@@ -145,7 +146,7 @@ func (t *test) readTrace(dir string) error {
 			rows = append(rows, r)
 		}
 	}
-	t.timeline = trace.Text(rows)
+	t.records, t.timeline = records, trace.Text(rows)
 	return nil
 }
 

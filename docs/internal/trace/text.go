@@ -7,20 +7,33 @@ import (
 	"strings"
 )
 
-// Text is a timeline: a row for each record but a call, which shows in what it sends and returns. The same thing at several
-// nodes is one row, and what is repeated again and again is written once.
-func Text(records []Record) string {
-	var times, rows []string
+// A Row is a row of a timeline: a thing that happened, maybe at several nodes at once.
+type Row struct {
+	At    int64    // as in Record
+	Who   string   // the client, "Redis", "node 2", or "" if it is the story that says something
+	Text  string   // what happened, without the reply
+	Reply string   // "1 (nodes 1 2 3), 0 (nodes 4 5)"; "" if there is none
+	Again bool     // it was sent before, and not answered
+	Mark  string   // what is wrong with it
+	More  int      // this row stands for the rows before it, which came so many times more; it has no text
+	Of    []Record // what the row was made from,
+	First int      // and the index of its first record
+}
+
+// Rows are a timeline: a row for each record but a call, which shows in what it sends and returns. The same thing at several
+// nodes is one row, and what is repeated again and again is there once.
+func Rows(records []Record) []Row {
+	var rows []Row
 	for i, j := 0, 0; i < len(records); i = j {
 		r := records[i]
 		for j = i + 1; j < len(records) && r.Node > 0 && r.with(records[j]); j++ {
 		}
 		if r.Kind != Call {
-			times = append(times, fmt.Sprintf("%9.1fms  ", float64(r.At/100)/10))
 			rows = append(rows, row(records[i:j]))
+			rows[len(rows)-1].First = i
 		}
 	}
-	return fold(times, rows)
+	return fold(rows)
 }
 
 // with reports whether the same thing has happened at another node at the same moment.
@@ -28,37 +41,32 @@ func (r Record) with(b Record) bool {
 	return r.Kind == b.Kind && r.At == b.At && r.Who == b.Who && r.Text == b.Text && r.Again == b.Again && r.Node != b.Node
 }
 
-// row writes a record, or what is the same at several nodes.
-func row(same []Record) string {
+// row is a record, or what is the same at several nodes.
+func row(same []Record) Row {
 	r := same[0]
-	text := r.Text
+	row := Row{At: r.At, Who: r.Who, Text: r.Text, Again: r.Again, Of: same}
 	switch {
-	case r.Kind == Verdict && r.Wanted != "":
-		return fmt.Sprintf("** %s\n%sexpected: %s   got: %s", text, strings.Repeat(" ", 16), r.Wanted, r.Got)
 	case r.Kind == Verdict:
-		return "** " + text
+		row.Who = "**"
+		if r.Wanted != "" {
+			row.Reply = "expected: " + r.Wanted + "   got: " + r.Got
+		}
 	case r.Kind == Command || r.Kind == Return:
-		text += " -> " + replies(same)
+		row.Reply = replies(same)
 	case r.Kind == Expire:
-		text += where(same)
+		row.Text += where(same)
 	}
 	switch {
-	case r.Who != "":
-		text = fmt.Sprintf("%-6s %s", r.Who, text)
+	case row.Who != "":
 	case r.Kind == Expire || r.Node > 0 && len(r.Redis) == 1:
-		text = fmt.Sprintf("%-6s %s", "Redis", text)
+		row.Who = "Redis"
 	case r.Node > 0:
-		text = fmt.Sprintf("node %d %s", r.Node, text)
-	default:
-		text = "-- " + text
-	}
-	if r.Again {
-		text += "   (sent again)"
+		row.Who = fmt.Sprintf("node %d", r.Node)
 	}
 	if i := slices.IndexFunc(same, func(r Record) bool { return r.Mark != "" }); i >= 0 {
-		text += "   <- " + same[i].Mark
+		row.Mark = same[i].Mark
 	}
-	return text
+	return row
 }
 
 // replies are those of several nodes: 1 (nodes 1 2 3), 0 (nodes 4 5).
@@ -92,16 +100,16 @@ func where(same []Record) string {
 // number is what differs when a client polls.
 var number = regexp.MustCompile(`-\d+>`)
 
-// fold joins the rows, and writes only once what is the same four times or more.
-func fold(times, rows []string) string {
+// fold leaves out what comes four times or more.
+func fold(rows []Row) []Row {
 	bare := make([]string, len(rows))
 	for i, row := range rows {
-		bare[i] = number.ReplaceAllString(row, ">")
+		bare[i] = number.ReplaceAllString(strings.Join(row.parts(), " "), ">")
 	}
 	same := func(i, j, n int) bool { // the n rows from i and from j
 		return j+n <= len(rows) && slices.Equal(bare[i:i+n], bare[j:j+n])
 	}
-	var b strings.Builder
+	var kept []Row
 	for i := 0; i < len(rows); {
 		period, again := 1, 0
 		for n := 1; n <= 20 && again < 3; n++ {
@@ -111,16 +119,101 @@ func fold(times, rows []string) string {
 		if again < 3 {
 			period, again = 1, 0
 		}
-		for k := range period {
-			b.WriteString(times[i+k] + rows[i+k] + "\n")
-		}
+		kept = append(kept, rows[i:i+period]...)
 		i += period * (again + 1)
+		if again > 0 {
+			kept = append(kept, Row{At: rows[i-1].At, More: again, Of: rows[i-1].Of})
+		}
+	}
+	return kept
+}
+
+// Text is a timeline as text.
+func Text(records []Record) string {
+	var b strings.Builder
+	rows := Rows(records)
+	for i, row := range rows {
+		fmt.Fprintf(&b, "%9.1fms  ", float64(row.At/100)/10)
 		switch {
-		case again > 0 && i < len(rows):
-			fmt.Fprintf(&b, "%s... the same %d times more, until:\n", times[i-1], again)
-		case again > 0:
-			fmt.Fprintf(&b, "%s... the same %d times more\n", times[i-1], again)
+		case row.More > 0 && i < len(rows)-1:
+			fmt.Fprintf(&b, "... the same %d times more, until:\n", row.More)
+		case row.More > 0:
+			fmt.Fprintf(&b, "... the same %d times more\n", row.More)
+		default:
+			b.WriteString(row.lines())
 		}
 	}
 	return b.String()
+}
+
+// lines are the row without its time. What does not fit goes on below the text of the first line.
+func (r Row) lines() string {
+	indent, parts := 16, r.parts()
+	if r.Who != "" && r.Who != "**" {
+		indent = 22
+	}
+	lines := Wrap(parts, rowWidth)
+	if r.Who == "**" { // what was expected stands in a line of its own
+		lines = nil
+		for _, part := range parts {
+			lines = append(lines, Wrap([]string{part}, rowWidth)...)
+		}
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
+}
+
+// rowWidth is what a line of a row may take, behind its time or its indentation: in the tour, it then ends at column 90.
+const rowWidth = 64
+
+// parts are what a row says. A line had better end between two of them.
+func (r Row) parts() []string {
+	parts := []string{"-- " + r.Text}
+	switch {
+	case r.Who == "**":
+		parts = []string{"** " + r.Text}
+	case strings.HasPrefix(r.Who, "node "):
+		parts = []string{r.Who + " " + r.Text}
+	case r.Who != "":
+		parts = []string{fmt.Sprintf("%-6s %s", r.Who, r.Text)}
+	}
+	switch {
+	case r.Who == "**" && r.Reply != "":
+		parts = append(parts, r.Reply)
+	case r.Reply != "":
+		parts = append(parts, "-> "+r.Reply)
+	}
+	if r.Again {
+		parts = append(parts, "  (sent again)")
+	}
+	if r.Mark != "" {
+		parts = append(parts, "  <- "+r.Mark)
+	}
+	return parts
+}
+
+// Wrap joins parts to lines of a width: as many in a line as there is room for, and one for which a line has no room is broken
+// at its spaces.
+func Wrap(parts []string, width int) []string {
+	lines := []string{""}
+	for i, part := range parts {
+		last := &lines[len(lines)-1]
+		if i > 0 && len(*last)+1+len(part) <= width {
+			*last += " " + part
+			continue
+		}
+		if i > 0 {
+			lines = append(lines, "")
+			part = strings.TrimLeft(part, " ")
+		}
+		for _, word := range strings.SplitAfter(part, " ") {
+			last = &lines[len(lines)-1]
+			if *last != "" && len(*last)+len(strings.TrimRight(word, " ")) > width {
+				*last = strings.TrimRight(*last, " ")
+				lines = append(lines, "")
+				last = &lines[len(lines)-1]
+			}
+			*last += word
+		}
+	}
+	return lines
 }
