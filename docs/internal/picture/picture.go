@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,13 +153,15 @@ type span struct {
 type reader struct {
 	*panel
 	*axis
-	now    moment
-	last   trace.Record
-	open   []*span // the key on each node
-	in     []*span // who is inside
-	value  *span
-	calls  map[string]moment // under way, since when
-	called []string          // calls that nothing has followed yet
+	now   moment
+	last  trace.Record
+	open  []*span // the key on each node
+	in    []*span // who is inside
+	value *span
+
+	highest int               // token that the resource has seen
+	calls   map[string]moment // under way, since when
+	called  []string          // calls that nothing has followed yet
 }
 
 // edge is where a picture ends.
@@ -263,7 +266,7 @@ func (r *reader) show(record trace.Record) {
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
 	case access.MatchString(record.Text):
-		e.label = r.use(record)
+		e.label, e.guilt = r.use(record)
 	case record.Who != "" && record.Kind == trace.Note:
 		e.label = short(record.Text)
 	default:
@@ -339,11 +342,10 @@ func (r *reader) laneOf(record trace.Record) string {
 }
 
 // use notes what becomes of the resource: its value, and the last token that it has accepted.
-func (r *reader) use(record trace.Record) string {
+func (r *reader) use(record trace.Record) (what, guilt string) {
 	m := access.FindStringSubmatch(record.Text)
 	verb, name, value, token, answer := m[1], m[2], m[3], m[4], m[5]
 	r.resource = name
-	what := ""
 	r.resource = name
 	switch {
 	case verb == "read":
@@ -351,7 +353,12 @@ func (r *reader) use(record trace.Record) string {
 	case answer == "OK":
 		what = "write " + value
 	default:
-		return "write " + value + " (" + token + "): refused"
+		return "write " + value + " (" + token + "): refused", ""
+	}
+	if number, _ := strconv.Atoi(token); number < r.highest {
+		guilt = fmt.Sprintf("comes with %d after %d", number, r.highest)
+	} else {
+		r.highest = number
 	}
 	now := &span{lane: name, from: r.now, owner: record.Who, text: value + " (" + token + ")"}
 	if r.value != nil {
@@ -359,7 +366,7 @@ func (r *reader) use(record trace.Record) string {
 		r.values = append(r.values, *r.value)
 	}
 	r.value = now
-	return what
+	return what, guilt
 }
 
 // see notes what has changed with the keys, and who is inside.

@@ -364,7 +364,7 @@ func (c *canvas) panel(p *panel, a *axis) {
 		}
 	}
 	for _, e := range p.events {
-		c.event(p, e, a.at(e.at), lanes[e.lane])
+		c.event(p, e, a, lanes[e.lane])
 	}
 	c.y += 2
 	for i, note := range p.notes {
@@ -479,8 +479,8 @@ func (c *canvas) pale(color string, part float64) string {
 	return fmt.Sprintf("#%02x%02x%02x", mixed[0], mixed[1], mixed[2])
 }
 
-func (c *canvas) event(p *panel, e event, x, y float64) {
-	color := c.color(e.lane)
+func (c *canvas) event(p *panel, e event, a *axis, y float64) {
+	x, color := a.at(e.at), c.color(e.lane)
 	if e.guilt != "" {
 		color = c.bad
 		c.add(`<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`, px(x), px(y), c.bad)
@@ -492,7 +492,7 @@ func (c *canvas) event(p *panel, e event, x, y float64) {
 	c.add(`<circle cx="%s" cy="%s" r="4" fill="%s"/>`, px(x), px(y), color)
 	if !p.repeats(e) {
 		s := style{on: c.page}
-		if p.isInside(e) {
+		if p.isInside(e, a) {
 			s.on = c.pale(c.color(e.lane), .3)
 		}
 		if e.guilt != "" {
@@ -502,10 +502,10 @@ func (c *canvas) event(p *panel, e event, x, y float64) {
 	}
 }
 
-// isInside reports whether an event stands on its client's bar.
-func (p *panel) isInside(e event) bool {
+// isInside reports whether the label of an event stands on its client's bar.
+func (p *panel) isInside(e event, a *axis) bool {
 	return slices.ContainsFunc(p.inside, func(s span) bool {
-		return s.lane == e.lane && compareMoments(s.from, e.at) <= 0 && compareMoments(e.at, s.to) < 0
+		return s.lane == e.lane && compareMoments(s.from, e.at) <= 0 && a.at(e.at)+textWidth(e.label) < a.at(s.to)
 	})
 }
 

@@ -181,8 +181,12 @@ func (s *story) expire(r Record) {
 	}
 }
 
-// own takes over what the record says of the keys, and finds out whose they are.
+// own takes over what the record says of the keys, and finds out whose they are. A call changes none: what it saw when it
+// returned may be older than what other nodes did in the same moment.
 func (s *story) own(r Record) {
+	if r.Kind == Call || r.Kind == Return {
+		return
+	}
 	for i, now := range r.Redis {
 		if r.Kind == Command && r.Node != i+1 {
 			continue // commands to several nodes run at once: what one saw of the others may be older than what is known
