@@ -29,6 +29,12 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s: its headings are %q, a lesson's are %q", file, got, lesson))
 		}
 	}
+	lines := prose(page)
+	for i, line := range lines {
+		if strings.Contains(line, "<summary>") && !(strings.HasSuffix(line, "</summary>") && i+1 < len(lines) && lines[i+1] == "") {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
+		}
+	}
 	for _, link := range lineLink.FindAllString(page, -1) {
 		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
@@ -42,18 +48,28 @@ var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
 // headings returns the second-level headings outside of fenced blocks.
 func headings(page string) []string {
 	var found []string
+	for _, line := range prose(page) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			found = append(found, heading)
+		}
+	}
+	return found
+}
+
+// prose returns the lines of a page, and for each line of a fenced block its fence: nothing in a block is markup.
+func prose(page string) []string {
+	lines := strings.Split(page, "\n")
 	fence := ""
-	for line := range strings.SplitSeq(page, "\n") {
+	for i, line := range lines {
 		switch {
 		case fence != "":
+			lines[i] = fence
 			if strings.TrimRight(line, " ") == fence {
 				fence = ""
 			}
 		case strings.HasPrefix(line, "```"):
 			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		case strings.HasPrefix(line, "## "):
-			found = append(found, line[len("## "):])
 		}
 	}
-	return found
+	return lines
 }
