@@ -29,9 +29,12 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s: its headings are %q, a lesson's are %q", file, got, lesson))
 		}
 	}
-	lines := prose(page)
-	for i, line := range lines {
-		if strings.Contains(line, "<summary>") && !(strings.HasSuffix(line, "</summary>") && i+1 < len(lines) && lines[i+1] == "") {
+	all := lines(page)
+	for i, line := range all {
+		if line.fenced || !strings.Contains(line.text, "<summary>") {
+			continue
+		}
+		if !strings.HasSuffix(line.text, "</summary>") || i+1 == len(all) || all[i+1].text != "" {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
 		}
 	}
@@ -48,28 +51,35 @@ var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
 // headings returns the second-level headings outside of fenced blocks.
 func headings(page string) []string {
 	var found []string
-	for _, line := range prose(page) {
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
+	for _, line := range lines(page) {
+		if heading, ok := strings.CutPrefix(line.text, "## "); ok && !line.fenced {
 			found = append(found, heading)
 		}
 	}
 	return found
 }
 
-// prose returns the lines of a page, and for each line of a fenced block its fence: nothing in a block is markup.
-func prose(page string) []string {
-	lines := strings.Split(page, "\n")
-	fence := ""
-	for i, line := range lines {
+type line struct {
+	text   string
+	fenced bool // inside a fenced block
+}
+
+// lines splits a page. A fence is in no block.
+func lines(page string) (list []line) {
+	open := "" // the fence that has opened the block
+	for text := range strings.SplitSeq(page, "\n") {
+		trimmed := strings.TrimSpace(text)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
 		switch {
-		case fence != "":
-			lines[i] = fence
-			if strings.TrimRight(line, " ") == fence {
-				fence = ""
-			}
-		case strings.HasPrefix(line, "```"):
-			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		case open == "" && len(fence) >= len("```"):
+			open = fence
+			list = append(list, line{text, false})
+		case open != "" && trimmed == open:
+			open = ""
+			list = append(list, line{text, false})
+		default:
+			list = append(list, line{text, open != ""})
 		}
 	}
-	return lines
+	return list
 }
