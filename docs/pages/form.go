@@ -29,6 +29,15 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s: its headings are %q, a lesson's are %q", file, got, lesson))
 		}
 	}
+	all := lines(page)
+	for i, line := range all {
+		if line.fenced || !strings.Contains(line.text, "<summary>") {
+			continue
+		}
+		if !strings.HasSuffix(line.text, "</summary>") || i+1 == len(all) || all[i+1].text != "" {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
+		}
+	}
 	for _, link := range lineLink.FindAllString(page, -1) {
 		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
@@ -42,18 +51,35 @@ var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
 // headings returns the second-level headings outside of fenced blocks.
 func headings(page string) []string {
 	var found []string
-	fence := ""
-	for line := range strings.SplitSeq(page, "\n") {
-		switch {
-		case fence != "":
-			if strings.TrimRight(line, " ") == fence {
-				fence = ""
-			}
-		case strings.HasPrefix(line, "```"):
-			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		case strings.HasPrefix(line, "## "):
-			found = append(found, line[len("## "):])
+	for _, line := range lines(page) {
+		if heading, ok := strings.CutPrefix(line.text, "## "); ok && !line.fenced {
+			found = append(found, heading)
 		}
 	}
 	return found
+}
+
+type line struct {
+	text   string
+	fenced bool // inside a fenced block
+}
+
+// lines splits a page. A fence is in no block.
+func lines(page string) (list []line) {
+	open := "" // the fence that has opened the block
+	for text := range strings.SplitSeq(page, "\n") {
+		trimmed := strings.TrimSpace(text)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case open == "" && len(fence) >= len("```"):
+			open = fence
+			list = append(list, line{text, false})
+		case open != "" && trimmed == open:
+			open = ""
+			list = append(list, line{text, false})
+		default:
+			list = append(list, line{text, open != ""})
+		}
+	}
+	return list
 }

@@ -170,3 +170,24 @@ func TestForm(t *testing.T) {
 	require.Empty(t, form("docs/a.md", "[`Lock`](lock.go#L3) [lock](lock.go) [theirs](https://example.com/a.go#L9)"))
 	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)
 }
+
+func TestForm_AnEmptyLineFollowsASummary(t *testing.T) {
+	for page, want := range map[string]string{
+		"<details><summary>Hint</summary>\n\nAsk `Redis`.\n</details>\n":        "",
+		"   <details><summary>Hint</summary>\n\n   Ask `Redis`.\n   </details>": "",
+		"<details>\n<summary>Hint</summary>\n\nAsk `Redis`.\n</details>\n":      "",
+		"```html\n<summary>Hint</summary>Ask\n```\n":                            "",
+		"text\n<details><summary>Hint</summary>Ask `Redis`.</details>\n":        "docs/a.md:2: ",
+		"<details><summary>Hint</summary>\nAsk `Redis`.\n</details>\n":          "docs/a.md:1: ",
+		"<details><summary>Hint</summary>\n```go\n\n```\n</details>\n":          "docs/a.md:1: ",
+		"<details><summary>Hint": "docs/a.md:1: ",
+	} {
+		wrong := form("docs/a.md", page)
+		if want == "" {
+			require.Empty(t, wrong, page)
+			continue
+		}
+		require.Len(t, wrong, 1, page)
+		require.Contains(t, wrong[0], want+"GitHub shows the text after <summary> as Markdown only", page)
+	}
+}

@@ -59,6 +59,14 @@ func (c cell) word() string {
 	return "fails"
 }
 
+// Mark is the word on the page, where eight of them stand side by side. The shapes differ without colour.
+func (c cell) Mark() string {
+	if c.Holds() {
+		return "✓"
+	}
+	return "**✗**"
+}
+
 func (c cell) label() string {
 	if c.Guarantee.IsEpilogue() {
 		return fmt.Sprintf("the %s on %s", lateWrite, c.Lock.Subject())
@@ -66,7 +74,7 @@ func (c cell) label() string {
 	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
 }
 
-func (c cell) Command() string {
+func (c cell) command() string {
 	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.Guarantee.Arg(), c.Lock.Arg())
 }
 
@@ -81,7 +89,7 @@ func (c cell) check() error {
 	if odd == nil {
 		return nil
 	}
-	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.Command())
+	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.command())
 }
 
 // staircase returns the cells that break the rule: guarantee k holds exactly from step k on, the last in the epilogue.
@@ -92,9 +100,9 @@ func staircase(cells []cell) error {
 		switch {
 		case want && !c.Holds():
 			errs = append(errs, fmt.Errorf("%s should hold and fails: %s\n  reproduce it: %s",
-				c.label(), strings.Join(c.Failing(), ", "), c.Command()))
+				c.label(), strings.Join(c.Failing(), ", "), c.command()))
 		case !want && c.Holds():
-			errs = append(errs, fmt.Errorf("%s should fail and holds\n  reproduce it: %s", c.label(), c.Command()))
+			errs = append(errs, fmt.Errorf("%s should fail and holds\n  reproduce it: %s", c.label(), c.command()))
 		}
 	}
 	return errors.Join(errs...)
@@ -252,7 +260,12 @@ func (t *tour) runCells(ctx context.Context, guarantees, locks []course.Step) er
 //go:embed matrix.tmpl
 var matrixText string
 
-var matrixTemplate = template.Must(template.New("matrix").Funcs(template.FuncMap{"count": count}).Parse(matrixText))
+var matrixTemplate = template.Must(template.New("matrix").Funcs(template.FuncMap{"name": guaranteeName}).Parse(matrixText))
+
+// guaranteeName names a guarantee by its file: "6 reentrant".
+func guaranteeName(file string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(file, "_test.go"), "_", " ")
+}
 
 // renderMatrix writes the page. The same runs give the same text: it has no times and no paths.
 func renderMatrix(cells []cell) string {

@@ -63,27 +63,33 @@ func TestACellOnlyCountsAssertions(t *testing.T) {
 func TestTheMatrixPage(t *testing.T) {
 	text := renderMatrix(cleanCells())
 	for _, want := range []string{
-		"| guarantee / step | [01](../step01_setnx) | [02](../step02_expire) |",
-		"\n|---|---|---|---|---|---|---|---|---|---|---|\n",
-		"| 1 `1_mutual_exclusion_test.go`: two clients never hold it at once" + strings.Repeat(" | holds", 8) + " | | `go run ./docs/tour matrix -guarantee 1` |\n",
-		"| 3 `3_atomic_acquire_test.go`: dying at any point of acquiring blocks nobody beyond the ttl" +
-			strings.Repeat(" | **fails**", 2) + strings.Repeat(" | holds", 6) + " | | `go run ./docs/tour matrix -guarantee 3` |\n",
-		"| [paused holder's late write](fencing): the next owner works meanwhile, and the late write is refused" +
-			strings.Repeat(" | **fails**", 8) + " | holds | `go run ./docs/tour matrix -guarantee fencing` |\n",
-		"\n### Guarantee 8 on step 07: 1 of 2 stories\n\n`go run ./docs/tour matrix -guarantee 8 -step 7`\n\n- `TestG8`\n\n### The paused holder's late write\n\n" +
+		"| | [1](../step01_setnx) | [2](../step02_expire) |",
+		" [8](../step08_redlock) |\n|---|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|\n| 1 mutual exclusion" + strings.Repeat(" | ✓", 8) + " |\n| 2 ",
+		"| 3 atomic acquire" + strings.Repeat(" | **✗**", 2) + strings.Repeat(" | ✓", 6) + " |\n",
+		"| [late write](fencing)" + strings.Repeat(" | **✗**", 8) + " |\n\n",
+		"a resource that checks them: ✓.",
+		"\n<details><summary>1 mutual exclusion: two clients never hold it at once</summary>\n\n" +
+			"The stories are in [1_mutual_exclusion_test.go](../step08_redlock/1_mutual_exclusion_test.go). None fails.\n</details>\n<details>",
+		"\n<details><summary>3 atomic acquire: dying at any point of acquiring blocks nobody beyond the ttl</summary>\n\n" +
+			"The stories are in [3_atomic_acquire_test.go](../step08_redlock/3_atomic_acquire_test.go).\n\n" +
+			"Step 01 fails 1 of 2:\n\n- `TestG3`\n\nStep 02 fails 1 of 2:\n\n- `TestG3`\n</details>\n<details>",
+		"\n<details><summary>late write: a paused holder's late write is refused</summary>\n\n" +
+			"It is [one story](fencing/testdata/late_write_test.go), told on each lock. Step 01 fails in its own way:\n\n" +
 			"- step 01: it is lost\n- step 02: it is lost\n",
 	} {
 		require.Contains(t, text, want)
 	}
-	require.Equal(t, 28+1, strings.Count(text, "\n### "), "the failing cells, and the last row")
+	require.Equal(t, 8+1, strings.Count(text, "\n<details><summary>"), "the guarantees, and the last row")
+	require.Equal(t, 28, strings.Count(text, " fails 1 of 2:\n"), "the failing cells")
+	require.NotContains(t, text, "\n\n\n")
 
 	tr := &tour{root: t.TempDir()}
 	require.ErrorContains(t, tr.compareMatrix(text), "write it: go run ./docs/tour matrix")
 	for have, stale := range map[string]bool{
 		text:                                   false,
 		strings.ReplaceAll(text, "\n", "\r\n"): false,
-		strings.Replace(text, "holds", "fails", 1): true,
-		text + "\nmore\n":                          true,
+		strings.Replace(text, "✓", "**✗**", 1): true,
+		text + "\nmore\n":                      true,
 	} {
 		require.NoError(t, write(tr.root+"/"+matrixFile, have))
 		if err := tr.compareMatrix(text); stale {
