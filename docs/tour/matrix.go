@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/picture"
 )
 
 const matrixFile = "docs/matrix.md"
@@ -170,12 +172,14 @@ func (t *tour) runMatrix(ctx context.Context, check bool) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w\n%s is left as it was", err, matrixFile)
 	}
-	text := renderMatrix(cells)
-	if check {
-		err = t.compareMatrix(text)
-	} else {
-		err = os.WriteFile(t.path("", matrixFile), []byte(text), 0o666)
+	for file, text := range rendered(cells) {
+		if check {
+			errs = append(errs, t.compareMatrix(file, text))
+		} else {
+			errs = append(errs, os.MkdirAll(filepath.Dir(t.path("", file)), 0o777), os.WriteFile(t.path("", file), []byte(text), 0o666))
+		}
 	}
+	err = errors.Join(errs...)
 	t.matrixTable(cells)
 	if err != nil {
 		return err
@@ -191,13 +195,45 @@ func (t *tour) runMatrix(ctx context.Context, check bool) error {
 	return nil
 }
 
-func (t *tour) compareMatrix(want string) error {
-	have, err := os.ReadFile(t.path("", matrixFile))
+// rendered is the page, and the picture of it.
+func rendered(cells []cell) map[string]string {
+	return map[string]string{
+		matrixFile:                         renderMatrix(cells),
+		"docs/pictures/staircase.svg":      drawStaircase(cells, picture.Light),
+		"docs/pictures/staircase-dark.svg": drawStaircase(cells, picture.Dark),
+	}
+}
+
+func drawStaircase(cells []cell, theme picture.Theme) string {
+	var locks []string
+	var stairs []picture.Stair
+	for _, lock := range course.Entries() {
+		if lock.IsEpilogue() {
+			locks = append(locks, "F")
+			continue
+		}
+		locks = append(locks, lock.Arg())
+	}
+	for _, g := range course.Entries() {
+		stair := picture.Stair{Guarantee: g.Guarantee}
+		for _, c := range cells {
+			if c.Guarantee.N == g.N {
+				stair.Holds = append(stair.Holds, c.Holds())
+			}
+		}
+		stairs = append(stairs, stair)
+	}
+	return picture.Staircase("Which lock (1 to 8) holds which guarantee", locks, stairs,
+		"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.", theme)
+}
+
+func (t *tour) compareMatrix(file, want string) error {
+	have, err := os.ReadFile(t.path("", file))
 	if err != nil {
 		return fmt.Errorf("%w\nwrite it: go run ./docs/tour matrix", err)
 	}
-	if diff := unified(matrixFile, "as the locks are", string(have), want); diff != nil {
-		return fmt.Errorf("%s is stale; write it again: go run ./docs/tour matrix\n%s", matrixFile, strings.Join(diff, "\n"))
+	if diff := unified(file, "as the locks are", string(have), want); diff != nil {
+		return fmt.Errorf("%s is stale; write it again: go run ./docs/tour matrix\n%s", file, strings.Join(diff, "\n"))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func TestTheMatrixPage(t *testing.T) {
 	require.NotContains(t, text, "\n\n\n")
 
 	tr := &tour{root: t.TempDir()}
-	require.ErrorContains(t, tr.compareMatrix(text), "write it: go run ./docs/tour matrix")
+	require.ErrorContains(t, tr.compareMatrix(matrixFile, text), "write it: go run ./docs/tour matrix")
 	for have, stale := range map[string]bool{
 		text:                                   false,
 		strings.ReplaceAll(text, "\n", "\r\n"): false,
@@ -92,7 +92,7 @@ func TestTheMatrixPage(t *testing.T) {
 		text + "\nmore\n":                      true,
 	} {
 		require.NoError(t, write(tr.root+"/"+matrixFile, have))
-		if err := tr.compareMatrix(text); stale {
+		if err := tr.compareMatrix(matrixFile, text); stale {
 			require.ErrorContains(t, err, "docs/matrix.md is stale")
 		} else {
 			require.NoError(t, err)

@@ -12,11 +12,11 @@ type Stair struct {
 }
 
 // Staircase draws which lock holds which guarantee.
-func Staircase(title string, locks []string, stairs []Stair, theme Theme) string {
+func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
 	const cell, row = 27, 40
 	left := float64(width - margin - cell*len(locks))
 	c := newCanvas(theme)
-	c.y = 26
+	c.y = 22
 	c.text(0, c.y, title, style{bold: true})
 	c.y += 12
 	middle := func(i int) float64 { return left + cell*(float64(i)+.5) }
@@ -44,8 +44,9 @@ func Staircase(title string, locks []string, stairs []Stair, theme Theme) string
 		says.WriteString("\n")
 		c.y += row
 	}
-	c.y += 8
-	return c.svg(title, says.String())
+	c.lines(0, legend, style{color: c.dim})
+	c.y += 10
+	return c.svg(title, legend+"\n"+says.String())
 }
 
 func (c *canvas) centered(x, y float64, text string, s style) {
