@@ -13,7 +13,7 @@ type Stair struct {
 
 // Staircase draws which lock holds which guarantee.
 func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
-	const cell, row = 27, 40
+	const cell, row = 25, 36
 	left := float64(width - margin - cell*len(locks))
 	c := newCanvas(theme)
 	c.y = 22
@@ -27,9 +27,10 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	c.y += 8
 	var says strings.Builder
 	for _, s := range stairs {
-		lines := fit(s.Guarantee, left-margin-4)
+		name, _, _ := strings.Cut(s.Guarantee, ";") // the first half says which it is
+		lines := fit(name, left-margin)
 		for i, line := range lines {
-			c.text(0, c.y+row/2+5+17*(float64(i)-float64(len(lines)-1)/2), line, style{})
+			c.text(0, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
 		}
 		fmt.Fprintf(&says, "%s:", s.Guarantee)
 		for i, holds := range s.Holds {
