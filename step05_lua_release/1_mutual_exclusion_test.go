@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and Lock waits for it.
+// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and
+// Lock waits for it.
 
 func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -223,7 +224,8 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 		for what, lock := range map[string]*Lock{
 			"the key is empty": newLock(alice.nodes, "", ttl),
 			"client is nil":    newLock(make([]redis.UniversalClient, nodes), key, ttl),
-			// When a shard is unreachable, it moves the key to another one: two would hold the lock.
+			// When a shard is unreachable, it moves the key to another one: two would
+			// hold the lock.
 			"client is a Ring": newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl),
 		} {
 			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do, MaxHold
-// and ValidUntil.
+// Also from step 07 on: the holder is told when it loses the lock. These stories need
+// Lost, Do, MaxHold and ValidUntil.
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	for _, fault := range []struct {
@@ -616,8 +616,8 @@ func (l *lab) fillPool(name string, n int) {
 	l.note("%s has %d idle connections to each Redis", name, n)
 }
 
-// silence lets the connections that a node has now swallow everything, as when a NAT has forgotten them. Redis is well,
-// and new connections work.
+// silence lets the connections that a node has now swallow everything, as when a NAT has
+// forgotten them. Redis is well, and new connections work.
 func (l *lab) silence(node int) {
 	s := l.server(node)
 	for _, c := range l.clients {
@@ -631,8 +631,8 @@ func (l *lab) silence(node int) {
 	l.fault("the connections to %s die silently, new ones work", s.name)
 }
 
-// goroutines counts those that the lock has started, when all have done what they can do now. Connections have some of
-// their own, and stay.
+// goroutines counts those that the lock has started, when all have done what they can do
+// now. Connections have some of their own, and stay.
 func goroutines(lab *lab) int {
 	lab.wait()
 	stacks := make([]byte, 1<<20)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 08 on: what nodes may do that are slow, hang, or come back. These stories need several nodes and
-// NodeTimeout.
+// Also from step 08 on: what nodes may do that are slow, hang, or come back. These
+// stories need several nodes and NodeTimeout.
 
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

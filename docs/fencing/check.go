@@ -12,10 +12,12 @@ func compare(token, highest int64) error {
 	return nil
 }
 
-// notStale is the same comparison in a script, where a resource that was never created has no fence.
+// notStale is the same comparison in a script, where a resource that was never created
+// has no fence.
 const notStale = `fence and tonumber(fence) <= tonumber(ARGV[1])`
 
-// compareMarks returns ErrOvertaken if token is not the mark. Which of two came later, they do not say.
+// compareMarks returns ErrOvertaken if token is not the mark. Which of two came later,
+// they do not say.
 func compareMarks(token, mark string) error {
 	if token != mark {
 		return fmt.Errorf("%w: the mark is %q, not %q", ErrOvertaken, mark, token)

@@ -13,14 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the resource: what a late holder can still do there. All begin with step 08's last bug: the lease
-// ended, the next owner entered, and the first one does not know.
+// The stories of the resource: what a late holder can still do there. All begin with step
+// 08's last bug: the lease ended, the next owner entered, and the first one does not
+// know.
 
 // stock is the name of the resource that the lock protects: how many coupons are left.
 const stock = "stock"
 
-// onEachResource plays the story on each kind of resource. There are 100 coupons, and the lock has counted to 32.
-// at returns the resource as the client of that name reaches it.
+// onEachResource plays the story on each kind of resource. There are 100 coupons, and the
+// lock has counted to 32. at returns the resource as the client of that name reaches it.
 func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string) Resource)) {
 	needsVirtualTime(t, pastTheLab)
 	t.Run("memory", func(t *testing.T) {
@@ -508,7 +509,8 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	})
 }
 
-// A resource that cannot check: a payment cannot be written over, and the service knows nothing of the lock.
+// A resource that cannot check: a payment cannot be written over, and the service knows
+// nothing of the lock.
 
 // payments is a service that carries out requests with the same idempotency key once.
 type payments struct {
@@ -528,7 +530,8 @@ func (p *payments) charge(key string, cents int) error {
 	return nil
 }
 
-// chargeLate lets alice charge an order, or be too late for it, after bob has charged the same. keyOf names the request.
+// chargeLate lets alice charge an order, or be too late for it, after bob has charged the
+// same. keyOf names the request.
 func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")

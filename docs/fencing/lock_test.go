@@ -224,8 +224,9 @@ func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	}
 }
 
-// hashed returns the part of a key that decides on its slot, as the Redis Cluster specification has it: if the key has
-// a { and a } to the right of it, and there is something between the first { and the first } after it, then that.
+// hashed returns the part of a key that decides on its slot, as the Redis Cluster
+// specification has it: if the key has a { and a } to the right of it, and there is
+// something between the first { and the first } after it, then that.
 func hashed(key string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {

@@ -32,7 +32,8 @@ func markers(page string) []marker {
 	return found
 }
 
-// regenerate returns the page with its blocks and source links made anew. outputs is what each command prints.
+// regenerate returns the page with its blocks and source links made anew. outputs is what
+// each command prints.
 func regenerate(file, page string, outputs map[string]string) (string, error) {
 	lines := strings.Split(page, "\n")
 	var out []string
@@ -67,7 +68,8 @@ func regenerate(file, page string, outputs map[string]string) (string, error) {
 	return strings.Join(out, "\n"), nil
 }
 
-// block returns the new body of the fenced block that opens at lines[open], and the index of its closing fence.
+// block returns the new body of the fenced block that opens at lines[open], and the index
+// of its closing fence.
 func block(lines []string, open int, verb, args string, outputs map[string]string) (body []string, end int, err error) {
 	if open >= len(lines) || !fenceLine.MatchString(lines[open]) {
 		return nil, 0, fmt.Errorf("no fenced block directly after <!-- %s: %s -->", verb, args)

@@ -97,7 +97,8 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 	}
 }
 
-// Eight processes increment a counter for a minute, and every now and then one of them is killed and started again.
+// Eight processes increment a counter for a minute, and every now and then one of them is
+// killed and started again.
 func TestCounter_EightProcessesAndRandomDeaths(t *testing.T) {
 	eachStep(t, 5, 8, func(t *testing.T, step int) {
 		countForAMinute(t, step)

@@ -56,8 +56,8 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
 }
 
-// waitForReplica asks Redis how many replicas have received what was written on this connection, and waits so many
-// milliseconds for one.
+// waitForReplica asks Redis how many replicas have received what was written on this
+// connection, and waits so many milliseconds for one.
 func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient, ms int) int {
 	n, err := rdb.Do(ctx, "WAIT", 1, ms).Int()
 	require.NoError(t, err)
@@ -145,8 +145,8 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	bob := lockOn(t, 8, addrs(servers), ttl)
 	tl := newTimeline(t)
 	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-	// She has a majority. Of the other nodes, bob would take those that her command has not reached yet, and a hold on
-	// three of five does not outlast two.
+	// She has a majority. Of the other nodes, bob would take those that her command has
+	// not reached yet, and a hold on three of five does not outlast two.
 	for i, rdb := range connect(t, addrs(servers), redis.Options{}) {
 		require.Eventually(t, func() bool { return rdb.Exists(ctx, key).Val() == 1 }, 4*time.Second, time.Millisecond,
 			"node %d has not got alice's command", i+1)
@@ -194,7 +194,8 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	}
 }
 
-// far dials a server in a network that takes up to 2 ms to deliver something, one time more and another time less.
+// far dials a server in a network that takes up to 2 ms to deliver something, one time
+// more and another time less.
 func far(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	return farConn{conn}, err
@@ -207,8 +208,9 @@ func (c farConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A job that every machine starts at the same moment, each with a single TryLock. With step 08 they can split the nodes
-// between them, so that nobody has a majority. Somebody who waits for a moment (Lock) gets in.
+// A job that every machine starts at the same moment, each with a single TryLock. With
+// step 08 they can split the nodes between them, so that nobody has a majority. Somebody
+// who waits for a moment (Lock) gets in.
 func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	optIn(t)
 	addrs := addrs(serve(t, 5))
@@ -275,7 +277,8 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and a message reaches waiters on all.
+// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
+// a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	optIn(t)
 	var addrs []string

@@ -18,7 +18,8 @@ import (
 
 // Users that may do just what the page says, and users that may not.
 
-// rightsOnThePage returns what docs/production.md gives the user of a lock: its words after the password.
+// rightsOnThePage returns what docs/production.md gives the user of a lock: its words
+// after the password.
 func rightsOnThePage(t *testing.T, step int) []string {
 	t.Helper()
 	page, err := os.ReadFile("../production.md")
@@ -33,8 +34,9 @@ func rightsOnThePage(t *testing.T, step int) []string {
 	return nil
 }
 
-// withRights starts a server that has a user with these rights, and returns a lock of that user's, one for each name.
-// Step 08 runs on one node: what its user needs is the same on all.
+// withRights starts a server that has a user with these rights, and returns a lock of
+// that user's, one for each name. Step 08 runs on one node: what its user needs is the
+// same on all.
 func withRights(t *testing.T, step int, ttl time.Duration, rights []string, n int) (admin redis.UniversalClient, users []locks.Lock) {
 	t.Helper()
 	addr := serve(t, 1)[0].Addr
@@ -56,8 +58,9 @@ func setUser(t *testing.T, admin redis.UniversalClient, rights []string) {
 	require.NoError(t, admin.Do(ctx, args...).Err())
 }
 
-// aDay is what a lock does in its life: alice locks, bob is refused and waits, she locks again and works beyond the ttl if
-// her lock allows it, and leaves; bob is woken. It returns what went wrong.
+// aDay is what a lock does in its life: alice locks, bob is refused and waits, she locks
+// again and works beyond the ttl if her lock allows it, and leaves; bob is woken. It
+// returns what went wrong.
 func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	if err := alice.TryLock(ctx); err != nil {
 		return fmt.Errorf("alice TryLock: %w", err)

@@ -11,7 +11,8 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// runAlone copies each folder into a module of its own, as someone does who wants only that lock, and tests it there.
+// runAlone copies each folder into a module of its own, as someone does who wants only
+// that lock, and tests it there.
 func (t *tour) runAlone(ctx context.Context, list []course.Step) error {
 	var failed []string
 	for _, s := range list {

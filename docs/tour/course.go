@@ -45,7 +45,8 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 	return nil
 }
 
-// courseRed shows the first failing story in full and the others by name. It returns the full name of the first.
+// courseRed shows the first failing story in full and the others by name. It returns the
+// full name of the first.
 func (t *tour) courseRed(ctx context.Context, s course.Step, b build, done <-chan compiled) (lead string, err error) {
 	bin, err := t.await(b, done)
 	if err != nil {

@@ -66,7 +66,8 @@ type request struct {
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A reader that has seen enough (a pager, head) ends the run as well, with the temporary files removed.
+	// A reader that has seen enough (a pager, head) ends the run as well, with the
+	// temporary files removed.
 	piped, cancelPiped := signal.NotifyContext(ctx, syscall.SIGPIPE)
 	code := run(piped, os.Args[1:], newConsole())
 	if ctx.Err() != nil {

@@ -14,8 +14,9 @@ import (
 
 const matrixFile = "docs/matrix.md"
 
-// The last row: what no lock holds, and the epilogue does. For the locks, its story is in a file that no step has; the
-// epilogue has the story of the same name, told with fencing tokens.
+// The last row: what no lock holds, and the epilogue does. For the locks, its story is in
+// a file that no step has; the epilogue has the story of the same name, told with fencing
+// tokens.
 const (
 	lateWrite     = "paused holder's late write"
 	lateWriteDir  = "docs/fencing/testdata"
@@ -70,7 +71,8 @@ func (c cell) Command() string {
 	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.Guarantee.Arg(), c.Lock.Arg())
 }
 
-// check reports the stories that neither passed nor failed by an assertion: they make the cell say nothing.
+// check reports the stories that neither passed nor failed by an assertion: they make the
+// cell say nothing.
 func (c cell) check() error {
 	var odd []string
 	for _, r := range c.Results {
@@ -84,7 +86,8 @@ func (c cell) check() error {
 	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.Command())
 }
 
-// staircase returns the cells that break the rule: guarantee k holds exactly from step k on, the last in the epilogue.
+// staircase returns the cells that break the rule: guarantee k holds exactly from step k
+// on, the last in the epilogue.
 func staircase(cells []cell) error {
 	var errs []error
 	for _, c := range cells {
@@ -232,7 +235,8 @@ func (t *tour) runCells(ctx context.Context, guarantees, locks []course.Step) er
 		t.heading("%s", c.label())
 		t.printf("\n")
 		for i, r := range c.Results {
-			// One process ran them all, and its output stands in each result; after a panic each has its own.
+			// One process ran them all, and its output stands in each result; after a
+			// panic each has its own.
 			if i == 0 || r.log.raw != c.Results[i-1].log.raw {
 				t.printf("%s\n", strings.TrimRight(r.log.raw, "\r\n"))
 			}

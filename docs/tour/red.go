@@ -16,8 +16,8 @@ func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, err
 	return t.play(s.Dir, s.Red(), func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
 }
 
-// checkRed says what keeps a red run from being the lesson: every story must fail by its own assertion, except the controls,
-// which must pass.
+// checkRed says what keeps a red run from being the lesson: every story must fail by its
+// own assertion, except the controls, which must pass.
 func checkRed(s course.Step, results []result) error {
 	wrong := wrongRed(s, results)
 	if wrong == nil && held(results) == len(results) {
@@ -63,7 +63,8 @@ func (t *tour) redHeading(s course.Step, results []result) {
 	t.heading("red: %s on %s (%s)", fileNames(results), s.Before().Subject(), s.Before().Lock)
 }
 
-// runRed shows the first story of each file in full, and of the others what went wrong; everything in full shows all.
+// runRed shows the first story of each file in full, and of the others what went wrong;
+// everything in full shows all.
 func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error {
 	builds := []build{t.redBuild(s)}
 	if s.ShowGreen {
@@ -170,7 +171,8 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	next("green %s", "see the same stories pass")
 }
 
-// runNamedRed is red for some stories, in full: the judgement is the same, the rest of the lesson is left out.
+// runNamedRed is red for some stories, in full: the judgement is the same, the rest of
+// the lesson is left out.
 func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string) error {
 	list, err := t.named(s, names)
 	if err != nil {
@@ -221,7 +223,8 @@ func (t *tour) named(s course.Step, names []string) ([]story, error) {
 	return list, nil
 }
 
-// canBeRed refuses a test that is no story of the guarantee that begins in step s, and says where it belongs.
+// canBeRed refuses a test that is no story of the guarantee that begins in step s, and
+// says where it belongs.
 func canBeRed(s course.Step, st story) error {
 	var own []string
 	for _, f := range s.Red() {

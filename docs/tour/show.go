@@ -39,7 +39,8 @@ func (c console) line(r result) {
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }
 
-// failure prints a story that failed in full: what happened, what that means, and which other variants (subtests) fail.
+// failure prints a story that failed in full: what happened, what that means, and which
+// other variants (subtests) fail.
 func (c console) failure(r result, limit int) {
 	if r.verdict != failed {
 		c.line(r)
@@ -100,7 +101,8 @@ func (c console) broken(r result, limit int) {
 	}
 }
 
-// success prints a story that passed, with the timeline of the variant that failed before if there is one.
+// success prints a story that passed, with the timeline of the variant that failed before
+// if there is one.
 func (c console) success(r result, variant string, limit int) {
 	r.control = false // true of the lock before; here it is a story like the others
 	c.line(r)
@@ -111,7 +113,8 @@ func (c console) success(r result, variant string, limit int) {
 	c.printf("\n")
 }
 
-// shown returns the test of the story whose timeline stands for all: the variant, or the first that has one.
+// shown returns the test of the story whose timeline stands for all: the variant, or the
+// first that has one.
 func (r result) shown(variant string) *test {
 	if t := r.log.find(variant); t != nil && t.timeline != "" {
 		return t

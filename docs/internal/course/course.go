@@ -1,5 +1,5 @@
-// Package course is the table of the course: the eight steps, what each guarantees, and the epilogue. What the tools say
-// about a step they take from here.
+// Package course is the table of the course: the eight steps, what each guarantees, and
+// the epilogue. What the tools say about a step they take from here.
 package course
 
 import (
@@ -165,8 +165,9 @@ var Steps = [...]Step{
 // Last is step 08, whose folder has every guarantee.
 var Last = Steps[len(Steps)-1]
 
-// Epilogue follows the eight locks. It is no ninth lock: its stories are about the resource, and red is the resource
-// without the check. Its number is its place behind the steps.
+// Epilogue follows the eight locks. It is no ninth lock: its stories are about the
+// resource, and red is the resource without the check. Its number is its place behind the
+// steps.
 var Epilogue = Step{
 	N:      len(Steps) + 1,
 	Dir:    "docs/fencing",
@@ -204,7 +205,8 @@ const (
 // OwnFiles differ from step to step by intent. All others are copies.
 var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, "README.md", "README.zh-CN.md"}
 
-// A File is what a step guarantees: the guarantee itself, or what stands in a file of its own beside it.
+// A File is what a step guarantees: the guarantee itself, or what stands in a file of its
+// own beside it.
 type File struct {
 	Name      string
 	Guarantee string
@@ -212,8 +214,8 @@ type File struct {
 	Needs     []string // methods and fields of Lock and variables of the package that older locks have not
 }
 
-// besides are not run against every lock, because a step gives them up or because they need a newer API than TryLock,
-// Lock and Unlock.
+// besides are not run against every lock, because a step gives them up or because they
+// need a newer API than TryLock, Lock and Unlock.
 var besides = []File{
 	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
 	{"7_lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},

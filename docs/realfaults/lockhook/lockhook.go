@@ -1,5 +1,6 @@
-// Package lockhook shows what the locks of steps 05 to 08 do with a client, without a change to the locks: who holds which
-// lock, and which renewals fail before a lock is lost. Copy it beside the lock.
+// Package lockhook shows what the locks of steps 05 to 08 do with a client, without a
+// change to the locks: who holds which lock, and which renewals fail before a lock is
+// lost. Copy it beside the lock.
 //
 //	rdb.AddHook(&lockhook.Hook{Log: slog.Default()})
 package lockhook
@@ -13,8 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Hook is a hook for a go-redis client. It logs the key and the token of each hold, so that the token in Redis leads to the
-// process, and each renewal that failed. On step 08's nodes it speaks of one node, not of the majority.
+// Hook is a hook for a go-redis client. It logs the key and the token of each hold, so
+// that the token in Redis leads to the process, and each renewal that failed. On step
+// 08's nodes it speaks of one node, not of the majority.
 type Hook struct {
 	Log     *slog.Logger
 	Renewed atomic.Int64 // how many renewals Redis has confirmed

@@ -1,5 +1,5 @@
-// Package network is the nodes of a schedule, and what is on its way to them. A command is in flight until it is delivered.
-// What happens is written into a trace.
+// Package network is the nodes of a schedule, and what is on its way to them. A command
+// is in flight until it is delivered. What happens is written into a trace.
 package network
 
 import (
@@ -19,7 +19,8 @@ const (
 	Key = "coupons"
 	TTL = 10 * time.Second
 
-	// Latency is what a command takes to reach Redis. It is also the time in which go-redis sends a command again.
+	// Latency is what a command takes to reach Redis. It is also the time in which
+	// go-redis sends a command again.
 	Latency = 100 * time.Microsecond
 )
 
@@ -136,8 +137,8 @@ func (n *Net) Wait() {
 	n.flush()
 }
 
-// InFlight returns the messages of a host that can be delivered next: the oldest on each node, because a network
-// that reorders them is a fault of its own.
+// InFlight returns the messages of a host that can be delivered next: the oldest on each
+// node, because a network that reorders them is a fault of its own.
 func (h *Host) InFlight() (list []*Message) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -181,8 +182,9 @@ func (m *Message) Label() string {
 	return label
 }
 
-// Deliver lets Redis run a command, and the client read the reply. When Redis has forgotten a script, nothing has
-// happened yet: then the script itself is delivered as well, unless that is what is explored.
+// Deliver lets Redis run a command, and the client read the reply. When Redis has
+// forgotten a script, nothing has happened yet: then the script itself is delivered as
+// well, unless that is what is explored.
 func (m *Message) Deliver() {
 	reply := m.Execute()
 	if m.Delay > 0 {
@@ -288,7 +290,8 @@ func (h *Host) Crash() {
 	}
 }
 
-// Disconnect breaks the client's connections to a node, or to all. What is in flight on them is lost.
+// Disconnect breaks the client's connections to a node, or to all. What is in flight on
+// them is lost.
 func (h *Host) Disconnect(n *Node) {
 	these := func(w *wire) bool { return w.host == h && (n == nil || n == w.node) }
 	h.net.mu.Lock()
@@ -309,7 +312,8 @@ func (n *Net) Disconnect(node *Node) {
 	}
 }
 
-// Silence takes a client's idle connections away, and nobody tells the client. What it sends on them is lost.
+// Silence takes a client's idle connections away, and nobody tells the client. What it
+// sends on them is lost.
 func (h *Host) Silence() {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
