@@ -112,7 +112,8 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			}
 			err := bob.Lock(waiting)
 			require.ErrorIs(t, err, end, "bob's context ended, and the error does not say so")
-			if end == context.Canceled { // while nothing was under way; a deadline may end in the middle of a command
+			if end == context.Canceled {
+				// While nothing was under way; a deadline may end in the middle of a command.
 				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, and the error does not say that he has no lock")
 			}
 			sent := lab.sent()

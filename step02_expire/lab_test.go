@@ -473,7 +473,7 @@ type twist struct {
 	match  func(command string, nth int) bool // nth: on its node, since the twist was announced
 	before func()                             // runs just before the command reaches Redis
 	reply  error                              // Redis's answer instead of running the command
-	after  func()                             // runs when the command is done, before the client knows
+	after  func()                             // runs when the command is done, but not answered
 	lose   func(m *message) bool              // whether the reply, which is no error, is lost
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
@@ -822,7 +822,8 @@ func (tr *trace) text(who string, args []string) string {
 	words, command := []string{strings.ToUpper(args[0])}, strings.ToLower(args[0])
 	for i, arg := range args[1:] {
 		tr.mu.Lock()
-		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") { // nothing but a token is that long
+		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") {
+			// Nothing but a token is that long.
 			tr.tokens[who]++
 			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
 		}

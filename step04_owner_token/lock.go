@@ -159,7 +159,8 @@ func (l *Lock) check() error {
 	if _, ok := l.rdb.(*redis.Ring); ok {
 		// It moves a key to another server when the first does not answer: then two
 		// clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -66,7 +66,8 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 
 // Control: a lock that polls listens to nobody.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
-	for _, later := range []time.Duration{time.Millisecond, ttl / 10} { // it takes go-redis 40ms to subscribe again
+	// It takes go-redis 40ms to subscribe again.
+	for _, later := range []time.Duration{time.Millisecond, ttl / 10} {
 		t.Run(fmt.Sprint("released ", later, " later"), func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -70,7 +70,8 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released') -- a user without the channel's permission has released all the same
+-- A user without the channel's permission has released all the same.
+redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released')
 return 1
 `)
 
@@ -81,10 +82,11 @@ type Lock struct {
 	key string
 	ttl time.Duration
 
-	mu     *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
-	token  string              // of the current hold, "" when there is none
-	depth  int                 // how often the current hold was acquired and not released
-	unsure string              // of a hold whose release was sent, and the answer lost
+	// A mutex that a context can interrupt: Redis and we must count the same depth.
+	mu     *semaphore.Weighted
+	token  string // of the current hold, "" when there is none
+	depth  int    // how often the current hold was acquired and not released
+	unsure string // of a hold whose release was sent, and the answer lost
 }
 
 // New returns a handle on the lock that is stored at key and lasts for ttl, at least a
@@ -145,7 +147,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
 			defer func() {
 				go func() {
-					sub.Close() // it waits for a subscription that is being made, which takes long if Redis hangs
+					sub.Close() // waits for a subscription under way: long if Redis hangs
 					for range released {
 					} // go-redis waits a minute to be rid of a message
 				}()
@@ -158,7 +160,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 			for len(released) > 0 {
 				<-released // one attempt is the answer to all of them
 			}
-		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
+		case <-time.After(time.Duration(lease)):
+			// A holder that dies wakes nobody, and a message may be lost.
 		}
 	}
 }
@@ -200,7 +203,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 // long. After an error other than ErrNotAcquired, it has tried to take back what it may
 // have done.
 func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
-	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, l.ttl.Milliseconds(), depth).Int64()
+	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key},
+		token, l.ttl.Milliseconds(), depth).Int64()
 	if err != nil {
 		// The command may have reached Redis before its reply was lost. Left alone, the
 		// key would keep everybody out for a whole ttl. If this fails as well, the ttl
@@ -307,7 +311,8 @@ func (l *Lock) check() error {
 	if _, ok := l.rdb.(*redis.Ring); ok {
 		// It moves a key to another server when the first does not answer: then two
 		// clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -79,7 +79,8 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released') -- a user without the channel's permission has released all the same
+-- A user without the channel's permission has released all the same.
+redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released')
 return 1
 `)
 
@@ -105,10 +106,11 @@ type Lock struct {
 	// before the lock is used.
 	MaxHold time.Duration
 
-	mu     *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
-	token  string              // of the current hold, "" when there is none
-	depth  int                 // how often the current hold was acquired and not released
-	unsure string              // of a hold whose release was sent, and the answer lost
+	// A mutex that a context can interrupt: Redis and we must count the same depth.
+	mu     *semaphore.Weighted
+	token  string // of the current hold, "" when there is none
+	depth  int    // how often the current hold was acquired and not released
+	unsure string // of a hold whose release was sent, and the answer lost
 	dog    atomic.Pointer[watchdog]
 }
 
@@ -181,7 +183,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
 			defer func() {
 				go func() {
-					sub.Close() // it waits for a subscription that is being made, which takes long if Redis hangs
+					sub.Close() // waits for a subscription under way: long if Redis hangs
 					for range released {
 					} // go-redis waits a minute to be rid of a message
 				}()
@@ -194,7 +196,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 			for len(released) > 0 {
 				<-released // one attempt is the answer to all of them
 			}
-		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
+		case <-time.After(time.Duration(lease)):
+			// A holder that dies wakes nobody, and a message may be lost.
 		}
 	}
 }
@@ -286,7 +289,7 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 type watchdog struct {
 	token string
 	valid atomic.Pointer[time.Time] // until when the hold is safe
-	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	first *time.Timer               // starts renewing at ttl/3: shorter holds cost no goroutine
 	lost  context.Context           // ends when the hold is lost
 	end   context.CancelCauseFunc
 	work  context.Context // ends with lost, and with Unlock
@@ -490,7 +493,8 @@ func (l *Lock) check() error {
 	if _, ok := l.rdb.(*redis.Ring); ok {
 		// It moves a key to another server when the first does not answer: then two
 		// clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")
@@ -500,7 +504,8 @@ func (l *Lock) check() error {
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	if now := time.Now(); !l.validUntil(now).After(now) {
-		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it", l.ttl)
+		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
+			l.ttl)
 	}
 	return nil
 }

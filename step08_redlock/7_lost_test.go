@@ -330,7 +330,8 @@ func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
 		alice := lab.lock("alice")
 		alice.MaxHold = time.Millisecond // no renewal
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl - ttl/100 - 10*time.Millisecond) // the key lasts 110ms from now on, the hold only 8ms
+		// The key lasts 110ms from then on, the hold only 8ms.
+		time.Sleep(ttl - ttl/100 - 10*time.Millisecond)
 		first := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
 		err := alice.TryLock(ctx)
@@ -433,7 +434,8 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 }
 
 func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
-	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} // go-redis waits 5s for a reply
+	// go-redis waits 5s for a reply.
+	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute}
 	if realTime {
 		ttls = ttls[:1]
 	}
@@ -459,7 +461,8 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		for node := range nodes {
 			lab.silence(node)
 		}
-		time.Sleep(slack(2*ttl + 100*time.Millisecond)) // a renewal has been sent, and will not be answered
+		// Then a renewal has been sent, and will not be answered.
+		time.Sleep(slack(2*ttl + 100*time.Millisecond))
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
@@ -510,7 +513,8 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock waits 3s for a Redis that hangs
+		// Unlock waits 3s for a Redis that hangs.
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
 		err := alice.Unlock(ctx)

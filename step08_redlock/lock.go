@@ -120,9 +120,10 @@ type Lock struct {
 	// EVALSHA, EVAL). Set it before the lock is used.
 	NodeTimeout time.Duration
 
-	mu    *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
-	token string              // of the current hold, "" when there is none
-	depth int                 // how often the current hold was acquired and not released
+	// A mutex that a context can interrupt: Redis and we must count the same depth.
+	mu    *semaphore.Weighted
+	token string // of the current hold, "" when there is none
+	depth int    // how often the current hold was acquired and not released
 	dog   atomic.Pointer[watchdog]
 	queue sync.Mutex // of the nodes
 }
@@ -292,7 +293,7 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 type watchdog struct {
 	token string
 	valid atomic.Pointer[time.Time] // until when the hold is safe
-	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	first *time.Timer               // starts renewing at ttl/3: shorter holds cost no goroutine
 	lost  context.Context           // ends when the hold is lost
 	end   context.CancelCauseFunc
 	work  context.Context // ends with lost, and with Unlock
@@ -389,7 +390,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	})
 	t := tally{nodes: len(l.nodes)}
 	t.count(ctx, votes, l.nodeTimeout(), tally.majority)
-	late := depth == 1 && !time.Now().Before(l.validUntil(start)) // somebody else may be inside by now
+	// When it is late, somebody else may be inside by now.
+	late := depth == 1 && !time.Now().Before(l.validUntil(start))
 	if t.majority() && !late {
 		return nil
 	}
@@ -400,7 +402,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
 	case late && t.majority():
-		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w", ErrNotAcquired, t)
+		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w",
+			ErrNotAcquired, t)
 	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum():
 		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
 	}
@@ -427,7 +430,8 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	votes := make(chan vote, len(l.nodes))
 	for i, n := range l.nodes {
 		go func() {
-			yes, err := renewScript.Run(ctx, once{n.rdb}, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
+			yes, err := renewScript.Run(ctx, once{n.rdb}, []string{l.key},
+				token, l.ttl.Milliseconds()).Bool()
 			n.absent.Store(err == nil && !yes)
 			votes <- vote{i, yes, err}
 		}()
@@ -460,7 +464,9 @@ type node struct {
 	unsure string        // the token of a hold whose release was sent
 }
 
-func (n *node) acquire(ctx context.Context, key, token string, lease int64, depth int) (bool, error) {
+func (n *node) acquire(
+	ctx context.Context, key, token string, lease int64, depth int,
+) (bool, error) {
 	yes, err := acquireScript.Run(ctx, n.rdb, []string{key}, token, lease, depth).Bool()
 	n.has = yes || err != nil
 	return yes, err
@@ -469,7 +475,9 @@ func (n *node) acquire(ctx context.Context, key, token string, lease int64, dept
 // release sends a release, unless the node does not have the lock. The answer can be lost
 // after Redis has run it. Sent again, it finds nothing, and to say "not held" then would
 // be a false alarm.
-func (n *node) release(ctx context.Context, key, token string, depth int) (released bool, err error) {
+func (n *node) release(
+	ctx context.Context, key, token string, depth int,
+) (released bool, err error) {
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
 	for try := 0; try < 4 && n.has; try++ {
@@ -561,7 +569,9 @@ type tally struct {
 // count waits for votes until they are enough, at most for patience, or until ctx ends.
 // It does not rely on ctx to interrupt go-redis, which by default it does not
 // (ContextTimeoutEnabled).
-func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Duration, enough func(tally) bool) {
+func (t *tally) count(
+	ctx context.Context, votes <-chan vote, patience time.Duration, enough func(tally) bool,
+) {
 	timeout := time.After(patience)
 	for t.answered() < t.nodes && !enough(*t) {
 		select {
@@ -569,7 +579,8 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 			switch {
 			case v.err != nil:
 				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node+1, v.err))
-				if answer := redis.Error(nil); errors.As(v.err, &answer) || errors.Is(v.err, redis.ErrClosed) {
+				var answer redis.Error
+				if errors.As(v.err, &answer) || errors.Is(v.err, redis.ErrClosed) {
 					t.broken++
 				}
 			case v.yes:
@@ -586,7 +597,7 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 }
 
 func (t tally) answered() int { return t.yes + t.no + len(t.errs) }
-func (t tally) quorum() int   { return t.nodes/2 + 1 } // of the nodes as configured, whether they are up or not
+func (t tally) quorum() int   { return t.nodes/2 + 1 } // of the nodes as configured, up or down
 
 func (t tally) majority() bool { return t.yes >= t.quorum() }
 func (t tally) refused() bool  { return t.nodes-t.no < t.quorum() }
@@ -641,10 +652,12 @@ func (l *Lock) check() error {
 		if _, ok := n.rdb.(*redis.Ring); ok {
 			// It moves a key to another server when the first does not answer: then two
 			// clients hold the lock.
-			return fmt.Errorf("node %d: the Redis client is a Ring, which moves keys between servers: give each server as a node", i+1)
+			return fmt.Errorf("node %d: the Redis client is a Ring, which moves keys between "+
+				"servers: give each server as a node", i+1)
 		}
 		for j, other := range l.nodes[:i] {
-			if reflect.ValueOf(n.rdb).Comparable() && n.rdb == other.rdb { // it would have two votes
+			if reflect.ValueOf(n.rdb).Comparable() && n.rdb == other.rdb {
+				// It would have two votes.
 				return fmt.Errorf("nodes %d and %d are the same Redis client", j+1, i+1)
 			}
 		}
@@ -657,7 +670,8 @@ func (l *Lock) check() error {
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	if now := time.Now(); !l.validUntil(now).After(now) {
-		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it", l.ttl)
+		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
+			l.ttl)
 	}
 	if l.NodeTimeout < 0 {
 		return fmt.Errorf("NodeTimeout is %v, it must not be negative", l.NodeTimeout)

@@ -7,7 +7,8 @@ import "fmt"
 // compare returns ErrStaleToken, with both numbers, if token is lower than highest.
 func compare(token, highest int64) error {
 	if token < highest {
-		return fmt.Errorf("%w: %d is lower than %d, the highest seen", ErrStaleToken, token, highest)
+		return fmt.Errorf("%w: %d is lower than %d, the highest seen",
+			ErrStaleToken, token, highest)
 	}
 	return nil
 }

@@ -160,7 +160,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 // acquire gives the lock to owner unless it is taken, and returns the fencing token, 0 if
 // it is taken.
 func (l *Lock) acquire(ctx context.Context, owner string) (token int64, err error) {
-	return acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)}, owner, l.ttl.Milliseconds()).Int64()
+	return acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)},
+		owner, l.ttl.Milliseconds()).Int64()
 }
 
 // release deletes the lock if owner has it, and reports whether it did. It stops waiting
@@ -222,13 +223,15 @@ func (l *Lock) check() error {
 	if _, ok := l.rdb.(*redis.Ring); ok {
 		// It moves a key to another server when the first does not answer: then two
 		// clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")
 	}
 	if strings.Contains(l.key, "}") && hashTag(l.key) == "" {
-		return errors.New("the key has a } and no hash tag, so no counter can be in its cluster slot")
+		return errors.New("the key has a } and no hash tag, " +
+			"so no counter can be in its cluster slot")
 	}
 	if l.ttl < time.Millisecond {
 		// Redis counts milliseconds, and refuses 0.

@@ -270,7 +270,8 @@ func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.server(0).Set(fenceKey(key), "not a number")
-		_, err := alice.acquire(ctx, newOwner()) // without the release that TryLock sends after an error
+		// Without the release that TryLock sends after an error.
+		_, err := alice.acquire(ctx, newOwner())
 		require.ErrorContains(t, err, "not an integer", "the counter is no number, and alice is not told")
 		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")
 

@@ -240,7 +240,9 @@ func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error)
 }
 
 // access runs a script that answers with the fence, and perhaps with the value.
-func (r *Redis) access(ctx context.Context, script *redis.Script, token int64, name string, args ...any) (value string, err error) {
+func (r *Redis) access(
+	ctx context.Context, script *redis.Script, token int64, name string, args ...any,
+) (value string, err error) {
 	if err := checkToken(token, name); err != nil {
 		return "", err
 	}
@@ -248,7 +250,8 @@ func (r *Redis) access(ctx context.Context, script *redis.Script, token int64, n
 		return "", err
 	}
 	if token > maxRedisToken {
-		return "", fmt.Errorf("the token is %d, a script can compare none above %d", token, int64(maxRedisToken))
+		return "", fmt.Errorf("the token is %d, a script can compare none above %d",
+			token, int64(maxRedisToken))
 	}
 	reply, err := script.Run(ctx, r.rdb, []string{name}, append([]any{token}, args...)...).Slice()
 	if err != nil {

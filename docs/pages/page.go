@@ -38,7 +38,8 @@ func regenerate(file, page string, outputs map[string]string) (string, error) {
 	lines := strings.Split(page, "\n")
 	var out []string
 	for i := 0; i < len(lines); i++ {
-		if strings.HasPrefix(lines[i], "```") { // a block of its own: nothing in it is a marker or a link
+		if strings.HasPrefix(lines[i], "```") {
+			// A block of its own: nothing in it is a marker or a link.
 			end, err := blockEnd(lines, i)
 			if err != nil {
 				return "", fmt.Errorf("%s:%d: %w", file, i+1, err)

@@ -66,7 +66,8 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 		token, err := admin.Get(ctx, key).Result()
 		if step >= 6 {
 			var tokens []string
-			require.Eventually(t, func() bool { // 08 goes on when a majority has answered, and the first node may not be of it
+			// 08 goes on when a majority has answered, and the first node may not be of it.
+			require.Eventually(t, func() bool {
 				tokens, err = admin.HKeys(ctx, key).Result()
 				return err != nil || len(tokens) == 1
 			}, slack, time.Millisecond)

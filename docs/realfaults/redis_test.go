@@ -94,7 +94,8 @@ func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"}) // Sentinel prefers the second one
+	// Sentinel prefers the second one.
+	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"})
 	alices := c.clients(t)
 	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
 	c.links[0][1].cut()

@@ -54,7 +54,8 @@ func (t *tour) alone(ctx context.Context, s course.Step) (string, error) {
 	defer os.RemoveAll(dir)
 	defer t.progress("testing " + s.Dir + " alone")()
 	cmd := command(ctx, dir, "go", "test", "-count=1", "./redislock")
-	cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace would make it a part of something again
+	// A workspace would make it a part of something again.
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

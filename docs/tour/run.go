@@ -61,7 +61,7 @@ func (t *tour) close() {
 type build struct {
 	dir     string
 	name    string            // for progress and errors
-	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves the file out
+	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves it out
 	overlay string            // a file that says the same, with paths from dir; "" is none
 }
 

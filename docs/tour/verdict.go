@@ -60,7 +60,7 @@ const (
 	passed   verdict = iota
 	failed           // by an assertion of its own
 	skipped          // did not look
-	silent           // failed, but no assertion says why (t.Fail, a data race found by the race detector)
+	silent           // failed, but no assertion says why (t.Fail, a data race)
 	timedOut         // -test.timeout
 	crashed          // panic, deadlock, fatal error, or an exit in the middle
 	notRun           // the binary has no such test
@@ -100,7 +100,8 @@ func readEvents(events []byte, exit int) (transcript, error) {
 		if err := d.Decode(&e); err != nil {
 			return tr, fmt.Errorf("cannot read the output of test2json: %w", err)
 		}
-		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") { // a path that is new in every run
+		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") {
+			// Without that line: its path is new in every run.
 			raw.WriteString(strings.ReplaceAll(e.Output, "\r\n", "\n"))
 		}
 		if e.Test == "" {

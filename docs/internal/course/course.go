@@ -14,7 +14,7 @@ import (
 
 // A Step is one lock of the course, or the epilogue.
 type Step struct {
-	N         int    // 1 to 8; 0 is what the red side of step 1 and of the epilogue runs on, and has no tests
+	N         int    // 1 to 8; 0 has no tests: the red side of step 1 and of the epilogue
 	Dir       string // its folder, from the repository's root
 	Source    string // the file in Dir in which it differs from the step before
 	Nodes     int    // how many servers its stories use
@@ -26,7 +26,7 @@ type Step struct {
 	File      string // the test file of the guarantee that begins here
 	Guarantee string // what that file asserts
 	Broken    string // what the next step is for
-	ShowGreen bool   // red shows its lead story on this step's own lock as well: the fix is nothing that a command shows
+	ShowGreen bool   // red shows its lead story on this step's lock, too: no command shows the fix
 }
 
 // First is the lock that everybody writes first. It is the red side of step 1.
@@ -211,7 +211,7 @@ type File struct {
 	Name      string
 	Guarantee string
 	From, To  int      // the steps that have it
-	Needs     []string // methods and fields of Lock and variables of the package that older locks have not
+	Needs     []string // methods, fields and variables that older locks lack
 }
 
 // besides are not run against every lock, because a step gives them up or because they

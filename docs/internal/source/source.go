@@ -66,7 +66,8 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 			for _, spec := range d.Specs {
 				names, doc := namesOf(spec)
 				whole := ast.Node(spec)
-				if !d.Lparen.IsValid() { // without parentheses the keyword and the comment are the declaration's
+				// Without parentheses the keyword and the comment are the declaration's.
+				if !d.Lparen.IsValid() {
 					doc, whole = d.Doc, d
 				}
 				for _, id := range names {

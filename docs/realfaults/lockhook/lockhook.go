@@ -20,7 +20,9 @@ import (
 type Hook struct {
 	Log     *slog.Logger
 	Renewed atomic.Int64 // how many renewals Redis has confirmed
-	Failed  atomic.Int64 // how many have failed. One that is not answered counts when go-redis gives it up (ReadTimeout)
+	// Failed is how many have failed. One that is not answered counts when go-redis gives
+	// it up (ReadTimeout).
+	Failed atomic.Int64
 }
 
 func (h *Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -53,10 +55,10 @@ const (
 
 // command tells the locks' commands by their arguments:
 //
-//	SET key token PX ttl NX                                       acquisition of 05
-//	EVALSHA or EVAL script 1 key token ttl depth                  acquisition of 06 to 08, the outermost if depth is 1
-//	EVALSHA or EVAL script 1 key token ttl                        renewal
-//	EVALSHA or EVAL script 1 key token depth                      release, of 05 without the depth: it is no int64
+//	SET key token PX ttl NX                       acquisition of 05
+//	EVALSHA or EVAL script 1 key token ttl depth  acquisition of 06 to 08, outermost at depth 1
+//	EVALSHA or EVAL script 1 key token ttl        renewal
+//	EVALSHA or EVAL script 1 key token depth      release, of 05 without the depth: it is no int64
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":

@@ -262,7 +262,8 @@ func (c *Client) release() (known bool) {
 		c.Anew()
 		return true
 	}
-	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
+	// Not errors.Is: ErrNotHeld is another one in each step.
+	notHeld := strings.Contains(err.Error(), "lock not held")
 	if notHeld && !c.Dead() && c.judge.Held(&c.Holder) {
 		c.violate(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}

@@ -29,9 +29,9 @@ type Net struct {
 	*Cluster
 	Hosts    []*Host
 	Reorder  bool                         // commands may overtake each other
-	NoScript bool                         // to send a script that Redis does not know is a step of its own
+	NoScript bool                         // to send a script that Redis lacks is a step of its own
 	Deleted  func(by *Host, owner string) // is called when a command has deleted the key
-	Activity chan struct{}                // holds one value when something was sent or a program has ended
+	Activity chan struct{}                // one value: something was sent, or a program has ended
 	Records  []trace.Record
 	Sent     atomic.Int32 // messages
 	Cause    atomic.Int32 // the choice that what is sent now comes from, -1 if none

@@ -41,9 +41,9 @@ type Fault struct {
 	Clients client.Rules
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // to send a script again is a step of its own
-	Grace   time.Duration                     // a holder may hear of its loss so late: there is no warning
+	Grace   time.Duration                     // how late a holder may hear of a sudden loss
 	Gone    int                               // nodes that are gone for the rest of the schedule
-	Missing bool                              // from the start there is only a majority of the nodes
+	Missing bool                              // from the start only a majority of nodes is there
 	Strike  func(s *Schedule) []search.Option // in what ways it can strike now
 }
 

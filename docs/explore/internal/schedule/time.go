@@ -107,7 +107,8 @@ func (s *Schedule) settle(goroutines int) {
 		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()
-	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle { // the runtime has goroutines of its own, outside
+	// The runtime has goroutines of its own, outside the bubble.
+	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle {
 		s.Violate(nil, judge.Leftover, "a goroutine is left over")
 	}
 }

@@ -45,7 +45,7 @@ type point struct {
 	costs  map[string]int // in preemptions
 	spent  int            // preemptions before this point
 	chosen string
-	cause  int             // the point whose choice has brought what is chosen here, -1 if that is not known
+	cause  int             // the point whose choice has brought what is chosen here, or -1
 	todo   map[string]bool // what should be tried
 	// What a choice changes. Two that change different things can change places, and only
 	// one order is run.
@@ -126,11 +126,14 @@ func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
 		}
 		if s.Bound >= 0 {
 			p.todo[o.Label] = p.spent+p.costs[o.Label] <= s.Bound
-		} else if _, asleep := p.asleep[o.Label]; !asleep { // one is enough, until a race is seen; but a fault can strike anywhere
+		} else if _, asleep := p.asleep[o.Label]; !asleep {
+			// One is enough, until a race is seen; but a fault can strike anywhere.
 			p.todo[o.Label] = !begun || fault || s.Reorder
 			begun = true
 		}
-		if fault { // it is tried first: then it sleeps where it makes no difference that it comes later
+		if fault {
+			// It is tried first: then it sleeps where it makes no difference that it comes
+			// later.
 			p.labels = slices.Insert(p.labels, 0, o.Label)
 		} else {
 			p.labels = append(p.labels, o.Label)
