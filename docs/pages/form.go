@@ -6,10 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxLines keeps a page readable at one sitting.
 const maxLines = 300
+
+// maxColumns keeps a block readable without scrolling sideways; a tab has four.
+const maxColumns = 100
 
 // long are the pages that may be longer: two that are read in parts, and what programs write.
 var long = []string{"docs/interview.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md"}
@@ -34,6 +38,12 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
 		}
 	}
+	for i, line := range lines(page) {
+		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
+		if line.fenced && columns > maxColumns {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
+		}
+	}
 	return wrong
 }
 
@@ -42,18 +52,35 @@ var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
 // headings returns the second-level headings outside of fenced blocks.
 func headings(page string) []string {
 	var found []string
-	fence := ""
-	for line := range strings.SplitSeq(page, "\n") {
-		switch {
-		case fence != "":
-			if strings.TrimRight(line, " ") == fence {
-				fence = ""
-			}
-		case strings.HasPrefix(line, "```"):
-			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		case strings.HasPrefix(line, "## "):
-			found = append(found, line[len("## "):])
+	for _, line := range lines(page) {
+		if heading, ok := strings.CutPrefix(line.text, "## "); ok && !line.fenced {
+			found = append(found, heading)
 		}
 	}
 	return found
+}
+
+type line struct {
+	text   string
+	fenced bool // inside a fenced block
+}
+
+// lines splits a page. A fence is in no block.
+func lines(page string) (list []line) {
+	open := "" // the fence that has opened the block
+	for text := range strings.SplitSeq(page, "\n") {
+		trimmed := strings.TrimSpace(text)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case open == "" && len(fence) >= len("```"):
+			open = fence
+			list = append(list, line{text, false})
+		case open != "" && trimmed == open:
+			open = ""
+			list = append(list, line{text, false})
+		default:
+			list = append(list, line{text, open != ""})
+		}
+	}
+	return list
 }

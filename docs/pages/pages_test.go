@@ -169,4 +169,11 @@ func TestForm(t *testing.T) {
 	require.Len(t, form("step01_setnx/README.md", strings.Replace(good, "## Why\n", "", 1)), 1)
 	require.Empty(t, form("docs/a.md", "[`Lock`](lock.go#L3) [lock](lock.go) [theirs](https://example.com/a.go#L9)"))
 	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)
+
+	wide := strings.Repeat("ä", maxColumns)
+	require.Empty(t, form("docs/a.md", wide+"!\n```go\n"+wide+"\n```\n"+wide+"!\n"))
+	require.Equal(t, []string{
+		"docs/a.md:3: 101 columns in a block, 100 are enough",
+		"docs/a.md:7: 101 columns in a block, 100 are enough",
+	}, form("docs/a.md", "````go\n```\n"+wide+"!\n````\n"+wide+"!\n   ```sh\n\t"+wide[6:]+"\n   ```\n"))
 }
