@@ -18,7 +18,8 @@ const usage = `usage:
   explore -check              the same, and docs/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/lock.go, instead of step N's
-  explore -all [-seed S]      three clients, and step 08 with more nodes; writes docs/explore/deep.md (minutes)
+  explore -all [-seed S]      three clients, and step 08 with more nodes; takes minutes,
+                              writes docs/explore/deep.md
   explore replay ID           one schedule as a timeline
   explore replay -json ID     the same as records (docs/internal/trace), one in a line
 `

@@ -81,9 +81,9 @@ func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error
 	}
 	results := all(groups)
 	t.redHeading(s, results)
-	t.printf("%s\n\n", s.Before().Words)
+	t.prose("", "%s\n", s.Before().Words)
 	if s.Asks != "" {
-		t.printf("What these stories ask for: %s\n\n", s.Asks)
+		t.prose("", "What these stories ask for: %s\n", s.Asks)
 	}
 	t.printf("Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n\n")
 	leads := map[string]bool{}
@@ -125,7 +125,7 @@ func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, 
 		t.failure(results[0], whole)
 		return fmt.Errorf("%s fails on %s", r.name, s.Subject())
 	}
-	t.printf("  The same story on %s. %s\n\n", s.Subject(), s.Words)
+	t.prose("  ", "The same story on %s. %s\n", s.Subject(), s.Words)
 	t.success(results[0], r.log.failing(r.name)[0].name, whole)
 	t.printf("  The other stories, again on %s:\n\n", s.Before().Subject())
 	return nil
@@ -144,7 +144,9 @@ func (t *tour) redResult(r result, inFull bool) {
 
 // wanted says that red is no mishap.
 func (t *tour) wanted(s course.Step) {
-	t.printf("\n%s %s fixes it.\n", t.paint(bold, "Red, as it should be: these failures show what is wrong with "+s.Before().Subject()+"."), capital(s.Label()))
+	t.printf("\n")
+	t.strong("Red, as it should be: these failures show what is wrong with %s.", s.Before().Subject())
+	t.printf("%s fixes it.\n", capital(s.Label()))
 }
 
 // redEnd says what to do next.
@@ -152,9 +154,9 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.printf("\n  1 control passes, as it should: it holds on %s as well.\n", s.Before().Subject())
+		t.prose("  ", "\n1 control passes, as it should: it holds on %s as well.", s.Before().Subject())
 	default:
-		t.printf("\n  %d controls pass, as they should: they hold on %s as well.\n", n, s.Before().Subject())
+		t.prose("  ", "\n%d controls pass, as they should: they hold on %s as well.", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {

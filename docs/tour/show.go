@@ -27,14 +27,20 @@ func (c console) tag(v verdict) string {
 }
 
 func (c console) heading(format string, args ...any) {
-	c.printf("%s\n\n", c.paint(bold, fmt.Sprintf(format, args...)))
+	c.strong(format, args...)
+	c.printf("\n")
+}
+
+// strong prints a paragraph in bold.
+func (c console) strong(format string, args ...any) {
+	c.printf("%s", c.paintLines(bold, indent("", wrap(columns, fmt.Sprintf(format, args...)))))
 }
 
 // line prints a story's name, and nothing of its output.
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = c.paint(dim, " (a control: holds before the fix as well)")
+		note = c.paint(dim, " (a control: ok before)")
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }
@@ -66,6 +72,7 @@ func (c console) summary(r result) {
 }
 
 func (c console) message(color string, lines []string) {
+	lines = wrap(columns-len(margin), strings.Join(lines, "\n"))
 	c.printf("%s", c.paintLines(color, indent(margin, lines)))
 }
 
@@ -77,7 +84,7 @@ func (c console) alsoFailing(failing []*test) {
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
 	if others != nil {
-		c.printf("%s(other variants fail as well: %s)\n", margin, strings.Join(others, ", "))
+		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, ", "))
 	}
 }
 
