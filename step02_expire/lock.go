@@ -114,7 +114,8 @@ func (l *Lock) check() error {
 		return errors.New("the key is empty")
 	}
 	if l.ttl < time.Millisecond {
-		// Redis counts milliseconds, and PEXPIRE with 0 deletes the key at once: locked for nobody.
+		// Redis counts milliseconds, and PEXPIRE with 0 deletes the key at once: locked for
+		// nobody.
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	return nil

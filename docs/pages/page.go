@@ -80,7 +80,7 @@ func block(lines []string, open int, verb, args string, outputs map[string]strin
 	}
 	var text string
 	if verb == "run" {
-		text = "$ " + args + "\n" + outputs[args]
+		text = prompt(args) + "\n" + outputs[args]
 	} else {
 		text, err = excerpt(strings.Fields(args))
 	}
@@ -95,6 +95,20 @@ func block(lines []string, open int, verb, args string, outputs map[string]strin
 		body = append(body, line)
 	}
 	return body, end, nil
+}
+
+// prompt writes a command as it is typed, in more lines than one if it is long.
+func prompt(command string) string {
+	var b strings.Builder
+	line := "$"
+	for _, word := range strings.Fields(command) {
+		if len(line)+1+len(word) > maxColumns-len(` \`) {
+			b.WriteString(line + " \\\n")
+			line = "   "
+		}
+		line += " " + word
+	}
+	return b.String() + line
 }
 
 func blockEnd(lines []string, open int) (int, error) {

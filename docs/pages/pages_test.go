@@ -47,6 +47,16 @@ func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
 	require.Equal(t, got, again, "a second run changes the page again")
 }
 
+func TestRun_ALongCommandGoesOnInTheNextLine(t *testing.T) {
+	long := "go run ./docs/tour red 6 " + strings.Repeat("Test_"+strings.Repeat("x", 35)+" ", 3) + "TestLast"
+	got, err := regenerate("a.md", "<!-- run: "+long+" -->\n```text\n```\n", map[string]string{long: "out\n"})
+	require.NoError(t, err)
+	name := "Test_" + strings.Repeat("x", 35)
+	require.Equal(t, "<!-- run: "+long+" -->\n```text\n$ go run ./docs/tour red 6 "+name+" \\\n"+
+		"    "+name+" "+name+" TestLast\nout\n```\n", got)
+	require.Empty(t, form("a.md", got))
+}
+
 func TestCode_ReplacesTheBlockByTheDeclarations(t *testing.T) {
 	inRepository(t)
 	page := "<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n```\n"
