@@ -1,9 +1,12 @@
 // Package redislock is a distributed lock on Redis. Step 2 of 8: SETNX, then EXPIRE.
 //
-//	Before: a holder that dies never sends its DEL. The key has no expiry: locked for ever.
-//	Fix:    the key gets a time to live. When its holder is gone, Redis deletes it after the ttl.
-//	Broken: the ttl is a second command. A client that dies between the two, or whose second command
-//	        Redis refuses, leaves a key without expiry: locked for ever, as before.
+//	Before: a holder that dies never sends its DEL. The key has no expiry: locked for
+//	        ever.
+//	Fix:    the key gets a time to live. When its holder is gone, Redis deletes it after
+//	        the ttl.
+//	Broken: the ttl is a second command. A client that dies between the two, or whose
+//	        second command Redis refuses, leaves a key without expiry: locked for ever,
+//	        as before.
 //
 // Needs Redis 2.6 (PEXPIRE, which is EXPIRE in milliseconds).
 package redislock
@@ -28,22 +31,24 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 	ttl time.Duration
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
+// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
+// Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -61,8 +66,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -77,8 +83,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it was free, and any
-// other error when the outcome is not known.
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it
+// was free, and any other error when the outcome is not known.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -99,14 +105,17 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")
 	}
 	if l.ttl < time.Millisecond {
-		// Redis counts milliseconds, and PEXPIRE with 0 deletes the key at once: locked for nobody.
+		// Redis counts milliseconds, and PEXPIRE with 0 deletes the key at once: locked for
+		// nobody.
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// olderForm is how SET NX PX was written before Redis 2.6.12: two commands in a script, which runs as one.
+// olderForm is how SET NX PX was written before Redis 2.6.12: two commands in a script,
+// which runs as one.
 var olderForm = redis.NewScript(`-- older-form value ttl
 if redis.call('SETNX', KEYS[1], ARGV[1]) == 0 then
 	return 0

@@ -1,9 +1,12 @@
 // Package redislock is a distributed lock on Redis. Step 3 of 8: SET with NX and a ttl.
 //
-//	Before: SETNX, then EXPIRE. Dying between the two leaves a key without expiry: locked for ever.
-//	Fix:    SET key value NX EX ttl creates the key and its expiry in one command, or does nothing.
-//	Broken: DEL deletes the key, whoever holds it. A holder that is late, or whose DEL is sent again
-//	        because the reply was lost, removes the lock of the next owner.
+//	Before: SETNX, then EXPIRE. Dying between the two leaves a key without expiry:
+//	        locked for ever.
+//	Fix:    SET key value NX EX ttl creates the key and its expiry in one command, or
+//	        does nothing.
+//	Broken: DEL deletes the key, whoever holds it. A holder that is late, or whose DEL
+//	        is sent again because the reply was lost, removes the lock of the next
+//	        owner.
 //
 // Needs Redis 2.6.12 (SET with NX and a ttl).
 package redislock
@@ -28,22 +31,24 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 	ttl time.Duration
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
+// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
+// Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -58,8 +63,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -74,8 +80,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it was free, and any
-// other error when the outcome is not known.
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it
+// was free, and any other error when the outcome is not known.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -96,8 +102,10 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -1,10 +1,12 @@
 // Package redislock is a distributed lock on Redis. Step 4 of 8: a token says whose lock it is.
 //
-//	Before: DEL deletes the key, whoever holds it. A late holder removes the lock of the next owner.
-//	Fix:    the value is a random token, new for every acquisition. Unlock reads it first and deletes only
-//	        its own. The token also tells a lock taken by others from one that we took ourselves with a
-//	        command whose reply was lost.
-//	Broken: the lock can expire between GET and DEL. Then DEL removes the lock of the next owner after all.
+//	Before: DEL deletes the key, whoever holds it. A late holder removes the lock of the
+//	        next owner.
+//	Fix:    the value is a random token, new for every acquisition. Unlock reads it
+//	        first and deletes only its own. The token also tells a lock taken by others
+//	        from one that we took ourselves with a command whose reply was lost.
+//	Broken: the lock can expire between GET and DEL. Then DEL removes the lock of the
+//	        next owner after all.
 //
 // Needs Redis 2.6.12 (SET with NX and a ttl).
 package redislock
@@ -32,8 +34,8 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
@@ -42,14 +44,16 @@ type Lock struct {
 	token atomic.Value // string: of the current hold, "" when there is none
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
+// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
+// Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -62,8 +66,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -78,8 +83,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when this Lock does not hold
-// it, or no longer, and any other error when the outcome is not known; then it may be called again.
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when
+// this Lock does not hold it, or no longer, and any other error when the outcome is not
+// known; then it may be called again.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -103,8 +109,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) acquire(ctx context.Context, token string) error {
 	acquired, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
 	if err == nil && !acquired {
-		// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
-		// we would report a lock that we hold as taken, and nobody would release it.
+		// When a reply is lost, go-redis sends the command again, and our own key refuses
+		// it. Without this look, we would report a lock that we hold as taken, and nobody
+		// would release it.
 		acquired, err = l.owns(ctx, token)
 	}
 	if err != nil {
@@ -135,8 +142,9 @@ func (l *Lock) owns(ctx context.Context, token string) (bool, error) {
 	return value == token, err
 }
 
-// newToken returns 20 random bytes as text: no two acquisitions ever share a token, whichever client, process
-// or machine they come from (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+// newToken returns 20 random bytes as text: no two acquisitions ever share a token,
+// whichever client, process or machine they come from
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
 func newToken() string {
 	b := make([]byte, 20)
 	rand.Read(b) // never fails
@@ -149,8 +157,10 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

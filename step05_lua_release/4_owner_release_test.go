@@ -88,7 +88,8 @@ func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *test
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		second := make(chan error, 1)
-		lab.announce("alice", &twist{match: isWrite, after: func() { // Redis has released, and Unlock has not heard of it yet
+		lab.announce("alice", &twist{match: isWrite, after: func() {
+			// Redis has released, and Unlock has not heard of it yet.
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(10 * time.Millisecond)
 		}})

@@ -1,11 +1,14 @@
 // Package redislock is a distributed lock on Redis. Step 5 of 8: check and delete in one script.
 //
-//	Before: the lock can expire between GET and DEL. Then DEL removes the lock of the next owner.
-//	Fix:    a Lua script compares and deletes. Redis runs a script as one command: nothing fits in between.
-//	        With that, the release is safe to send at any time, so it also takes back an acquisition whose
-//	        outcome is unknown, and it goes out although the caller's context has ended.
-//	Broken: a holder that locks again blocks itself. A lease that ends during the work, or before the answer to
-//	        the acquisition comes, lets the next owner in while the first one is still working.
+//	Before: the lock can expire between GET and DEL. Then DEL removes the lock of the
+//	        next owner.
+//	Fix:    a Lua script compares and deletes. Redis runs a script as one command:
+//	        nothing fits in between. With that, the release is safe to send at any time,
+//	        so it also takes back an acquisition whose outcome is unknown, and it goes
+//	        out although the caller's context has ended.
+//	Broken: a holder that locks again blocks itself. A lease that ends during the work,
+//	        or before the answer to the acquisition comes, lets the next owner in while
+//	        the first one is still working.
 //
 // Needs Redis 2.6.12 (SET with NX and a ttl, EVALSHA).
 package redislock
@@ -35,11 +38,12 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
-// into its deadline must still give the lock back.
+// releaseTimeout is how long a release may take. It does not share the caller's deadline:
+// a request that ran into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// releaseScript deletes the lock KEYS[1] if it belongs to the token ARGV[1], and returns 1 if it did.
+// releaseScript deletes the lock KEYS[1] if it belongs to the token ARGV[1], and returns
+// 1 if it did.
 var releaseScript = redis.NewScript(`-- release token
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0
@@ -47,8 +51,8 @@ end
 return redis.call('DEL', KEYS[1])
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
@@ -58,15 +62,17 @@ type Lock struct {
 	unsure atomic.Value // string: of a hold whose release was sent, and the answer lost
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
+// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
+// Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
-// for which it may take releaseTimeout longer than ctx allows.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known; then it has tried to take the lock back, for which it may take releaseTimeout
+// longer than ctx allows.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -82,8 +88,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -98,9 +105,10 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when this Lock did not hold it,
-// or no longer, and any other error when the outcome is not known; then it may be called again. It does not
-// depend on ctx being alive, and returns within releaseTimeout.
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when
+// this Lock did not hold it, or no longer, and any other error when the outcome is not
+// known; then it may be called again. It does not depend on ctx being alive, and returns
+// within releaseTimeout.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -122,18 +130,20 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// acquire stores token unless the lock is taken. After an error other than ErrNotAcquired, it has tried to take back
-// what it may have done.
+// acquire stores token unless the lock is taken. After an error other than
+// ErrNotAcquired, it has tried to take back what it may have done.
 func (l *Lock) acquire(ctx context.Context, token string) error {
 	acquired, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
 	if err == nil && !acquired {
-		// When a reply is lost, go-redis sends the command again, and our own key refuses it. Without this look,
-		// we would report a lock that we hold as taken, and nobody would release it.
+		// When a reply is lost, go-redis sends the command again, and our own key refuses
+		// it. Without this look, we would report a lock that we hold as taken, and nobody
+		// would release it.
 		acquired, err = l.owns(ctx, token)
 	}
 	if err != nil {
-		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails as well, the ttl ends it.
+		// The command may have reached Redis before its reply was lost. Left alone, the
+		// key would keep everybody out for a whole ttl. If this fails as well, the ttl
+		// ends it.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, token)
@@ -145,8 +155,9 @@ func (l *Lock) acquire(ctx context.Context, token string) error {
 	return nil
 }
 
-// release deletes the lock if token owns it, and reports whether it did. The answer to a release can be lost after
-// Redis has run it. Sent again, it finds nothing, and to say "not held" then would be a false alarm.
+// release deletes the lock if token owns it, and reports whether it did. The answer to a
+// release can be lost after Redis has run it. Sent again, it finds nothing, and to say
+// "not held" then would be a false alarm.
 func (l *Lock) release(ctx context.Context, token string) (released bool, err error) {
 	for range 4 { // as often as go-redis would
 		released, err = l.run(ctx, releaseScript, token)
@@ -158,8 +169,9 @@ func (l *Lock) release(ctx context.Context, token string) (released bool, err er
 	return released || err == nil && l.unsure.Load() == token, err
 }
 
-// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read
-// for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
+// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis
+// does not interrupt a read for that (ContextTimeoutEnabled), so a Redis that hangs would
+// hold up the caller for many seconds.
 func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
 	go func() { done <- script.Run(ctx, once{l.rdb}, []string{l.key}, args...) }()
@@ -171,8 +183,8 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 	}
 }
 
-// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
-// (MaxRetries).
+// once is a client that sends a script once. By itself, go-redis sends again what was not
+// answered, and does not say so (MaxRetries).
 type once struct{ redis.UniversalClient }
 
 func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
@@ -194,8 +206,8 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
-// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
-// or could not be reached.
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it
+// answered with an error, or could not be reached.
 func mayHaveRun(err error) bool {
 	var answer redis.Error
 	var network *net.OpError
@@ -216,8 +228,9 @@ func (l *Lock) owns(ctx context.Context, token string) (bool, error) {
 	return value == token, err
 }
 
-// newToken returns 20 random bytes as text: no two acquisitions ever share a token, whichever client, process
-// or machine they come from (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+// newToken returns 20 random bytes as text: no two acquisitions ever share a token,
+// whichever client, process or machine they come from
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
 func newToken() string {
 	b := make([]byte, 20)
 	rand.Read(b) // never fails
@@ -230,8 +243,10 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

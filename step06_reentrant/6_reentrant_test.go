@@ -166,8 +166,9 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	})
 }
 
-// lockAgain locks once more inside, and reports whether the lock lets its owner in. One that does not, as before step 06,
-// says ErrNotAcquired: the first story is about that. From step 06 on, any refusal of the owner is another error.
+// lockAgain locks once more inside, and reports whether the lock lets its owner in. One
+// that does not, as before step 06, says ErrNotAcquired: the first story is about that.
+// From step 06 on, any refusal of the owner is another error.
 func lockAgain(t *T, alice *handle) bool {
 	t.Helper()
 	err := alice.TryLock(ctx)

@@ -18,8 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 6, second part: those who wait are woken, they do not poll. Step 08 gives this up again: a message from
-// one node says nothing about the majority, so there waiters ask again after a random delay.
+// Guarantee 6, second part: those who wait are woken, they do not poll. Step 08 gives
+// this up again: a message from one node says nothing about the majority, so there
+// waiters ask again after a random delay.
 
 func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -65,7 +66,8 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 
 // Control: a lock that polls listens to nobody.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
-	for _, later := range []time.Duration{time.Millisecond, ttl / 10} { // it takes go-redis 40ms to subscribe again
+	// It takes go-redis 40ms to subscribe again.
+	for _, later := range []time.Duration{time.Millisecond, ttl / 10} {
 		t.Run(fmt.Sprint("released ", later, " later"), func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -216,7 +218,8 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 		most          int // commands of a waiter
 	}{
 		{"of the key's name", "", 0},
-		// go-redis keeps a hundred messages for a waiter. One question is the answer to all of them.
+		// go-redis keeps a hundred messages for a waiter. One question is the answer to
+		// all of them.
 		{"of the lock", "redislock:", 2000/20 - 1},
 	} {
 		t.Run("on the channel "+channel.whose, func(t *testing.T) {
@@ -263,7 +266,8 @@ func queue(lab *lab) (waiters []<-chan result) {
 	return waiters
 }
 
-// requireNobodyListens fails when a goroutine of go-redis is left that has a message which nobody takes.
+// requireNobodyListens fails when a goroutine of go-redis is left that has a message
+// which nobody takes.
 func requireNobodyListens(t *T) {
 	t.Helper()
 	time.Sleep(slack(200 * time.Millisecond)) // after an error, go-redis pauses for half of that
@@ -285,8 +289,8 @@ func (l *lab) flood(channel string) {
 	}
 }
 
-// withSocketBuffer takes what comes from Redis at once, however late it is read. Without it, a server in memory waits for
-// its slowest reader.
+// withSocketBuffer takes what comes from Redis at once, however late it is read. Without
+// it, a server in memory waits for its slowest reader.
 func withSocketBuffer(opt *redis.Options) {
 	dial := opt.Dialer
 	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

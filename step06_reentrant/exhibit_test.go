@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// countInClient is the other way to nest: the count stays in the client, and only the outermost TryLock and Unlock
-// go to Redis.
+// countInClient is the other way to nest: the count stays in the client, and only the
+// outermost TryLock and Unlock go to Redis.
 type countInClient struct {
 	*handle
 	depth int

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and Lock waits for it.
+// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and
+// Lock waits for it.
 
 func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -111,7 +112,8 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			}
 			err := bob.Lock(waiting)
 			require.ErrorIs(t, err, end, "bob's context ended, and the error does not say so")
-			if end == context.Canceled { // while nothing was under way; a deadline may end in the middle of a command
+			if end == context.Canceled {
+				// While nothing was under way; a deadline may end in the middle of a command.
 				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, and the error does not say that he has no lock")
 			}
 			sent := lab.sent()
@@ -223,7 +225,8 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 		for what, lock := range map[string]*Lock{
 			"the key is empty": newLock(alice.nodes, "", ttl),
 			"client is nil":    newLock(make([]redis.UniversalClient, nodes), key, ttl),
-			// When a shard is unreachable, it moves the key to another one: two would hold the lock.
+			// When a shard is unreachable, it moves the key to another one: two would
+			// hold the lock.
 			"client is a Ring": newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl),
 		} {
 			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {

@@ -146,7 +146,8 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
-				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl), lab.lock("bob") // longer than any Unlock waits
+				// The ttl is longer than any Unlock waits.
+				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
 				heal := fault.fail(lab)
 				err := alice.Unlock(ctx)
@@ -182,7 +183,8 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 		{"a release that reached nobody", func(lab *lab, alice *handle) {
 			for node := range nodes {
 				defer lab.stop(node)()
-				lab.client("alice").nodes[node].Ping(ctx) // go-redis learns that the connection is broken
+				// go-redis learns that the connection is broken.
+				lab.client("alice").nodes[node].Ping(ctx)
 			}
 			alice.Unlock(ctx)
 		}},

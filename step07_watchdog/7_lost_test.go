@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is told when it loses the lock. These stories need Lost, Do, MaxHold
-// and ValidUntil.
+// Also from step 07 on: the holder is told when it loses the lock. These stories need
+// Lost, Do, MaxHold and ValidUntil.
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	for _, fault := range []struct {
@@ -330,7 +330,8 @@ func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
 		alice := lab.lock("alice")
 		alice.MaxHold = time.Millisecond // no renewal
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl - ttl/100 - 10*time.Millisecond) // the key lasts 110ms from now on, the hold only 8ms
+		// The key lasts 110ms from then on, the hold only 8ms.
+		time.Sleep(ttl - ttl/100 - 10*time.Millisecond)
 		first := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
 		err := alice.TryLock(ctx)
@@ -433,7 +434,8 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 }
 
 func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T) {
-	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} // go-redis waits 5s for a reply
+	// go-redis waits 5s for a reply.
+	ttls := []time.Duration{2 * time.Second, 10 * time.Second, time.Minute}
 	if realTime {
 		ttls = ttls[:1]
 	}
@@ -459,7 +461,8 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		for node := range nodes {
 			lab.silence(node)
 		}
-		time.Sleep(slack(2*ttl + 100*time.Millisecond)) // a renewal has been sent, and will not be answered
+		// Then a renewal has been sent, and will not be answered.
+		time.Sleep(slack(2*ttl + 100*time.Millisecond))
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
@@ -510,7 +513,8 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock waits 3s for a Redis that hangs
+		// Unlock waits 3s for a Redis that hangs.
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
 		err := alice.Unlock(ctx)
@@ -616,8 +620,8 @@ func (l *lab) fillPool(name string, n int) {
 	l.note("%s has %d idle connections to each Redis", name, n)
 }
 
-// silence lets the connections that a node has now swallow everything, as when a NAT has forgotten them. Redis is well,
-// and new connections work.
+// silence lets the connections that a node has now swallow everything, as when a NAT has
+// forgotten them. Redis is well, and new connections work.
 func (l *lab) silence(node int) {
 	s := l.server(node)
 	for _, c := range l.clients {
@@ -631,8 +635,8 @@ func (l *lab) silence(node int) {
 	l.fault("the connections to %s die silently, new ones work", s.name)
 }
 
-// goroutines counts those that the lock has started, when all have done what they can do now. Connections have some of
-// their own, and stay.
+// goroutines counts those that the lock has started, when all have done what they can do
+// now. Connections have some of their own, and stay.
 func goroutines(lab *lab) int {
 	lab.wait()
 	stacks := make([]byte, 1<<20)

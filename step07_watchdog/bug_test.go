@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 08 fixes the first. Nothing that a lock can do fixes the second.
+// What is still broken in this step. Step 08 fixes the first. Nothing that a lock can do
+// fixes the second.
 
 func TestBug_TheMasterFailsOverBeforeReplicating_TwoAreInside(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

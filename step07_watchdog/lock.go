@@ -1,11 +1,14 @@
-// Package redislock is a distributed lock on Redis. Step 7 of 8: a watchdog renews the lease while the work goes on.
+// Package redislock is a distributed lock on Redis. Step 7 of 8: a watchdog renews the
+// lease while the work goes on.
 //
-//	Before: a lease that ends during the work lets the next owner in while the first one is still working.
-//	Fix:    a watchdog renews the lease every ttl/3, only for its owner, until Unlock. When it cannot, it tells
-//	        the holder (Lost, Do) before the key can expire.
-//	Broken: the lock is on one Redis. When that fails and its replica takes over before it has received the
-//	        lock, the next owner gets in. And a holder that is paused for longer than the ttl hears of its
-//	        loss only after the pause: no lock can stop its late write, only the resource can (fencing).
+//	Before: a lease that ends during the work lets the next owner in while the first one
+//	        is still working.
+//	Fix:    a watchdog renews the lease every ttl/3, only for its owner, until Unlock.
+//	        When it cannot, it tells the holder (Lost, Do) before the key can expire.
+//	Broken: the lock is on one Redis. When that fails and its replica takes over before
+//	        it has received the lock, the next owner gets in. And a holder that is
+//	        paused for longer than the ttl hears of its loss only after the pause: no
+//	        lock can stop its late write, only the resource can (fencing).
 //
 // Needs Redis 5.0: before, a script that has read a PTTL may be forbidden to write.
 package redislock
@@ -40,13 +43,14 @@ var (
 	ErrNotRun = errors.New("the work did not run")
 )
 
-// releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
-// into its deadline must still give the lock back.
+// releaseTimeout is how long a release may take. It does not share the caller's deadline:
+// a request that ran into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
-// least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// 1 if it did, or else minus the milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
+// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and
+// lets the lock last for at least ARGV[2] milliseconds, if the token owns the lock, or if
+// the lock is free and the depth is 1. It returns 1 if it did, or else minus the
+// milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
 // nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire token ttl depth
 local lease = redis.call('PTTL', KEYS[1])
@@ -63,8 +67,9 @@ end
 return -math.max(lease, 1)
 `)
 
-// releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock and wakes those who wait.
+// releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if
+// the token owns the lock, and returns 1 if it does. At depth 0 it deletes the lock and
+// wakes those who wait.
 var releaseScript = redis.NewScript(`-- release token depth
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -74,12 +79,13 @@ if ARGV[2] ~= '0' then
 	return 1
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released') -- a user without the channel's permission has released all the same
+-- A user without the channel's permission has released all the same.
+redis.pcall('PUBLISH', 'redislock:' .. KEYS[1], 'released')
 return 1
 `)
 
-// renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs to the token ARGV[1], and
-// returns 1 if it does.
+// renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs
+// to the token ARGV[1], and returns 1 if it does.
 var renewScript = redis.NewScript(`-- renew token ttl
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -88,36 +94,41 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 	ttl time.Duration
 
-	// MaxHold is how long a hold is renewed; 0 is no limit. It frees the lock of a holder that hangs or forgets
-	// to unlock: at most a ttl later, the hold is lost. Set it before the lock is used.
+	// MaxHold is how long a hold is renewed; 0 is no limit. It frees the lock of a holder
+	// that hangs or forgets to unlock: at most a ttl later, the hold is lost. Set it
+	// before the lock is used.
 	MaxHold time.Duration
 
-	mu     *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
-	token  string              // of the current hold, "" when there is none
-	depth  int                 // how often the current hold was acquired and not released
-	unsure string              // of a hold whose release was sent, and the answer lost
+	// A mutex that a context can interrupt: Redis and we must count the same depth.
+	mu     *semaphore.Weighted
+	token  string // of the current hold, "" when there is none
+	depth  int    // how often the current hold was acquired and not released
+	unsure string // of a hold whose release was sent, and the answer lost
 	dog    atomic.Pointer[watchdog]
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a millisecond. It sends
-// nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
+// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
+// Ring or a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
-// for which it may take releaseTimeout longer than ctx allows.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known; then it has tried to take the lock back, for which it may take releaseTimeout
+// longer than ctx allows.
 //
-// A holder may lock again, and must unlock as often. When its hold is gone, locking again is ErrNotHeld: what the
-// hold protected so far may have changed, so a new hold can only begin after the last Unlock.
+// A holder may lock again, and must unlock as often. When its hold is gone, locking again
+// is ErrNotHeld: what the hold protected so far may have changed, so a new hold can only
+// begin after the last Unlock.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -153,8 +164,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	var released <-chan any // nil until the first refusal
 	for {
@@ -165,12 +177,13 @@ func (l *Lock) Lock(ctx context.Context) error {
 		var lease taken
 		errors.As(err, &lease)
 		if released == nil {
-			// Its first event says that the subscription stands: a release before that was not heard.
+			// Its first event says that the subscription stands: a release before that
+			// was not heard.
 			sub := l.rdb.Subscribe(ctx, "redislock:"+l.key)
 			released = sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0))
 			defer func() {
 				go func() {
-					sub.Close() // it waits for a subscription that is being made, which takes long if Redis hangs
+					sub.Close() // waits for a subscription under way: long if Redis hangs
 					for range released {
 					} // go-redis waits a minute to be rid of a message
 				}()
@@ -183,16 +196,18 @@ func (l *Lock) Lock(ctx context.Context) error {
 			for len(released) > 0 {
 				<-released // one attempt is the answer to all of them
 			}
-		case <-time.After(time.Duration(lease)): // a holder that dies wakes nobody, and a message may be lost
+		case <-time.After(time.Duration(lease)):
+			// A holder that dies wakes nobody, and a message may be lost.
 		}
 	}
 }
 
-// Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil when it did, ErrNotHeld
-// when this Lock did not hold the lock, or no longer, and any other error when the outcome is not known. Then
-// the Unlock has counted all the same; only the last one may be called again. It does not depend on ctx being
-// alive. It returns within releaseTimeout; if it had to wait so long for another goroutine's TryLock on this handle,
-// it has not counted.
+// Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil
+// when it did, ErrNotHeld when this Lock did not hold the lock, or no longer, and any
+// other error when the outcome is not known. Then the Unlock has counted all the same;
+// only the last one may be called again. It does not depend on ctx being alive. It
+// returns within releaseTimeout; if it had to wait so long for another goroutine's
+// TryLock on this handle, it has not counted.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -224,10 +239,11 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Lost returns a channel that is closed when the current hold is lost: it is not the owner's any more, or Redis could
-// not be reached for so long that it may not be. It is closed before the key can expire. Unlock is needed all the
-// same, and does not close it: a goroutine that waits for it must wait for the end of the work as well. Without a hold,
-// the channel is that of the last one, or nil.
+// Lost returns a channel that is closed when the current hold is lost: it is not the
+// owner's any more, or Redis could not be reached for so long that it may not be. It is
+// closed before the key can expire. Unlock is needed all the same, and does not close it:
+// a goroutine that waits for it must wait for the end of the work as well. Without a
+// hold, the channel is that of the last one, or nil.
 func (l *Lock) Lost() <-chan struct{} {
 	if dog := l.dog.Load(); dog != nil {
 		return dog.lost.Done()
@@ -235,8 +251,9 @@ func (l *Lock) Lost() <-chan struct{} {
 	return nil
 }
 
-// ValidUntil returns the local time until which the current hold is safe, the zero time when there is none. The
-// watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
+// ValidUntil returns the local time until which the current hold is safe, the zero time
+// when there is none. The watchdog moves it on. Work that must not be late compares it
+// with time.Now() before it begins something.
 func (l *Lock) ValidUntil() time.Time {
 	dog := l.dog.Load()
 	if dog == nil || dog.work.Err() != nil {
@@ -245,10 +262,11 @@ func (l *Lock) ValidUntil() time.Time {
 	return *dog.valid.Load()
 }
 
-// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
-// cause ErrLost when the lock is lost. Do returns ErrNotRun and the error of Lock when fn did not run; else the error of
-// fn, and ErrLost when the lock was lost, even if fn did not notice. A release whose outcome is not known is no error:
-// the work is done, and the ttl ends the lock.
+// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context
+// of fn is ctx, and ends with the cause ErrLost when the lock is lost. Do returns
+// ErrNotRun and the error of Lock when fn did not run; else the error of fn, and ErrLost
+// when the lock was lost, even if fn did not notice. A release whose outcome is not known
+// is no error: the work is done, and the ttl ends the lock.
 func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err error) {
 	if err := l.Lock(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRun, err)
@@ -271,7 +289,7 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 type watchdog struct {
 	token string
 	valid atomic.Pointer[time.Time] // until when the hold is safe
-	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	first *time.Timer               // starts renewing at ttl/3: shorter holds cost no goroutine
 	lost  context.Context           // ends when the hold is lost
 	end   context.CancelCauseFunc
 	work  context.Context // ends with lost, and with Unlock
@@ -295,15 +313,16 @@ func (d *watchdog) lose(cause error)     { d.over(); d.end(fmt.Errorf("%w: %w", 
 // loss returns why the hold was lost, nil if it was not.
 func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
-// validUntil returns how long a lock that was acquired or renewed by a command sent at start is safe. The key lasts
-// longer: it was set later, and clocks may differ a little.
+// validUntil returns how long a lock that was acquired or renewed by a command sent at
+// start is safe. The key lasts longer: it was set later, and clocks may differ a little.
 func (l *Lock) validUntil(start time.Time) time.Time {
 	drift := l.ttl/100 + 2*time.Millisecond
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
-// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What is not answered is asked again
-// soon: a connection that has died silently must not use up the lease, another one may do.
+// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What
+// is not answered is asked again soon: a connection that has died silently must not use
+// up the lease, another one may do.
 func (l *Lock) renew(d *watchdog, begin time.Time) {
 	type answer struct {
 		sent time.Time
@@ -350,8 +369,9 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 	}
 }
 
-// acquire stores token with depth unless the lock is taken; then the error says for how long. After an error other than
-// ErrNotAcquired, it has tried to take back what it may have done.
+// acquire stores token with depth unless the lock is taken; then the error says for how
+// long. After an error other than ErrNotAcquired, it has tried to take back what it may
+// have done.
 func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	start, lease := time.Now(), l.ttl.Milliseconds()
 	if depth > 1 {
@@ -363,8 +383,9 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 		err = fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
 	}
 	if err != nil {
-		// The command may have reached Redis before its reply was lost. Left alone, the key would keep
-		// everybody out for a whole ttl. If this fails as well, the ttl ends it.
+		// The command may have reached Redis before its reply was lost. Left alone, the
+		// key would keep everybody out for a whole ttl. If this fails as well, the ttl
+		// ends it.
 		ctx, cancel := detach(ctx)
 		defer cancel()
 		l.release(ctx, token, depth-1)
@@ -384,9 +405,9 @@ func (t taken) Error() string {
 }
 func (t taken) Unwrap() error { return ErrNotAcquired }
 
-// release sets the depth of token if token owns the lock, and reports whether it did; depth 0 deletes the lock. The
-// answer to that can be lost after Redis has run it. Sent again, it finds nothing, and to say "not held" then would be
-// a false alarm.
+// release sets the depth of token if token owns the lock, and reports whether it did;
+// depth 0 deletes the lock. The answer to that can be lost after Redis has run it. Sent
+// again, it finds nothing, and to say "not held" then would be a false alarm.
 func (l *Lock) release(ctx context.Context, token string, depth int) (released bool, err error) {
 	for range 4 { // as often as go-redis would
 		released, err = l.run(ctx, releaseScript, token, depth)
@@ -405,8 +426,9 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	return renewScript.Run(ctx, once{l.rdb}, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
 }
 
-// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis does not interrupt a read
-// for that (ContextTimeoutEnabled), so a Redis that hangs would hold up the caller for many seconds.
+// run sends a script once. It stops waiting by itself when ctx ends: by default, go-redis
+// does not interrupt a read for that (ContextTimeoutEnabled), so a Redis that hangs would
+// hold up the caller for many seconds.
 func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	done := make(chan *redis.Cmd, 1)
 	go func() { done <- script.Run(ctx, once{l.rdb}, []string{l.key}, args...) }()
@@ -418,8 +440,8 @@ func (l *Lock) run(ctx context.Context, script *redis.Script, args ...any) (bool
 	}
 }
 
-// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
-// (MaxRetries).
+// once is a client that sends a script once. By itself, go-redis sends again what was not
+// answered, and does not say so (MaxRetries).
 type once struct{ redis.UniversalClient }
 
 func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
@@ -441,8 +463,8 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
-// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
-// or could not be reached.
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it
+// answered with an error, or could not be reached.
 func mayHaveRun(err error) bool {
 	var answer redis.Error
 	var network *net.OpError
@@ -454,8 +476,9 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 }
 
-// newToken returns 20 random bytes as text: no two acquisitions ever share a token, whichever client, process
-// or machine they come from (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+// newToken returns 20 random bytes as text: no two acquisitions ever share a token,
+// whichever client, process or machine they come from
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
 func newToken() string {
 	b := make([]byte, 20)
 	rand.Read(b) // never fails
@@ -468,8 +491,10 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")
@@ -479,7 +504,8 @@ func (l *Lock) check() error {
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	if now := time.Now(); !l.validUntil(now).After(now) {
-		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it", l.ttl)
+		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
+			l.ttl)
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock still expires.
+// Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock
+// still expires.
 
 func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -52,7 +53,8 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	})
 }
 
-// Control: without renewals, keys expire. If this fails, time stands still, and the stories above prove nothing.
+// Control: without renewals, keys expire. If this fails, time stands still, and the
+// stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

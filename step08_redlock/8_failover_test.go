@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 8: losing a minority of the masters, at any moment and in any way, neither loses nor blocks the lock. A lock
-// on a single Redis loses that one in these stories.
+// Guarantee 8: losing a minority of the masters, at any moment and in any way, neither
+// loses nor blocks the lock. A lock on a single Redis loses that one in these stories.
 
 const minority = max(1, (nodes-1)/2)
 
@@ -72,7 +72,8 @@ func upTo(n int) (numbers []int) {
 	return numbers
 }
 
-// eachMinority plays a story for every way in which nodes fail, and every set of nodes that may fail together.
+// eachMinority plays a story for every way in which nodes fail, and every set of nodes
+// that may fail together.
 func eachMinority(t *testing.T, story func(t *T, lab *lab, failed string, fail func())) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 08 on: what nodes may do that are slow, hang, or come back. These stories need several nodes and
-// NodeTimeout.
+// Also from step 08 on: what nodes may do that are slow, hang, or come back. These
+// stories need several nodes and NodeTimeout.
 
 func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -42,7 +42,8 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, and alice cannot release")
 		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, and alice waited for the two that hang")
 
-		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx)) // now it takes all nodes to decide
+		// Now it takes all nodes to decide.
+		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
@@ -151,7 +152,8 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		alice.NodeTimeout = 50 * time.Millisecond // a new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms
+		// A new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms.
+		alice.NodeTimeout = 50 * time.Millisecond
 		lab.far("alice", 40*time.Millisecond)
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
@@ -399,7 +401,9 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		lab.restartEmpty(0)
 		lab.restartEmpty(1)
 		require.Len(t, lab.keys(), 3)
-		time.Sleep(slack(ttl)) // two renewals: the first may have its majority before it hears that a node lacks the lock
+		// Two renewals: the first may have its majority before it hears that a node lacks the
+		// lock.
+		time.Sleep(slack(ttl))
 		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock, she has renewed the others, and did not give it to them again")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		require.Len(t, lab.keys(), 5, "alice is inside once more, and nodes have let go of her lock")

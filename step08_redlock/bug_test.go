@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in the last step. Persistence or a delayed restart fixes the first, clocks that never jump the
-// second. Nothing that a lock can do fixes the third: the resource must check (fencing).
+// What is still broken in the last step. Persistence or a delayed restart fixes the
+// first, clocks that never jump the second. Nothing that a lock can do fixes the third:
+// the resource must check (fencing).
 
 // heldOnThree lets alice acquire the lock while nodes 4 and 5 are down: she has exactly a majority.
 func heldOnThree(t *T, lab *lab) *handle {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sequential is Redlock as one of the source articles describes it: node after node, half the ttl for all of them, an equal
-// part of that for each, and over the total it is a failure even with a majority.
+// sequential is Redlock as one of the source articles describes it: node after node, half
+// the ttl for all of them, an equal part of that for each, and over the total it is a
+// failure even with a majority.
 type sequential struct {
 	nodes []redis.UniversalClient
 	token string
@@ -36,7 +37,8 @@ func (s *sequential) TryLock() error {
 	return ErrNotAcquired
 }
 
-// interruptible lets a context end the wait for a reply, without which the variant waits for 5s where it allows 1s.
+// interruptible lets a context end the wait for a reply, without which the variant waits
+// for 5s where it allows 1s.
 func interruptible(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetries = true, -1 }
 
 func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
@@ -64,7 +66,8 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 	})
 }
 
-// The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is valid until 9898ms.
+// The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is
+// valid until 9898ms.
 func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")

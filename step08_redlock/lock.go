@@ -1,15 +1,19 @@
-// Package redislock is a distributed lock on Redis. Step 8 of 8: Redlock, the same lock on a majority of N masters.
+// Package redislock is a distributed lock on Redis. Step 8 of 8: Redlock, the same lock
+// on a majority of N masters.
 //
-//	Before: the lock is on one Redis. When that fails and its replica takes over before it has received the
-//	        lock, the next owner gets in.
-//	Fix:    the lock is held when a majority of independent masters has said so within its validity, which is
-//	        the ttl less the time that asking took and less the clock drift. A minority may fail in any way.
-//	Broken: a hold on exactly a majority ends when one of its nodes restarts empty or its clock jumps. And a
-//	        holder that is paused beyond its validity writes late all the same: no lock can stop that, only
-//	        the resource can (fencing).
+//	Before: the lock is on one Redis. When that fails and its replica takes over before
+//	        it has received the lock, the next owner gets in.
+//	Fix:    the lock is held when a majority of independent masters has said so within
+//	        its validity, which is the ttl less the time that asking took and less the
+//	        clock drift. A minority may fail in any way.
+//	Broken: a hold on exactly a majority ends when one of its nodes restarts empty or
+//	        its clock jumps. And a holder that is paused beyond its validity writes late
+//	        all the same: no lock can stop that, only the resource can (fencing).
 //
-// The algorithm is on https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/. Run the nodes on
-// independent machines, without replication, with appendfsync always or a restart delayed by the longest ttl.
+// The algorithm is on
+// https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/. Run the nodes
+// on independent machines, without replication, with appendfsync always or a restart
+// delayed by the longest ttl.
 //
 // Needs Redis 5.0: before, a script that has read a PTTL may be forbidden to write.
 package redislock
@@ -47,17 +51,18 @@ var (
 	ErrNotRun = errors.New("the work did not run")
 )
 
-// Lock waits between minRetry and twice as long before it tries again, at random: clients that each got some nodes
-// and no majority would else meet again and again.
+// Lock waits between minRetry and twice as long before it tries again, at random: clients
+// that each got some nodes and no majority would else meet again and again.
 const minRetry = 50 * time.Millisecond
 
-// releaseTimeout is how long a release may take. It does not share the caller's deadline: a request that ran
-// into its deadline must still give the lock back.
+// releaseTimeout is how long a release may take. It does not share the caller's deadline:
+// a request that ran into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and lets the lock last for at
-// least ARGV[2] milliseconds, if the token owns the lock, or if the lock is free and the depth is 1. It returns
-// 1 if it did. A key that lasts for ever is no lock of ours: nobody will release it, so that is an error.
+// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and
+// lets the lock last for at least ARGV[2] milliseconds, if the token owns the lock, or if
+// the lock is free and the depth is 1. It returns 1 if it did. A key that lasts for ever
+// is no lock of ours: nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire token ttl depth
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
@@ -73,8 +78,8 @@ end
 return 0
 `)
 
-// releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if the token owns the lock, and
-// returns 1 if it does. At depth 0 it deletes the lock.
+// releaseScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[2], if
+// the token owns the lock, and returns 1 if it does. At depth 0 it deletes the lock.
 var releaseScript = redis.NewScript(`-- release token depth
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -86,8 +91,8 @@ end
 return redis.call('DEL', KEYS[1])
 `)
 
-// renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs to the token ARGV[1], and
-// returns 1 if it does.
+// renewScript lets the lock KEYS[1] last for ARGV[2] milliseconds from now if it belongs
+// to the token ARGV[1], and returns 1 if it does.
 var renewScript = redis.NewScript(`-- renew token ttl
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
 	return 0
@@ -96,36 +101,41 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `)
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	nodes []*node
 	key   string
 	ttl   time.Duration
 
-	// MaxHold is how long a hold is renewed; 0 is no limit. It frees the lock of a holder that hangs or forgets
-	// to unlock: at most a ttl later, the hold is lost. Set it before the lock is used.
+	// MaxHold is how long a hold is renewed; 0 is no limit. It frees the lock of a holder
+	// that hangs or forgets to unlock: at most a ttl later, the hold is lost. Set it
+	// before the lock is used.
 	MaxHold time.Duration
 
-	// NodeTimeout is how long TryLock waits for nodes that do not answer, and Unlock for them when a majority has
-	// answered; 0 is 50ms, or a tenth of the ttl if that is less. It must be far less than the ttl, and more than a
-	// node takes to answer: one round trip, and on a cold connection up to seven (TCP, TLS, HELLO, twice CLIENT,
+	// NodeTimeout is how long TryLock waits for nodes that do not answer, and Unlock for
+	// them when a majority has answered; 0 is 50ms, or a tenth of the ttl if that is
+	// less. It must be far less than the ttl, and more than a node takes to answer: one
+	// round trip, and on a cold connection up to seven (TCP, TLS, HELLO, twice CLIENT,
 	// EVALSHA, EVAL). Set it before the lock is used.
 	NodeTimeout time.Duration
 
-	mu    *semaphore.Weighted // a mutex that a context can interrupt: Redis and we must count the same depth
-	token string              // of the current hold, "" when there is none
-	depth int                 // how often the current hold was acquired and not released
+	// A mutex that a context can interrupt: Redis and we must count the same depth.
+	mu    *semaphore.Weighted
+	token string // of the current hold, "" when there is none
+	depth int    // how often the current hold was acquired and not released
 	dog   atomic.Pointer[watchdog]
 	queue sync.Mutex // of the nodes
 }
 
-// New returns a handle on the lock that is stored at key on all nodes and lasts for ttl, at least a millisecond. The
-// nodes are independent Redis masters, an odd number, best five. It sends nothing; TryLock and Lock refuse an empty key,
-// no nodes, a nil client, the same client twice, a Ring, or a ttl that is too short.
+// New returns a handle on the lock that is stored at key on all nodes and lasts for ttl,
+// at least a millisecond. The nodes are independent Redis masters, an odd number, best
+// five. It sends nothing; TryLock and Lock refuse an empty key, no nodes, a nil client,
+// the same client twice, a Ring, or a ttl that is too short.
 //
-// Leave ReadTimeout and ContextTimeoutEnabled of the clients as they are: NodeTimeout bounds the wait, and a reply that
-// go-redis gives up early lets the release reach a slow node before the acquisition, which then stays for its ttl.
+// Leave ReadTimeout and ContextTimeoutEnabled of the clients as they are: NodeTimeout
+// bounds the wait, and a reply that go-redis gives up early lets the release reach a slow
+// node before the acquisition, which then stays for its ttl.
 func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	l := &Lock{key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 	for _, rdb := range nodes {
@@ -134,12 +144,14 @@ func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return l
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known; then it has tried to take the lock back,
-// for which it may take releaseTimeout longer than ctx allows.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known; then it has tried to take the lock back, for which it may take releaseTimeout
+// longer than ctx allows.
 //
-// A holder may lock again, and must unlock as often. When its hold is gone, locking again is ErrNotHeld: what the
-// hold protected so far may have changed, so a new hold can only begin after the last Unlock.
+// A holder may lock again, and must unlock as often. When its hold is gone, locking again
+// is ErrNotHeld: what the hold protected so far may have changed, so a new hold can only
+// begin after the last Unlock.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -175,9 +187,10 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it, or while too few nodes answer to know. When ctx ends
-// while it waits, the error matches ctx.Err(), and ErrNotAcquired if somebody else holds the lock. Any other error is
-// that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it, or while too few nodes
+// answer to know. When ctx ends while it waits, the error matches ctx.Err(), and
+// ErrNotAcquired if somebody else holds the lock. Any other error is that of a TryLock,
+// and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -193,11 +206,12 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil when it did, ErrNotHeld
-// when this Lock did not hold the lock, or no longer, and any other error when the outcome is not known. Then
-// the Unlock has counted all the same; only the last one may be called again. It does not depend on ctx being
-// alive. It returns within releaseTimeout; if it had to wait so long for another goroutine's TryLock on this handle,
-// it has not counted.
+// Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil
+// when it did, ErrNotHeld when this Lock did not hold the lock, or no longer, and any
+// other error when the outcome is not known. Then the Unlock has counted all the same;
+// only the last one may be called again. It does not depend on ctx being alive. It
+// returns within releaseTimeout; if it had to wait so long for another goroutine's
+// TryLock on this handle, it has not counted.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -229,10 +243,11 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Lost returns a channel that is closed when the current hold is lost: it is not the owner's any more, or Redis could
-// not be reached for so long that it may not be. It is closed before the key can expire. Unlock is needed all the
-// same, and does not close it: a goroutine that waits for it must wait for the end of the work as well. Without a hold,
-// the channel is that of the last one, or nil.
+// Lost returns a channel that is closed when the current hold is lost: it is not the
+// owner's any more, or Redis could not be reached for so long that it may not be. It is
+// closed before the key can expire. Unlock is needed all the same, and does not close it:
+// a goroutine that waits for it must wait for the end of the work as well. Without a
+// hold, the channel is that of the last one, or nil.
 func (l *Lock) Lost() <-chan struct{} {
 	if dog := l.dog.Load(); dog != nil {
 		return dog.lost.Done()
@@ -240,8 +255,9 @@ func (l *Lock) Lost() <-chan struct{} {
 	return nil
 }
 
-// ValidUntil returns the local time until which the current hold is safe, the zero time when there is none. The
-// watchdog moves it on. Work that must not be late compares it with time.Now() before it begins something.
+// ValidUntil returns the local time until which the current hold is safe, the zero time
+// when there is none. The watchdog moves it on. Work that must not be late compares it
+// with time.Now() before it begins something.
 func (l *Lock) ValidUntil() time.Time {
 	dog := l.dog.Load()
 	if dog == nil || dog.work.Err() != nil {
@@ -250,10 +266,11 @@ func (l *Lock) ValidUntil() time.Time {
 	return *dog.valid.Load()
 }
 
-// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context of fn is ctx, and ends with the
-// cause ErrLost when the lock is lost. Do returns ErrNotRun and the error of Lock when fn did not run; else the error of
-// fn, and ErrLost when the lock was lost, even if fn did not notice. A release whose outcome is not known is no error:
-// the work is done, and the ttl ends the lock.
+// Do runs fn while it holds the lock: Lock, fn, Unlock, also when fn panics. The context
+// of fn is ctx, and ends with the cause ErrLost when the lock is lost. Do returns
+// ErrNotRun and the error of Lock when fn did not run; else the error of fn, and ErrLost
+// when the lock was lost, even if fn did not notice. A release whose outcome is not known
+// is no error: the work is done, and the ttl ends the lock.
 func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err error) {
 	if err := l.Lock(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRun, err)
@@ -276,7 +293,7 @@ func (l *Lock) Do(ctx context.Context, fn func(context.Context) error) (err erro
 type watchdog struct {
 	token string
 	valid atomic.Pointer[time.Time] // until when the hold is safe
-	first *time.Timer               // starts the first renewal; so a hold shorter than ttl/3 costs no goroutine
+	first *time.Timer               // starts renewing at ttl/3: shorter holds cost no goroutine
 	lost  context.Context           // ends when the hold is lost
 	end   context.CancelCauseFunc
 	work  context.Context // ends with lost, and with Unlock
@@ -300,15 +317,16 @@ func (d *watchdog) lose(cause error)     { d.over(); d.end(fmt.Errorf("%w: %w", 
 // loss returns why the hold was lost, nil if it was not.
 func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
-// validUntil returns how long a lock that was acquired or renewed by a command sent at start is safe. The key lasts
-// longer: it was set later, and clocks may differ a little.
+// validUntil returns how long a lock that was acquired or renewed by a command sent at
+// start is safe. The key lasts longer: it was set later, and clocks may differ a little.
 func (l *Lock) validUntil(start time.Time) time.Time {
 	drift := l.ttl/100 + 2*time.Millisecond
 	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
 }
 
-// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What is not answered is asked again
-// soon: a connection that has died silently must not use up the lease, another one may do.
+// renew renews the lease every ttl/3, until the hold is over, or not valid any more. What
+// is not answered is asked again soon: a connection that has died silently must not use
+// up the lease, another one may do.
 func (l *Lock) renew(d *watchdog, begin time.Time) {
 	type answer struct {
 		sent time.Time
@@ -356,8 +374,9 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 	}
 }
 
-// acquire stores token with depth on all nodes, unless the lock is taken on a majority. After an error, it has told them to
-// take back what they may have done, and waited for those that had answered.
+// acquire stores token with depth on all nodes, unless the lock is taken on a majority.
+// After an error, it has told them to take back what they may have done, and waited for
+// those that had answered.
 func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	start, lease := time.Now(), l.ttl.Milliseconds()
 	if depth > 1 {
@@ -371,7 +390,8 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	})
 	t := tally{nodes: len(l.nodes)}
 	t.count(ctx, votes, l.nodeTimeout(), tally.majority)
-	late := depth == 1 && !time.Now().Before(l.validUntil(start)) // somebody else may be inside by now
+	// When it is late, somebody else may be inside by now.
+	late := depth == 1 && !time.Now().Before(l.validUntil(start))
 	if t.majority() && !late {
 		return nil
 	}
@@ -382,16 +402,18 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
 	case late && t.majority():
-		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w", ErrNotAcquired, t)
+		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w",
+			ErrNotAcquired, t)
 	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum():
 		return fmt.Errorf("%w: %w", ErrNotAcquired, t)
 	}
 	return t // nobody knows
 }
 
-// release sets the depth of token on all nodes that may have it, and reports whether a majority did; depth 0 deletes the
-// lock. When that is certain, it waits NodeTimeout for the rest, so that nobody meets what is left of the hold; but a
-// node that has not yet answered the acquisition is released when it has.
+// release sets the depth of token on all nodes that may have it, and reports whether a
+// majority did; depth 0 deletes the lock. When that is certain, it waits NodeTimeout for
+// the rest, so that nobody meets what is left of the hold; but a node that has not yet
+// answered the acquisition is released when it has.
 func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
 	votes, busy := l.ask(func(n *node) (bool, error) { return n.release(ctx, l.key, token, depth) })
 	rest := func(t tally) bool { return t.answered()+int(busy.Load()) >= t.nodes }
@@ -401,13 +423,15 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (bool, erro
 	return t.result()
 }
 
-// extend lets the lock last for a ttl from now on all nodes where token owns it, and reports whether a majority does. It
-// does not wait for its turn: where there is no answer, another connection may do.
+// extend lets the lock last for a ttl from now on all nodes where token owns it, and
+// reports whether a majority does. It does not wait for its turn: where there is no
+// answer, another connection may do.
 func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	votes := make(chan vote, len(l.nodes))
 	for i, n := range l.nodes {
 		go func() {
-			yes, err := renewScript.Run(ctx, once{n.rdb}, []string{l.key}, token, l.ttl.Milliseconds()).Bool()
+			yes, err := renewScript.Run(ctx, once{n.rdb}, []string{l.key},
+				token, l.ttl.Milliseconds()).Bool()
 			n.absent.Store(err == nil && !yes)
 			votes <- vote{i, yes, err}
 		}()
@@ -417,8 +441,9 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 	return t.result()
 }
 
-// heal gives the lock to nodes that are free: they were down when it was acquired, or have lost it since. It comes after
-// a renewal with a majority, and never counts for one: before that renewal, somebody else may have come and gone.
+// heal gives the lock to nodes that are free: they were down when it was acquired, or
+// have lost it since. It comes after a renewal with a majority, and never counts for one:
+// before that renewal, somebody else may have come and gone.
 func (l *Lock) heal(d *watchdog) {
 	l.ask(func(n *node) (bool, error) {
 		if !n.absent.Swap(false) || d.work.Err() != nil { // the release has gone before
@@ -428,8 +453,9 @@ func (l *Lock) heal(d *watchdog) {
 	})
 }
 
-// A node is one Redis. What ask sends to it waits for the answer to what was sent before: so a release that comes after
-// an acquisition on a slow node runs after it, however late that is.
+// A node is one Redis. What ask sends to it waits for the answer to what was sent before:
+// so a release that comes after an acquisition on a slow node runs after it, however late
+// that is.
 type node struct {
 	rdb    redis.UniversalClient
 	absent atomic.Bool   // whether it said at the last renewal that it does not have the lock
@@ -438,15 +464,20 @@ type node struct {
 	unsure string        // the token of a hold whose release was sent
 }
 
-func (n *node) acquire(ctx context.Context, key, token string, lease int64, depth int) (bool, error) {
+func (n *node) acquire(
+	ctx context.Context, key, token string, lease int64, depth int,
+) (bool, error) {
 	yes, err := acquireScript.Run(ctx, n.rdb, []string{key}, token, lease, depth).Bool()
 	n.has = yes || err != nil
 	return yes, err
 }
 
-// release sends a release, unless the node does not have the lock. The answer can be lost after Redis has run it. Sent
-// again, it finds nothing, and to say "not held" then would be a false alarm.
-func (n *node) release(ctx context.Context, key, token string, depth int) (released bool, err error) {
+// release sends a release, unless the node does not have the lock. The answer can be lost
+// after Redis has run it. Sent again, it finds nothing, and to say "not held" then would
+// be a false alarm.
+func (n *node) release(
+	ctx context.Context, key, token string, depth int,
+) (released bool, err error) {
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
 	for try := 0; try < 4 && n.has; try++ {
@@ -462,8 +493,8 @@ func (n *node) release(ctx context.Context, key, token string, depth int) (relea
 	return released || err == nil && n.unsure == token, err
 }
 
-// once is a client that sends a script once. By itself, go-redis sends again what was not answered, and does not say so
-// (MaxRetries).
+// once is a client that sends a script once. By itself, go-redis sends again what was not
+// answered, and does not say so (MaxRetries).
 type once struct{ redis.UniversalClient }
 
 func (c once) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
@@ -485,8 +516,8 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
-// mayHaveRun reports whether Redis may have run a command that failed with err: not if it answered with an error,
-// or could not be reached.
+// mayHaveRun reports whether Redis may have run a command that failed with err: not if it
+// answered with an error, or could not be reached.
 func mayHaveRun(err error) bool {
 	var answer redis.Error
 	var network *net.OpError
@@ -500,7 +531,8 @@ type vote struct {
 	err  error
 }
 
-// ask gives all nodes something to do, each when its turn comes. busy is how many still wait for that.
+// ask gives all nodes something to do, each when its turn comes. busy is how many still
+// wait for that.
 func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomic.Int32) {
 	l.queue.Lock()
 	defer l.queue.Unlock()
@@ -534,9 +566,12 @@ type tally struct {
 	broken         int // of the nodes with errs, those that waiting does not mend
 }
 
-// count waits for votes until they are enough, at most for patience, or until ctx ends. It does not rely on ctx to
-// interrupt go-redis, which by default it does not (ContextTimeoutEnabled).
-func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Duration, enough func(tally) bool) {
+// count waits for votes until they are enough, at most for patience, or until ctx ends.
+// It does not rely on ctx to interrupt go-redis, which by default it does not
+// (ContextTimeoutEnabled).
+func (t *tally) count(
+	ctx context.Context, votes <-chan vote, patience time.Duration, enough func(tally) bool,
+) {
 	timeout := time.After(patience)
 	for t.answered() < t.nodes && !enough(*t) {
 		select {
@@ -544,7 +579,8 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 			switch {
 			case v.err != nil:
 				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node+1, v.err))
-				if answer := redis.Error(nil); errors.As(v.err, &answer) || errors.Is(v.err, redis.ErrClosed) {
+				var answer redis.Error
+				if errors.As(v.err, &answer) || errors.Is(v.err, redis.ErrClosed) {
 					t.broken++
 				}
 			case v.yes:
@@ -561,7 +597,7 @@ func (t *tally) count(ctx context.Context, votes <-chan vote, patience time.Dura
 }
 
 func (t tally) answered() int { return t.yes + t.no + len(t.errs) }
-func (t tally) quorum() int   { return t.nodes/2 + 1 } // of the nodes as configured, whether they are up or not
+func (t tally) quorum() int   { return t.nodes/2 + 1 } // of the nodes as configured, up or down
 
 func (t tally) majority() bool { return t.yes >= t.quorum() }
 func (t tally) refused() bool  { return t.nodes-t.no < t.quorum() }
@@ -595,8 +631,9 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 }
 
-// newToken returns 20 random bytes as text: no two acquisitions ever share a token, whichever client, process
-// or machine they come from (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+// newToken returns 20 random bytes as text: no two acquisitions ever share a token,
+// whichever client, process or machine they come from
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
 func newToken() string {
 	b := make([]byte, 20)
 	rand.Read(b) // never fails
@@ -613,11 +650,14 @@ func (l *Lock) check() error {
 			return fmt.Errorf("node %d: the Redis client is nil", i+1)
 		}
 		if _, ok := n.rdb.(*redis.Ring); ok {
-			// It moves a key to another server when the first does not answer: then two clients hold the lock.
-			return fmt.Errorf("node %d: the Redis client is a Ring, which moves keys between servers: give each server as a node", i+1)
+			// It moves a key to another server when the first does not answer: then two
+			// clients hold the lock.
+			return fmt.Errorf("node %d: the Redis client is a Ring, which moves keys between "+
+				"servers: give each server as a node", i+1)
 		}
 		for j, other := range l.nodes[:i] {
-			if reflect.ValueOf(n.rdb).Comparable() && n.rdb == other.rdb { // it would have two votes
+			if reflect.ValueOf(n.rdb).Comparable() && n.rdb == other.rdb {
+				// It would have two votes.
 				return fmt.Errorf("nodes %d and %d are the same Redis client", j+1, i+1)
 			}
 		}
@@ -630,7 +670,8 @@ func (l *Lock) check() error {
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	if now := time.Now(); !l.validUntil(now).After(now) {
-		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it", l.ttl)
+		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
+			l.ttl)
 	}
 	if l.NodeTimeout < 0 {
 		return fmt.Errorf("NodeTimeout is %v, it must not be negative", l.NodeTimeout)

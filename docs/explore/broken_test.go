@@ -13,7 +13,8 @@ import (
 	"example.com/redislock-steps/docs/explore/internal/judge"
 )
 
-// An explorer that cannot fail proves nothing. Each of these locks is broken in one way, and is caught.
+// An explorer that cannot fail proves nothing. Each of these locks is broken in one way,
+// and is caught.
 
 var errTaken = errors.New("taken")
 

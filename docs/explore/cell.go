@@ -147,8 +147,9 @@ func (j job) Title() string {
 	return f.title
 }
 
-// String names a cell: step, fault, and if they are not as usual, the number of clients and nodes, and that they try only
-// once. With a path, that is the ID of a schedule: 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
+// String names a cell: step, fault, and if they are not as usual, the number of clients
+// and nodes, and that they try only once. With a path, that is the ID of a schedule:
+// 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
 func (j job) String() string {
 	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
 	if j.Clients != 2 || j.Nodes != steps[j.Step-1].nodes || j.Once {

@@ -1,6 +1,7 @@
 package main
 
-// A red is what is expected to go wrong in some steps, and why. Every other cell is expected to be green.
+// A red is what is expected to go wrong in some steps, and why. Every other cell is
+// expected to be green.
 type red struct {
 	from, to int
 	kinds    string

@@ -18,7 +18,8 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and run a few cells.
+// The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and
+// run a few cells.
 
 func cellOf(t *testing.T, n int, fault string, change func(*lab)) (c cell) {
 	t.Helper()
@@ -34,7 +35,8 @@ func cellOf(t *testing.T, n int, fault string, change func(*lab)) (c cell) {
 	return c
 }
 
-// Each fix is needed: without it, which is the lock of the step before, a cell is red that it makes green.
+// Each fix is needed: without it, which is the lock of the step before, a cell is red
+// that it makes green.
 func TestEachStepTurnsACellGreen(t *testing.T) {
 	for n, fault := range map[int]string{
 		2: "crash-hold", 3: "crash-acquire", 4: "twice", 5: "stolen", 6: "nested", 7: "slow", 8: "down-1",
@@ -49,7 +51,8 @@ func TestEachStepTurnsACellGreen(t *testing.T) {
 	}
 }
 
-// A node that comes back gets the lock again, and that is what keeps it: without the commands that heal, the row is red.
+// A node that comes back gets the lock again, and that is what keeps it: without the
+// commands that heal, the row is red.
 func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
 	c := cellOf(t, 8, "healed", func(l *lab) {
@@ -120,8 +123,9 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// Orders that differ only where it makes no difference are left out. What can come out must be the same, whether nothing
-// is left out, or what commutes, or states that were seen.
+// Orders that differ only where it makes no difference are left out. What can come out
+// must be the same, whether nothing is left out, or what commutes, or states that were
+// seen.
 func TestTheOrdersLeftOut_MakeNoDifference(t *testing.T) {
 	noLock := func(b *broken) {
 		b.acquire = func(context.Context) (bool, error) { return true, nil }
@@ -177,7 +181,8 @@ func TestExpectations_AreComplete(t *testing.T) {
 	}
 }
 
-// outcome is what a schedule comes to: who had the key of each node last, what each client did last, and what is wrong.
+// outcome is what a schedule comes to: who had the key of each node last, what each
+// client did last, and what is wrong.
 func outcome(s *schedule.Schedule) string {
 	owners, did, wrong := make([]string, len(s.Nodes)), map[string]string{}, ""
 	for _, r := range s.Records {

@@ -142,10 +142,12 @@ func eachInFlight(what func(*schedule.Schedule, *client.Client, *network.Message
 	}
 }
 
-// anywhere strikes as long as anybody does something. After it, time may pass, in which a holder can hear of its loss.
+// anywhere strikes as long as anybody does something. After it, time may pass, in which a
+// holder can hear of its loss.
 func anywhere(what toOthers) strike { return changing(search.Everything, what) }
 
-// onNode1 is the same for what happens to the first node only. A client that sends something may lose it.
+// onNode1 is the same for what happens to the first node only. A client that sends
+// something may lose it.
 func onNode1(what toOthers) strike { return changing("1s", what) }
 
 func changing(things string, what toOthers) strike {
@@ -186,7 +188,8 @@ func endContext(s *schedule.Schedule, _ *client.Client) {
 
 func loseReply(_ *schedule.Schedule, _ *client.Client, m *network.Message) { m.Lose() }
 
-// holdBack lets a command of alice's run, and keeps its answer back. It arrives when half a ttl has passed.
+// holdBack lets a command of alice's run, and keeps its answer back. It arrives when half
+// a ttl has passed.
 func holdBack(s *schedule.Schedule, c *client.Client, m *network.Message) {
 	reply := m.Execute()
 	s.OnClient(c, "does not get this reply yet")
@@ -198,7 +201,8 @@ func holdBack(s *schedule.Schedule, c *client.Client, m *network.Message) {
 	}
 }
 
-// delayWrite puts alice's write into the network. She gives up waiting for it; it takes effect later.
+// delayWrite puts alice's write into the network. She gives up waiting for it; it takes
+// effect later.
 func delayWrite(s *schedule.Schedule) []search.Option {
 	alice := s.Clients[0]
 	if _, waits := alice.AtGate(); !waits || alice.Phase() != client.Holding {

@@ -1,5 +1,6 @@
-// Explore runs the locks of all steps through every order in which their clients' commands can reach Redis, with a
-// fault at every point where it can strike. See docs/explore/README.md.
+// Explore runs the locks of all steps through every order in which their clients'
+// commands can reach Redis, with a fault at every point where it can strike. See
+// docs/explore/README.md.
 package main
 
 import (
@@ -17,7 +18,8 @@ const usage = `usage:
   explore -check              the same, and docs/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/lock.go, instead of step N's
-  explore -all [-seed S]      three clients, and step 08 with more nodes; writes docs/explore/deep.md (minutes)
+  explore -all [-seed S]      three clients, and step 08 with more nodes; takes minutes,
+                              writes docs/explore/deep.md
   explore replay ID           one schedule as a timeline
   explore replay -json ID     the same as records (docs/internal/trace), one in a line
 `
@@ -123,7 +125,8 @@ func matrix(step int, id string) (jobs []job, err error) {
 	return jobs, nil
 }
 
-// A depth is more than the matrix does: a table of its own. A client tries once, when the explorer says so.
+// A depth is more than the matrix does: a table of its own. A client tries once, when the
+// explorer says so.
 type depth struct {
 	job    job
 	steps  string
@@ -134,7 +137,8 @@ type depth struct {
 func depths(seed uint64) []depth {
 	return []depth{
 		{job{Table: "3 nodes, every order", Clients: 2, Nodes: 3, Bound: -1}, "8", "none restart clock", ""},
-		// When two wait in Lock, a message and the end of the lease can come at the same moment: then Go chooses.
+		// When two wait in Lock, a message and the end of the lease can come at the same
+		// moment: then Go chooses.
 		{job{Table: "3 clients, every order", Clients: 3, Nodes: 1, Bound: -1}, "12345679", "", "pause-waits restart-waits"},
 		{job{Table: "5 nodes, two preemptions", Clients: 2, Nodes: 5, Bound: 2}, "8", "none waits nested twice crash-acquire crash-hold crash-release slow" +
 			" resent unsent nested-resent deadline late-reply pause late-write renewal-once renewal-all restart clock", ""},
@@ -164,8 +168,9 @@ func exploreDeep(seed uint64) error {
 	if err != nil {
 		return err
 	}
-	// With a third client there are other letters: whoever loses its lock to a DEL has company. But what is green with two
-	// must be green, and what is red must be red, unless that is left to chance.
+	// With a third client there are other letters: whoever loses its lock to a DEL has
+	// company. But what is green with two must be green, and what is red must be red,
+	// unless that is left to chance.
 	for _, c := range cells {
 		want := expected(c.Job).kinds
 		if want == "" && c.Kinds != "" || want != "" && c.Kinds == "" && c.Job.Random == 0 {

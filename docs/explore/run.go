@@ -17,8 +17,9 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// The bubbles of testing/synctest exist in tests only, so the program runs itself as a test: one process for each cell, on one
-// CPU. That is also faster than one process for all: in a bubble, one goroutine at a time runs.
+// The bubbles of testing/synctest exist in tests only, so the program runs itself as a
+// test: one process for each cell, on one CPU. That is also faster than one process for
+// all: in a bubble, one goroutine at a time runs.
 
 const jobEnv = "REDISLOCK_EXPLORE_JOB"
 
@@ -120,7 +121,8 @@ func surprises(cells []cell) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the file when it builds this program.
+// withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the
+// file when it builds this program.
 func withLock(dir string, step int, fault string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")

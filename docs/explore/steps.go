@@ -46,7 +46,8 @@ func columns() (list []step) {
 	}})
 }
 
-// fenced is the lock of the epilogue. Its holds have a number, which goes along with every access to the resource.
+// fenced is the lock of the epilogue. Its holds have a number, which goes along with
+// every access to the resource.
 type fenced struct {
 	lock  *fencing.Lock
 	token int64

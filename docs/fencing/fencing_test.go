@@ -13,14 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the resource: what a late holder can still do there. All begin with step 08's last bug: the lease
-// ended, the next owner entered, and the first one does not know.
+// The stories of the resource: what a late holder can still do there. All begin with step
+// 08's last bug: the lease ended, the next owner entered, and the first one does not
+// know.
 
 // stock is the name of the resource that the lock protects: how many coupons are left.
 const stock = "stock"
 
-// onEachResource plays the story on each kind of resource. There are 100 coupons, and the lock has counted to 32.
-// at returns the resource as the client of that name reaches it.
+// onEachResource plays the story on each kind of resource. There are 100 coupons, and the
+// lock has counted to 32. at returns the resource as the client of that name reaches it.
 func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string) Resource)) {
 	needsVirtualTime(t, pastTheLab)
 	t.Run("memory", func(t *testing.T) {
@@ -178,7 +179,8 @@ func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.
 
 		var bobs int64
 		var bobErr error
-		lab.beforeNth("alice", 1, func() { // alice does not pause: she has sent it in time, the network holds it up
+		lab.beforeNth("alice", 1, func() {
+			// Alice does not pause: she has sent it in time, the network holds it up.
 			lab.note("alice's write is on its way")
 			time.Sleep(2 * ttl)
 			bobs, bobErr = trySell(bob, at("bob"))
@@ -224,7 +226,8 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
 		bobSaw := read(t, at("bob"), bobs)
-		aliceErr := write(at("alice"), token, left-10) // bob has not written: 33 would still be the highest, if a read did not count
+		// Bob has not written: 33 would still be the highest, if a read did not count.
+		aliceErr := write(at("alice"), token, left-10)
 		require.NoError(t, write(at("bob"), bobs, bobSaw-1))
 		require.ErrorIs(t, aliceErr, ErrStaleToken,
 			"alice wrote between bob's read and his write and was told that it counts, and then he wrote over it: her sale is lost")
@@ -284,7 +287,8 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		lab.trace.untold = true
 		order := rand.Perm(tokens)
-		for i, n := range order { // nobody's last write has the highest token: it must stay against later ones
+		// Nobody's last write has the highest token: it must stay against later ones.
+		for i, n := range order {
 			if n == tokens-1 && i >= tokens-writers {
 				order[0], order[i] = order[i], order[0]
 			}
@@ -462,7 +466,8 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 		require.ErrorIs(t, err, ErrStaleToken, "the resource has seen 34 and let bob in with 1: then alice's 34 is good for ever")
 		require.ErrorContains(t, err, "1 is lower than 34")
 
-		require.NoError(t, bob.Unlock(ctx)) // the way out: an operator sets the counter above what the resource has seen
+		// The way out: an operator sets the counter above what the resource has seen.
+		require.NoError(t, bob.Unlock(ctx))
 		lab.countTo(34)
 		sell(t, bob, at("bob"))
 		require.ErrorIs(t, write(at("alice"), token, 90), ErrStaleToken, "the counter was set right, and alice's late write came through")
@@ -474,7 +479,8 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
 		at := func(name string) Resource { return told{memory, lab, name} }
-		claim := func(name string) int64 { // whoever has the lock asks the resource for a number, not the lock
+		// Whoever has the lock asks the resource for a number, not the lock.
+		claim := func(name string) int64 {
 			_, err := lab.lock(name).TryLock(ctx)
 			require.NoError(t, err)
 			token, err := at(name).Claim(ctx, stock)
@@ -508,7 +514,8 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	})
 }
 
-// A resource that cannot check: a payment cannot be written over, and the service knows nothing of the lock.
+// A resource that cannot check: a payment cannot be written over, and the service knows
+// nothing of the lock.
 
 // payments is a service that carries out requests with the same idempotency key once.
 type payments struct {
@@ -528,7 +535,8 @@ func (p *payments) charge(key string, cents int) error {
 	return nil
 }
 
-// chargeLate lets alice charge an order, or be too late for it, after bob has charged the same. keyOf names the request.
+// chargeLate lets alice charge an order, or be too late for it, after bob has charged the
+// same. keyOf names the request.
 func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -1,9 +1,11 @@
 package fencing
 
-// The laboratory in which the stories play: real go-redis clients and in-memory Redis servers (miniredis) inside a
-// testing/synctest bubble. Time is virtual: time.Sleep(time.Hour) takes no time, and keys expire by it. A story runs
-// in one goroutine; a twist puts in what happens in between. All that a client sends passes one place, wire.serve:
-// there commands are delayed, lost and refused, and from there they enter the trace. docs/testing.md explains it.
+// The laboratory in which the stories play: real go-redis clients and in-memory Redis
+// servers (miniredis) inside a testing/synctest bubble. Time is virtual:
+// time.Sleep(time.Hour) takes no time, and keys expire by it. A story runs in one
+// goroutine; a twist puts in what happens in between. All that a client sends passes one
+// place, wire.serve: there commands are delayed, lost and refused, and from there they
+// enter the trace. docs/testing.md explains it.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
@@ -95,7 +97,8 @@ func inLab(t *testing.T, story func(t *T, lab *lab)) {
 	})
 }
 
-// Each Redis knows the lock's scripts, as one in use does. Otherwise every first call would send its script once more.
+// Each Redis knows the lock's scripts, as one in use does. Otherwise every first call
+// would send its script once more.
 var (
 	learnScripts sync.Once
 	scripts      sync.Map // sources by SHA-1, once they were sent
@@ -111,16 +114,17 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// close ends a story, even a failed one: it cuts the clients off and lets a day pass, in which whatever still runs finds
-// that out and ends. Otherwise the bubble would report a deadlock instead of the failed assertion.
+// close ends a story, even a failed one: it cuts the clients off and lets a day pass, in
+// which whatever still runs finds that out and ends. Otherwise the bubble would report a
+// deadlock instead of the failed assertion.
 func (l *lab) close() {
 	l.wait() // for the replies that no client waited for
 	l.trace.end()
 	for _, c := range l.clients {
 		c.cut()
 	}
-	// Close waits on a mutex for connections that are being made and for commands that sleep before they are sent
-	// again. Virtual time would stand still meanwhile.
+	// Close waits on a mutex for connections that are being made and for commands that
+	// sleep before they are sent again. Virtual time would stand still meanwhile.
 	time.Sleep(min(time.Second, afterwards))
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
@@ -150,7 +154,8 @@ type backend interface {
 	Dial() (net.Conn, error)
 }
 
-// newMemory returns a miniredis whose keys expire by the clock of the bubble, and which knows the lock's scripts.
+// newMemory returns a miniredis whose keys expire by the clock of the bubble, and which
+// knows the lock's scripts.
 func newMemory(int) backend {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
@@ -260,8 +265,9 @@ func (l *lab) client(name string, change ...func(*redis.Options)) *client {
 		opt := &redis.Options{
 			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
 			Addr: addr(node), Dialer: c.dial, PoolSize: 100,
-			// Random pauses would make every timeline different. No pause at all (-1) is a timer of length 0, and
-			// on such a timer Go 1.26 crashes now and then in a bubble under the race detector.
+			// Random pauses would make every timeline different. No pause at all (-1) is
+			// a timer of length 0, and on such a timer Go 1.26 crashes now and then in a
+			// bubble under the race detector.
 			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
 		}
 		for _, change := range change {
@@ -421,8 +427,8 @@ func (w *wire) run(args []string) (reply []byte) {
 	return []byte(<-w.replies)
 }
 
-// serve is the way of a command: to Redis, through it, and back. A story can get in at each point. It returns the
-// command's record if that was not answered.
+// serve is the way of a command: to Redis, through it, and back. A story can get in at
+// each point. It returns the command's record if that was not answered.
 func (w *wire) serve(args []string) (unanswered *record) {
 	c, s := w.client, w.server
 	time.Sleep(latency + c.oneWay())
@@ -467,7 +473,7 @@ type twist struct {
 	match  func(command string, nth int) bool // nth: on its node, since the twist was announced
 	before func()                             // runs just before the command reaches Redis
 	reply  error                              // Redis's answer instead of running the command
-	after  func()                             // runs when the command is done, before the client knows
+	after  func()                             // runs when the command is done, but not answered
 	lose   func(m *message) bool              // whether the reply, which is no error, is lost
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
@@ -491,7 +497,8 @@ func (l *lab) stopTwists(name string) {
 	c.twists = nil
 }
 
-// inTurn lets one command of a client arrive at a time, whatever a twist does meanwhile. A mutex would stop the clock.
+// inTurn lets one command of a client arrive at a time, whatever a twist does meanwhile.
+// A mutex would stop the clock.
 func (c *client) inTurn() (done func()) {
 	c.turn <- struct{}{}
 	return func() { <-c.turn }
@@ -528,7 +535,8 @@ func (l *lab) beforeNth(name string, nth int, fn func()) *twist {
 	return l.announce(name, &twist{match: nthIs(nth), before: fn})
 }
 
-// afterNth runs fn when Redis has run the client's nth command from now on, before the client hears of it.
+// afterNth runs fn when Redis has run the client's nth command from now on, before the
+// client hears of it.
 func (l *lab) afterNth(name string, nth int, fn func()) *twist {
 	return l.announce(name, &twist{match: nthIs(nth), after: fn})
 }
@@ -538,15 +546,17 @@ func (l *lab) beforeWrite(name string, fn func()) *twist {
 	return l.announce(name, &twist{match: isWrite, before: fn})
 }
 
-// failFrom lets Redis answer an error to the client's nth command from now on, and to all that follow.
+// failFrom lets Redis answer an error to the client's nth command from now on, and to all
+// that follow.
 func (l *lab) failFrom(name string, nth int, message string) *twist {
 	match := func(_ string, n int) bool { return n >= nth }
 	return l.announce(name, &twist{match: match, reply: errors.New(message), again: true})
 }
 
-// loseReply loses the next reply to a write of the client, on every node: Redis has run the command, and the
-// connection breaks before the client hears of it. Then it runs fn, and the command is sent again, by go-redis or by
-// the lock. An error is not lost: nothing has happened yet.
+// loseReply loses the next reply to a write of the client, on every node: Redis has run
+// the command, and the connection breaks before the client hears of it. Then it runs fn,
+// and the command is sent again, by go-redis or by the lock. An error is not lost:
+// nothing has happened yet.
 func (l *lab) loseReply(name string, fn func()) {
 	var mu sync.Mutex
 	lost := map[*server]bool{}
@@ -580,8 +590,8 @@ func (l *lab) crashAfter(name string, nth int) *twist {
 	return l.afterNth(name, nth, func() { l.crash(name) })
 }
 
-// limitHold sets MaxHold on the locks that have it. Their watchdog would hold a forgotten lock as long as its
-// process lives.
+// limitHold sets MaxHold on the locks that have it. Their watchdog would hold a forgotten
+// lock as long as its process lives.
 func limitHold(h *handle, d time.Duration) { h.set("MaxHold", d) }
 
 func (h *handle) set(field string, d time.Duration) {
@@ -628,8 +638,9 @@ func (l *lab) disconnect(s *server) {
 // intercept lets holds see what is sent to a server from now on. What it takes is not run.
 func (s *server) intercept(holds func(*message) bool) { s.holds.Store(&holds) }
 
-// hang stops a node in the way SIGSTOP does: it takes connections and commands, and runs nothing. When it goes on, it
-// runs all that it was sent meanwhile, even if nobody waits for that any more.
+// hang stops a node in the way SIGSTOP does: it takes connections and commands, and runs
+// nothing. When it goes on, it runs all that it was sent meanwhile, even if nobody waits
+// for that any more.
 func (l *lab) hang(node int) (goOn func()) {
 	var mu sync.Mutex
 	var held []*message
@@ -653,7 +664,8 @@ func (l *lab) hang(node int) (goOn func()) {
 	}
 }
 
-// failover kills a node's master before it has replicated anything. The replica that takes over is empty.
+// failover kills a node's master before it has replicated anything. The replica that
+// takes over is empty.
 func (l *lab) failover(node int) {
 	l.replace(node, "the master dies, and a replica that never received the lock takes over")
 }
@@ -675,8 +687,8 @@ func (l *lab) fault(format string, args ...any) {
 	l.trace.add(record{Kind: "fault", Text: fmt.Sprintf(format, args...)})
 }
 
-// sent returns how many commands were sent so far, even to a Redis that could not be reached: all, or those that a story
-// asks for.
+// sent returns how many commands were sent so far, even to a Redis that could not be
+// reached: all, or those that a story asks for.
 func (l *lab) sent(of ...func(*record) bool) (n int) {
 	l.wait()
 	l.trace.mu.Lock()
@@ -706,8 +718,9 @@ func (l *lab) call(who, name string, call func() error) error {
 	return err
 }
 
-// A trace is what has happened in a story. The same story leaves the same trace every time: tokens and scripts appear
-// by name, and the set-up of connections does not appear. docs/internal/trace reads it.
+// A trace is what has happened in a story. The same story leaves the same trace every
+// time: tokens and scripts appear by name, and the set-up of connections does not appear.
+// docs/internal/trace reads it.
 type trace struct {
 	lab    *lab
 	untold bool // too many clients for a timeline
@@ -802,13 +815,15 @@ func (tr *trace) name(s string) string {
 	return strings.ReplaceAll(cmp.Or(tr.names[s], s), key, "coupons")
 }
 
-// text is a command as redis-cli shows it. A script has the names of itself and of its arguments in its first line,
-// "-- name argument..."; a token has that of the client that used it first.
+// text is a command as redis-cli shows it. A script has the names of itself and of its
+// arguments in its first line, "-- name argument..."; a token has that of the client that
+// used it first.
 func (tr *trace) text(who string, args []string) string {
 	words, command := []string{strings.ToUpper(args[0])}, strings.ToLower(args[0])
 	for i, arg := range args[1:] {
 		tr.mu.Lock()
-		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") { // nothing but a token is that long
+		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") {
+			// Nothing but a token is that long.
 			tr.tokens[who]++
 			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
 		}
@@ -839,7 +854,8 @@ func (tr *trace) text(who string, args []string) string {
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
 }
 
-// end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the trace in the test's folder.
+// end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the
+// trace in the test's folder.
 func (tr *trace) end() {
 	if tr.untold {
 		return

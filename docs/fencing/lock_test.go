@@ -224,8 +224,9 @@ func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	}
 }
 
-// hashed returns the part of a key that decides on its slot, as the Redis Cluster specification has it: if the key has
-// a { and a } to the right of it, and there is something between the first { and the first } after it, then that.
+// hashed returns the part of a key that decides on its slot, as the Redis Cluster
+// specification has it: if the key has a { and a } to the right of it, and there is
+// something between the first { and the first } after it, then that.
 func hashed(key string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {
@@ -269,7 +270,8 @@ func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.server(0).Set(fenceKey(key), "not a number")
-		_, err := alice.acquire(ctx, newOwner()) // without the release that TryLock sends after an error
+		// Without the release that TryLock sends after an error.
+		_, err := alice.acquire(ctx, newOwner())
 		require.ErrorContains(t, err, "not an integer", "the counter is no number, and alice is not told")
 		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")
 

@@ -1,6 +1,7 @@
 package fencing
 
-// The resources. Each keeps the highest token it has seen beside the data, and compares (check.go) and writes in one step.
+// The resources. Each keeps the highest token it has seen beside the data, and compares
+// (check.go) and writes in one step.
 
 import (
 	"context"
@@ -13,35 +14,39 @@ import (
 )
 
 var (
-	// ErrStaleToken means that the resource has seen a higher token: the caller's hold is over, and somebody else
-	// works there. It is about this request. If its reply was lost and it was sent again, the first one may have
-	// been carried out, before the higher token came.
+	// ErrStaleToken means that the resource has seen a higher token: the caller's hold is
+	// over, and somebody else works there. It is about this request. If its reply was
+	// lost and it was sent again, the first one may have been carried out, before the
+	// higher token came.
 	ErrStaleToken = errors.New("stale token")
 
-	// ErrUnknownResource means that the resource was never created. It is not created by a write: one that has lost
-	// its record of the highest token would let the next stale write pass.
+	// ErrUnknownResource means that the resource was never created. It is not created by
+	// a write: one that has lost its record of the highest token would let the next stale
+	// write pass.
 	ErrUnknownResource = errors.New("unknown resource")
 
 	// ErrOvertaken means that somebody else has marked the Marked value since.
 	ErrOvertaken = errors.New("overtaken")
 )
 
-// A Resource holds named values and checks fencing tokens, a highest token for each name. Tokens are 1 or more and
-// come from a Lock, or from Claim. Both for one name do not go together: they would not know each other's numbers.
+// A Resource holds named values and checks fencing tokens, a highest token for each name.
+// Tokens are 1 or more and come from a Lock, or from Claim. Both for one name do not go
+// together: they would not know each other's numbers.
 type Resource interface {
 	// Create adds a resource that has seen no token. It does nothing if the resource is there.
 	Create(ctx context.Context, name, value string) error
 
-	// Read returns the value, and raises the highest token: what was read must not change under its reader
-	// by a late write, even if the reader has not written yet. A lower token is refused with ErrStaleToken.
+	// Read returns the value, and raises the highest token: what was read must not change
+	// under its reader by a late write, even if the reader has not written yet. A lower
+	// token is refused with ErrStaleToken.
 	Read(ctx context.Context, token int64, name string) (value string, err error)
 
-	// Write stores the value. A lower token than the highest that the resource has seen is refused with
-	// ErrStaleToken. An equal one is the same holder.
+	// Write stores the value. A lower token than the highest that the resource has seen
+	// is refused with ErrStaleToken. An equal one is the same holder.
 	Write(ctx context.Context, token int64, name, value string) error
 
-	// Claim returns a token that is one higher than the highest and makes it the highest. It is for those who hold
-	// a lock without numbers, or with numbers that can be lost.
+	// Claim returns a token that is one higher than the highest and makes it the highest.
+	// It is for those who hold a lock without numbers, or with numbers that can be lost.
 	Claim(ctx context.Context, name string) (token int64, err error)
 }
 
@@ -153,8 +158,8 @@ end
 return 1
 `)
 
-// readScript raises the fence of the hash KEYS[1] to the token ARGV[1] unless it is higher, and returns the fence and
-// the value.
+// readScript raises the fence of the hash KEYS[1] to the token ARGV[1] unless it is
+// higher, and returns the fence and the value.
 var readScript = redis.NewScript(`-- read fence
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if ` + notStale + ` then
@@ -164,7 +169,8 @@ end
 return {fence, redis.call('HGET', KEYS[1], 'value')}
 `)
 
-// writeScript raises the fence likewise and stores the value ARGV[2], unless the fence is higher. It returns the fence.
+// writeScript raises the fence likewise and stores the value ARGV[2], unless the fence is
+// higher. It returns the fence.
 var writeScript = redis.NewScript(`-- write fence value
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if ` + notStale + ` then
@@ -174,7 +180,8 @@ end
 return {fence}
 `)
 
-// claimScript raises the fence of the hash KEYS[1] by one and returns it, 0 if there is no such hash.
+// claimScript raises the fence of the hash KEYS[1] by one and returns it, 0 if there is
+// no such hash.
 var claimScript = redis.NewScript(`-- claim
 if redis.call('HEXISTS', KEYS[1], 'fence') == 0 then
 	return 0
@@ -183,7 +190,8 @@ redis.call('HINCRBY', KEYS[1], 'fence', 1)
 return redis.call('HGET', KEYS[1], 'fence')
 `)
 
-// maxRedisToken is the highest token that a Lua script can tell from its neighbours: its numbers are float64.
+// maxRedisToken is the highest token that a Lua script can tell from its neighbours: its
+// numbers are float64.
 const maxRedisToken = 1 << 53
 
 // Redis is a Resource that keeps each name in a Redis hash with the fields fence and value.
@@ -218,7 +226,8 @@ func (r *Redis) Write(ctx context.Context, token int64, name, value string) erro
 	return fail("write", name, err)
 }
 
-// Claim implements Resource. When the reply is lost and go-redis sends the command again, a number is skipped.
+// Claim implements Resource. When the reply is lost and go-redis sends the command again,
+// a number is skipped.
 func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error) {
 	if err := r.check(name); err != nil {
 		return 0, fail("claim", name, err)
@@ -231,7 +240,9 @@ func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error)
 }
 
 // access runs a script that answers with the fence, and perhaps with the value.
-func (r *Redis) access(ctx context.Context, script *redis.Script, token int64, name string, args ...any) (value string, err error) {
+func (r *Redis) access(
+	ctx context.Context, script *redis.Script, token int64, name string, args ...any,
+) (value string, err error) {
 	if err := checkToken(token, name); err != nil {
 		return "", err
 	}
@@ -239,7 +250,8 @@ func (r *Redis) access(ctx context.Context, script *redis.Script, token int64, n
 		return "", err
 	}
 	if token > maxRedisToken {
-		return "", fmt.Errorf("the token is %d, a script can compare none above %d", token, int64(maxRedisToken))
+		return "", fmt.Errorf("the token is %d, a script can compare none above %d",
+			token, int64(maxRedisToken))
 	}
 	reply, err := script.Run(ctx, r.rdb, []string{name}, append([]any{token}, args...)...).Slice()
 	if err != nil {
@@ -269,9 +281,11 @@ func (r *Redis) check(name string) error {
 	return checkName(name)
 }
 
-// Marked is a value with antirez's answer to fencing tokens (http://antirez.com/news/101): check-and-set by a random
-// token. Whoever holds the lock marks the value with its token, then reads, then writes if the mark is still its own.
-// The mark must come before the read. A random token has no order: the last one to mark wins, also if it is late.
+// Marked is a value with antirez's answer to fencing tokens
+// (http://antirez.com/news/101): check-and-set by a random token. Whoever holds the lock
+// marks the value with its token, then reads, then writes if the mark is still its own.
+// The mark must come before the read. A random token has no order: the last one to mark
+// wins, also if it is late.
 type Marked struct {
 	mu          sync.Mutex
 	mark, value string

@@ -6,10 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxLines keeps a page readable at one sitting.
 const maxLines = 300
+
+// maxColumns keeps a block readable without scrolling sideways; a tab has four.
+const maxColumns = 100
 
 // long are the pages that may be longer: two that are read in parts, and what programs write.
 var long = []string{"docs/interview.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md"}
@@ -41,6 +45,12 @@ func form(file, page string) []string {
 	for _, link := range lineLink.FindAllString(page, -1) {
 		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
+		}
+	}
+	for i, line := range lines(page) {
+		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
+		if line.fenced && columns > maxColumns {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
 		}
 	}
 	return wrong

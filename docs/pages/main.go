@@ -1,19 +1,23 @@
-// Pages keeps what the Markdown pages show equal to what the code does: all that is generated comes from this command.
+// Pages keeps what the Markdown pages show equal to what the code does: all that is
+// generated comes from this command.
 //
 //	go run ./docs/pages [-check] [page.md ...]
 //
-// It runs at the root of the repository. Without names, it first runs the programs that write whole pages (written). Then it
-// regenerates, in place, in the pages named or in all of them:
+// It runs at the root of the repository. Without names, it first runs the programs that
+// write whole pages (written). Then it regenerates, in place, in the pages named or in
+// all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
-//   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its files in docs/pictures
+//   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its
+//     files in docs/pictures
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
-// With -check it writes nothing and exits with 1 if a page would change, or if a page breaks one of the rules of its form.
+// With -check it writes nothing and exits with 1 if a page would change, or if a page
+// breaks one of the rules of its form.
 //
-// Not made here, because each run gives another one: docs/benchmarks.md (docs/bench), and docs/explore/deep.md, which takes
-// minutes (go run ./docs/explore -all).
+// Not made here, because each run gives another one: docs/benchmarks.md (docs/bench), and
+// docs/explore/deep.md, which takes minutes (go run ./docs/explore -all).
 package main
 
 import (
@@ -34,7 +38,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// written are the programs that write whole pages: docs/matrix.md and docs/faults.md. Each has a -check of its own.
+// written are the programs that write whole pages: docs/matrix.md and docs/faults.md.
+// Each has a -check of its own.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
@@ -124,7 +129,8 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	return nil
 }
 
-// writePages runs the programs that write whole pages. One after the other: each uses all processors.
+// writePages runs the programs that write whole pages. One after the other: each uses all
+// processors.
 func writePages(check bool, command func(string) (string, error)) error {
 	var errs []error
 	for _, program := range written {
@@ -137,7 +143,8 @@ func writePages(check bool, command func(string) (string, error)) error {
 	return errors.Join(errs...)
 }
 
-// pages lists the Markdown files under root, without packages that npm installed and hidden folders other than .github.
+// pages lists the Markdown files under root, without packages that npm installed and
+// hidden folders other than .github.
 func pages(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -226,8 +233,9 @@ func (s *shell) command(command string) (string, error) {
 	return s.run(fields[0], fields[1:]...)
 }
 
-// run returns the standard output: progress and compiler noise go to the other stream. It fails unless the command
-// ends with 0: a page shows what readers are told to do, and that works.
+// run returns the standard output: progress and compiler noise go to the other stream. It
+// fails unless the command ends with 0: a page shows what readers are told to do, and
+// that works.
 func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var out, noise bytes.Buffer

@@ -47,7 +47,8 @@ func markers(page string) []marker {
 	return found
 }
 
-// regenerate returns the page with its blocks and source links made anew, and its pictures. outputs is what each command prints.
+// regenerate returns the page with its blocks and source links made anew, and its
+// pictures. outputs is what each command prints.
 func regenerate(file, page string, outputs map[string]string) (string, map[string]string, error) {
 	lines := strings.Split(page, "\n")
 	var out []string
@@ -92,7 +93,8 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 	return strings.Join(out, "\n"), drawn, nil
 }
 
-// drawnAt draws a picture, and returns the lines that show it and where those of the page end that do now.
+// drawnAt draws a picture, and returns the lines that show it and where those of the page
+// end that do now.
 func drawnAt(file string, lines []string, from int, args string, outputs, drawn map[string]string) ([]string, int, error) {
 	d, err := parseDrawing(args)
 	if err != nil {
@@ -107,7 +109,8 @@ func drawnAt(file string, lines []string, from int, args string, outputs, drawn 
 	return shown, end, err
 }
 
-// block returns the new body of the fenced block that opens at lines[open], and the index of its closing fence.
+// block returns the new body of the fenced block that opens at lines[open], and the index
+// of its closing fence.
 func block(lines []string, open int, verb, args string, outputs map[string]string) (body []string, end int, err error) {
 	if open >= len(lines) || !fenceLine.MatchString(lines[open]) {
 		return nil, 0, fmt.Errorf("no fenced block directly after <!-- %s: %s -->", verb, args)
@@ -117,7 +120,7 @@ func block(lines []string, open int, verb, args string, outputs map[string]strin
 	}
 	var text string
 	if verb == "run" {
-		text = "$ " + args + "\n" + outputs[args]
+		text = prompt(args) + "\n" + outputs[args]
 	} else {
 		text, err = excerpt(strings.Fields(args))
 	}
@@ -188,4 +191,18 @@ func find(file, name string) (source.Declaration, error) {
 		return d, fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
 	}
 	return d, nil
+}
+
+// prompt writes a command as it is typed, in more lines than one if it is long.
+func prompt(command string) string {
+	var b strings.Builder
+	line := "$"
+	for _, word := range strings.Fields(command) {
+		if len(line)+1+len(word) > maxColumns-len(` \`) {
+			b.WriteString(line + " \\\n")
+			line = "   "
+		}
+		line += " " + word
+	}
+	return b.String() + line
 }

@@ -47,6 +47,16 @@ func TestRun_ReplacesTheBlockByTheCommandAndItsOutput(t *testing.T) {
 	require.Equal(t, got, again, "a second run changes the page again")
 }
 
+func TestRun_ALongCommandGoesOnInTheNextLine(t *testing.T) {
+	long := "go run ./docs/tour red 6 " + strings.Repeat("Test_"+strings.Repeat("x", 35)+" ", 3) + "TestLast"
+	got, _, err := regenerate("a.md", "<!-- run: "+long+" -->\n```text\n```\n", map[string]string{long: "out\n"})
+	require.NoError(t, err)
+	name := "Test_" + strings.Repeat("x", 35)
+	require.Equal(t, "<!-- run: "+long+" -->\n```text\n$ go run ./docs/tour red 6 "+name+" \\\n"+
+		"    "+name+" "+name+" TestLast\nout\n```\n", got)
+	require.Empty(t, form("a.md", got))
+}
+
 func TestCode_ReplacesTheBlockByTheDeclarations(t *testing.T) {
 	inRepository(t)
 	page := "<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n```\n"
@@ -169,6 +179,13 @@ func TestForm(t *testing.T) {
 	require.Len(t, form("step01_setnx/README.md", strings.Replace(good, "## Why\n", "", 1)), 1)
 	require.Empty(t, form("docs/a.md", "[`Lock`](lock.go#L3) [lock](lock.go) [theirs](https://example.com/a.go#L9)"))
 	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)
+
+	wide := strings.Repeat("ä", maxColumns)
+	require.Empty(t, form("docs/a.md", wide+"!\n```go\n"+wide+"\n```\n"+wide+"!\n"))
+	require.Equal(t, []string{
+		"docs/a.md:3: 101 columns in a block, 100 are enough",
+		"docs/a.md:7: 101 columns in a block, 100 are enough",
+	}, form("docs/a.md", "````go\n```\n"+wide+"!\n````\n"+wide+"!\n   ```sh\n\t"+wide[6:]+"\n   ```\n"))
 }
 
 func TestForm_AnEmptyLineFollowsASummary(t *testing.T) {

@@ -20,9 +20,10 @@ const pictures = "docs/pictures"
 
 // A drawing is what a marker asks for:
 //
-//	<!-- picture: late-holder | A late holder unlocks | red 4 TestX | green 4 TestX: carol is refused | until 30s -->
+//	<!-- picture: late-holder | A title | red 4 TestX | green 4 TestX: all is well | until 30s -->
 //
-// It is the name of its files, a title, and one or more runs of stories. What stands behind a colon is said below a run that passes.
+// It is the name of its files, a title, and one or more runs of stories. What stands
+// behind a colon is said below a run that passes.
 type drawing struct {
 	name, title string
 	runs        []played
@@ -120,7 +121,8 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 	}, nil
 }
 
-// pictureEnd returns the index of the line behind the picture that begins at a line; it is the same line if none does.
+// pictureEnd returns the index of the line behind the picture that begins at a line; it
+// is the same line if none does.
 func pictureEnd(lines []string, from int) (int, error) {
 	if from >= len(lines) || lines[from] != "<picture>" {
 		return from, nil

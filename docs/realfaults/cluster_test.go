@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A cluster is some masters with replicas, and one redis-sentinel that watches them all and decides alone (quorum 1).
+// A cluster is some masters with replicas, and one redis-sentinel that watches them all
+// and decides alone (quorum 1).
 type cluster struct {
 	tl       *timeline
 	masters  []*redisproc.Process
@@ -22,7 +23,8 @@ type cluster struct {
 	sentinel *redisproc.Process
 }
 
-// newCluster starts masters, each with replicas. options are those of the first replica, the second, and so on.
+// newCluster starts masters, each with replicas. options are those of the first replica,
+// the second, and so on.
 func newCluster(t *testing.T, masters int, options ...[]string) *cluster {
 	t.Helper()
 	c := &cluster{masters: serve(t, masters, "--repl-diskless-sync-delay", "0")}
@@ -55,8 +57,8 @@ func newCluster(t *testing.T, masters int, options ...[]string) *cluster {
 	c.sentinel, err = redisproc.Sentinel(t.TempDir(), config)
 	require.NoError(t, err)
 	t.Cleanup(c.sentinel.Kill)
-	// Sentinel asks for INFO every ten seconds, and does not promote what it has not asked lately. Its own DEBUG makes
-	// it ask more often.
+	// Sentinel asks for INFO every ten seconds, and does not promote what it has not
+	// asked lately. Its own DEBUG makes it ask more often.
 	sentinel := redis.NewSentinelClient(&redis.Options{Addr: c.sentinel.Addr})
 	defer sentinel.Close()
 	debug := redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "200")
@@ -85,8 +87,8 @@ func info(addr string) string {
 	return rdb.Info(ctx, "replication").Val()
 }
 
-// client returns go-redis's clients that ask Sentinel for the masters. They use one connection each, because WAIT waits
-// for what was written on its own connection.
+// client returns go-redis's clients that ask Sentinel for the masters. They use one
+// connection each, because WAIT waits for what was written on its own connection.
 func (c *cluster) clients(t *testing.T) (rdbs []redis.UniversalClient) {
 	for i := range c.masters {
 		rdb := redis.NewFailoverClient(&redis.FailoverOptions{
@@ -98,7 +100,8 @@ func (c *cluster) clients(t *testing.T) (rdbs []redis.UniversalClient) {
 	return rdbs
 }
 
-// failover kills a master and waits until Sentinel has promoted a replica. It returns the new master's address.
+// failover kills a master and waits until Sentinel has promoted a replica. It returns the
+// new master's address.
 func (c *cluster) failover(t *testing.T, i int) string {
 	t.Helper()
 	old := c.masters[i].Addr

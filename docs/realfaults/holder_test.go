@@ -27,7 +27,8 @@ type holder struct {
 	tl    *timeline
 }
 
-// start starts a holder. It ends with the test, and with the test's process: its standard input ends then.
+// start starts a holder. It ends with the test, and with the test's process: its standard
+// input ends then.
 func start(t *testing.T, tl *timeline, name, role string, step int, addrs []string, ttl time.Duration) *holder {
 	t.Helper()
 	program, err := os.Executable()
@@ -166,7 +167,8 @@ func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 	select {}
 }
 
-// count increments the counter by reading and writing. It says what it is about to write, and what it has written.
+// count increments the counter by reading and writing. It says what it is about to write,
+// and what it has written.
 func count(lock locks.Lock, rdb redis.UniversalClient) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

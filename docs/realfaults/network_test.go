@@ -19,7 +19,8 @@ import (
 
 // Networks that lose what is sent.
 
-// bound returns a socket with an address of its own. Nobody else is given that address, and nothing listens there.
+// bound returns a socket with an address of its own. Nobody else is given that address,
+// and nothing listens there.
 func bound(t *testing.T) (fd int, addr string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -31,7 +32,8 @@ func bound(t *testing.T) (fd int, addr string) {
 	return fd, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
-// blackHole returns an address at which a dial hangs: the queue of its listener is full, and the kernel drops what else comes.
+// blackHole returns an address at which a dial hangs: the queue of its listener is full,
+// and the kernel drops what else comes.
 func blackHole(t *testing.T) string {
 	t.Helper()
 	fd, addr := bound(t)
@@ -77,8 +79,8 @@ func warm(t *testing.T, rdb redis.UniversalClient, n int) {
 	require.EqualValues(t, n, rdb.(*redis.Client).PoolStats().IdleConns)
 }
 
-// How long a call takes when Redis cannot be reached. production.md tells these times: they are measured here, and must
-// not become longer.
+// How long a call takes when Redis cannot be reached. production.md tells these times:
+// they are measured here, and must not become longer.
 func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	optIn(t)
 	defaults := redis.Options{}
@@ -170,8 +172,9 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	t.Logf("how long a call takes, steps 05 to 08:\n%s", table)
 }
 
-// A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no reset. A renewal on one of them is
-// not answered. It is asked again every ttl/30, each time on another connection.
+// A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no
+// reset. A renewal on one of them is not answered. It is asked again every ttl/30, each
+// time on another connection.
 func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
 	eachStep(t, 7, 8, func(t *testing.T, step int) {
 		const ttl, dead = 10 * time.Second, 10
@@ -203,7 +206,8 @@ func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
 	})
 }
 
-// The way out: a connection that go-redis has closed before the NAT forgets it is never used when it is dead.
+// The way out: a connection that go-redis has closed before the NAT forgets it is never
+// used when it is dead.
 func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T) {
 	optIn(t)
 	const idle = 500 * time.Millisecond

@@ -40,7 +40,8 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// service returns a lock whose client logs as the page recommends, and has a name that leads to its process.
+// service returns a lock whose client logs as the page recommends, and has a name that
+// leads to its process.
 func service(t *testing.T, step int, addrs []string, name string, ttl time.Duration) (lock locks.Lock, hook *lockhook.Hook, log *journal) {
 	log = new(journal)
 	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(log, nil))}
@@ -65,7 +66,8 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 		token, err := admin.Get(ctx, key).Result()
 		if step >= 6 {
 			var tokens []string
-			require.Eventually(t, func() bool { // 08 goes on when a majority has answered, and the first node may not be of it
+			// 08 goes on when a majority has answered, and the first node may not be of it.
+			require.Eventually(t, func() bool {
 				tokens, err = admin.HKeys(ctx, key).Result()
 				return err != nil || len(tokens) == 1
 			}, slack, time.Millisecond)
@@ -81,7 +83,8 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 		require.Contains(t, aliceLog.String(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
 		require.NotContains(t, bobLog.String(), token, "bob was refused, and his log says that he holds the lock")
 
-		// Without a log, from 07 on: MONITOR shows the renewals with the address of the client, CLIENT LIST its name.
+		// Without a log, from 07 on: MONITOR shows the renewals with the address of the
+		// client, CLIENT LIST its name.
 		if step >= 7 {
 			addr := monitor(t, admin.Options().Addr, token)
 			clients, err := admin.ClientList(ctx).Result()

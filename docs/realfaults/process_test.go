@@ -79,7 +79,8 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			require.NoError(t, rdb.Set(ctx, "stock", stock-1, 0).Err())
 			tl.note("bob reads stock = %d and writes stock = %d", stock, stock-1)
 			if step == 5 {
-				require.NoError(t, tl.try("bob Unlock", bob.Unlock(ctx))) // his lease would end, too
+				// His lease would end, too.
+				require.NoError(t, tl.try("bob Unlock", bob.Unlock(ctx)))
 			}
 
 			goOn(alice)
@@ -97,7 +98,8 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 	}
 }
 
-// Eight processes increment a counter for a minute, and every now and then one of them is killed and started again.
+// Eight processes increment a counter for a minute, and every now and then one of them is
+// killed and started again.
 func TestCounter_EightProcessesAndRandomDeaths(t *testing.T) {
 	eachStep(t, 5, 8, func(t *testing.T, step int) {
 		countForAMinute(t, step)

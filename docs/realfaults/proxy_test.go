@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A proxy is what a client takes for its server, and a replica for its master: it passes on all there is, until it is cut, or
-// forgets its connections as a NAT does.
+// A proxy is what a client takes for its server, and a replica for its master: it passes
+// on all there is, until it is cut, or forgets its connections as a NAT does.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -74,7 +74,8 @@ func pass(from, to net.Conn, known *atomic.Bool) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// forget forgets all connections there are: nothing comes through any more, and neither side hears of it. New ones work.
+// forget forgets all connections there are: nothing comes through any more, and neither
+// side hears of it. New ones work.
 func (p *proxy) forget() { p.forgetNow(false) }
 
 // hang lets nothing through any more.
@@ -89,7 +90,8 @@ func (p *proxy) forgetNow(andLater bool) {
 	}
 }
 
-// cut ends all connections, and takes no new ones. A replica keeps what it has, and gets nothing more.
+// cut ends all connections, and takes no new ones. A replica keeps what it has, and gets
+// nothing more.
 func (p *proxy) cut() {
 	p.listener.Close()
 	p.mu.Lock()

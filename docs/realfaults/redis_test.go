@@ -56,8 +56,8 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
 }
 
-// waitForReplica asks Redis how many replicas have received what was written on this connection, and waits so many
-// milliseconds for one.
+// waitForReplica asks Redis how many replicas have received what was written on this
+// connection, and waits so many milliseconds for one.
 func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient, ms int) int {
 	n, err := rdb.Do(ctx, "WAIT", 1, ms).Int()
 	require.NoError(t, err)
@@ -94,7 +94,8 @@ func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"}) // Sentinel prefers the second one
+	// Sentinel prefers the second one.
+	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"})
 	alices := c.clients(t)
 	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
 	c.links[0][1].cut()
@@ -145,8 +146,8 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	bob := lockOn(t, 8, addrs(servers), ttl)
 	tl := newTimeline(t)
 	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-	// She has a majority. Of the other nodes, bob would take those that her command has not reached yet, and a hold on
-	// three of five does not outlast two.
+	// She has a majority. Of the other nodes, bob would take those that her command has
+	// not reached yet, and a hold on three of five does not outlast two.
 	for i, rdb := range connect(t, addrs(servers), redis.Options{}) {
 		require.Eventually(t, func() bool { return rdb.Exists(ctx, key).Val() == 1 }, 4*time.Second, time.Millisecond,
 			"node %d has not got alice's command", i+1)
@@ -194,7 +195,8 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	}
 }
 
-// far dials a server in a network that takes up to 2 ms to deliver something, one time more and another time less.
+// far dials a server in a network that takes up to 2 ms to deliver something, one time
+// more and another time less.
 func far(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	return farConn{conn}, err
@@ -207,8 +209,9 @@ func (c farConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A job that every machine starts at the same moment, each with a single TryLock. With step 08 they can split the nodes
-// between them, so that nobody has a majority. Somebody who waits for a moment (Lock) gets in.
+// A job that every machine starts at the same moment, each with a single TryLock. With
+// step 08 they can split the nodes between them, so that nobody has a majority. Somebody
+// who waits for a moment (Lock) gets in.
 func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	optIn(t)
 	addrs := addrs(serve(t, 5))
@@ -275,7 +278,8 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and a message reaches waiters on all.
+// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
+// a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	optIn(t)
 	var addrs []string

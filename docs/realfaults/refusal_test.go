@@ -14,8 +14,8 @@ import (
 
 // Servers that refuse a command: they have no memory left, or another lock's data at the key.
 
-// A full server refuses what needs memory: to lock, to lock again, and to count an inner Unlock. It does not look at what is
-// behind that, so it renews and releases.
+// A full server refuses what needs memory: to lock, to lock again, and to count an inner
+// Unlock. It does not look at what is behind that, so it renews and releases.
 func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 	eachStep(t, 5, 8, func(t *testing.T, step int) {
 		const ttl = 3 * time.Second
@@ -57,8 +57,9 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 	})
 }
 
-// While a service changes from step 05 to a later one, or back, both versions run, and each finds at the key what it
-// cannot read. They exclude each other all the same, but are told so by another error than ErrNotAcquired.
+// While a service changes from step 05 to a later one, or back, both versions run, and
+// each finds at the key what it cannot read. They exclude each other all the same, but
+// are told so by another error than ErrNotAcquired.
 func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	for _, change := range []struct{ holder, contender int }{{5, 6}, {5, 7}, {5, 8}, {6, 5}, {7, 5}, {8, 5}} {
 		t.Run(fmt.Sprintf("step %02d holds, step %02d comes", change.holder, change.contender), func(t *testing.T) {

@@ -1,7 +1,8 @@
-// Package redislock is the lock everybody writes first: EXISTS, then SET. It is where step 1 starts from.
+// Package redislock is the lock everybody writes first: EXISTS, then SET. It is where
+// step 1 starts from.
 //
-//	Broken: it asks in one command and takes in another. Between the two a second client hears "free" as well,
-//	        and both go in.
+//	Broken: it asks in one command and takes in another. Between the two a second client
+//	        hears "free" as well, and both go in.
 //
 // Needs Redis 1.0 (EXISTS, SET, DEL).
 package redislock
@@ -26,21 +27,22 @@ var (
 // pollInterval is the time Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in one process.
-// Its methods may be called from several goroutines.
+// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
+// one process. Its methods may be called from several goroutines.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 }
 
-// New returns a handle on the lock that is stored at key. It sends nothing; TryLock and Lock refuse an empty
-// key, a nil client or a Ring.
+// New returns a handle on the lock that is stored at key. It sends nothing; TryLock and
+// Lock refuse an empty key, a nil client or a Ring.
 func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it, ErrNotAcquired when
-// somebody else does, and any other error when the outcome is not known.
+// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
+// ErrNotAcquired when somebody else does, and any other error when the outcome is not
+// known.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -58,8 +60,9 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it waits, the error matches both
-// ErrNotAcquired and ctx.Err(). Any other error is that of a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
+// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
+// a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -74,8 +77,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it was free, and any
-// other error when the outcome is not known.
+// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it
+// was free, and any other error when the outcome is not known.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -96,8 +99,10 @@ func (l *Lock) check() error {
 		return errors.New("the Redis client is nil")
 	}
 	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: use one server, Sentinel or a cluster")
+		// It moves a key to another server when the first does not answer: then two
+		// clients hold the lock.
+		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
+			"use one server, Sentinel or a cluster")
 	}
 	if l.key == "" {
 		return errors.New("the key is empty")

@@ -11,7 +11,8 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// runAlone copies each folder into a module of its own, as someone does who wants only that lock, and tests it there.
+// runAlone copies each folder into a module of its own, as someone does who wants only
+// that lock, and tests it there.
 func (t *tour) runAlone(ctx context.Context, list []course.Step) error {
 	var failed []string
 	for _, s := range list {
@@ -53,7 +54,8 @@ func (t *tour) alone(ctx context.Context, s course.Step) (string, error) {
 	defer os.RemoveAll(dir)
 	defer t.progress("testing " + s.Dir + " alone")()
 	cmd := command(ctx, dir, "go", "test", "-count=1", "./redislock")
-	cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace would make it a part of something again
+	// A workspace would make it a part of something again.
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A console is where this program writes.
@@ -96,4 +97,34 @@ func indent(prefix string, lines []string) string {
 		b.WriteString(strings.TrimRight(prefix+line, " \t") + "\n")
 	}
 	return b.String()
+}
+
+// columns is how wide the prose of this program is: pages show it, on phones as well.
+const columns = 90
+
+// wrap breaks the lines of a text at spaces, so that each has at most width columns if its
+// words allow it. What a line begins with, its continuations begin with.
+func wrap(width int, text string) (out []string) {
+	for _, line := range strings.Split(text, "\n") {
+		rest := strings.TrimLeft(line, " ")
+		prefix := line[:len(line)-len(rest)]
+		for room := width - len(prefix); utf8.RuneCountInString(rest) > room; {
+			at := strings.LastIndex(string([]rune(rest)[:max(room+1, 1)]), " ")
+			if at < 0 {
+				at = strings.Index(rest, " ") // a word that is too long stays whole
+			}
+			if at < 0 {
+				break
+			}
+			out = append(out, prefix+strings.TrimRight(rest[:at], " "))
+			rest = strings.TrimLeft(rest[at:], " ")
+		}
+		out = append(out, prefix+rest)
+	}
+	return out
+}
+
+// prose prints a paragraph, all lines behind the prefix.
+func (c console) prose(prefix, format string, args ...any) {
+	c.printf("%s", indent(prefix, wrap(columns-len(prefix), fmt.Sprintf(format, args...))))
 }

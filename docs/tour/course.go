@@ -11,7 +11,6 @@ import (
 const opening = `Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
 Time in the timelines is virtual: nothing here waits, and no Redis server is needed.
 The first build on a machine compiles the Redis client and takes up to a minute; the others take a second or two.
-
 `
 
 const closing = `What to run next:
@@ -24,14 +23,15 @@ const closing = `What to run next:
 
 // runCourse plays steps one after the other: red, green, what is still broken.
 func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
-	t.printf(opening, course.First.Lock)
+	t.prose("", opening, course.First.Lock)
 	var builds []build
 	for _, s := range list {
 		builds = append(builds, t.redBuild(s), greenBuild(s))
 	}
 	done := t.compileAhead(ctx, builds)
 	for i, s := range list {
-		t.printf("%s\n%s\n\n", t.paint(bold, banner(s)), s.Fresh)
+		t.printf("%s\n", t.paint(bold, banner(s)))
+		t.prose("", "%s\n", s.Fresh)
 		lead, err := t.courseRed(ctx, s, builds[2*i], done[2*i])
 		if err != nil {
 			return err
@@ -39,13 +39,14 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 		if err := t.courseGreen(ctx, s, builds[2*i+1], done[2*i+1], lead); err != nil {
 			return err
 		}
-		t.printf("\nstill broken: %s\n\n\n", s.Broken)
+		t.prose("", "\nstill broken: %s\n\n", s.Broken)
 	}
 	t.printf("%s", closing)
 	return nil
 }
 
-// courseRed shows the first failing story in full and the others by name. It returns the full name of the first.
+// courseRed shows the first failing story in full and the others by name. It returns the
+// full name of the first.
 func (t *tour) courseRed(ctx context.Context, s course.Step, b build, done <-chan compiled) (lead string, err error) {
 	bin, err := t.await(b, done)
 	if err != nil {
@@ -103,7 +104,6 @@ func (t *tour) courseGreen(ctx context.Context, s course.Step, b build, done <-c
 
 // banner is the line that begins a step.
 func banner(s course.Step) string {
-	const width = 100
 	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
-	return head + strings.Repeat("=", max(0, width-len(head)))
+	return head + strings.Repeat("=", max(0, columns-len(head)))
 }

@@ -92,7 +92,8 @@ func unified(oldName, newName, oldText, newText string) []string {
 	return append([]string{"--- " + oldName, "+++ " + newName}, out...)
 }
 
-// nextHunk returns the next changes from at on, with their context: changes whose contexts touch are one hunk.
+// nextHunk returns the next changes from at on, with their context: changes whose
+// contexts touch are one hunk.
 func nextHunk(list []edit, at int) (from, to int) {
 	for at < len(list) && list[at].op == ' ' {
 		at++
@@ -131,7 +132,8 @@ func span(from, end int) string {
 	return fmt.Sprintf("%d,%d", from, size)
 }
 
-// runDiff compares the files in which s and the step before it differ, or the named declarations of theirs.
+// runDiff compares the files in which s and the step before it differ, or the named
+// declarations of theirs.
 func (t *tour) runDiff(s course.Step, names []string) error {
 	oldName, newName := s.Before().Path(), s.Path()
 	oldText, err := os.ReadFile(t.path("", oldName))

@@ -84,7 +84,7 @@ func (t *tour) runGreen(ctx context.Context, s course.Step) error {
 		}
 	}
 	t.greenSummary(s, g)
-	t.printf("\nstill broken: %s\n", s.Broken)
+	t.prose("", "\nstill broken: %s", s.Broken)
 	return nil
 }
 
@@ -105,7 +105,9 @@ func (t *tour) greenSummary(s course.Step, g greenRun) {
 	}
 	t.printf("  %d of %s passed%s. What %s guarantees now:\n\n", held(stories), count(len(stories), "story"), beside, s.Dir)
 	for _, gr := range g.groups {
-		t.printf("    %-27s %s\n", gr.Name, gr.Guarantee)
+		for i, line := range wrap(columns-32, gr.Guarantee) {
+			t.printf("    %-27s %s\n", []string{gr.Name, ""}[min(i, 1)], line)
+		}
 	}
 }
 

@@ -25,28 +25,33 @@ const usage = `Tour plays the course of the eight locks.
 usage: go run ./docs/tour [command]
 
   (no command)    the whole course: each lock fails, the next one holds
-  red N           step N's stories on the lock before it, the first in full; exit 0 only if they fail by their own assertions
+  red N           step N's stories on the lock before it, the first in full;
+                  exit 0 only if they fail by their own assertions
   red N -all      the same, every story in full
   green N         step N as it is: all its tests, with the timelines of its own stories
   diff N          what step N changes in lock.go
-  red N Test...   only these stories of step N's own guarantee, on the lock before it, in full
+  red N Test...   only these stories of step N's own guarantee, on the lock before it,
+                  in full
   green N Test... only these tests of step N's folder
   red N -json Test, green N -json Test
                   what happened in this story as records (docs/internal/trace), one in a line
   diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
   try N           step N's tests on a lock of your own, mylock/lock.go (made at first use from the lock before step N)
   real N host:port[,host:port...]
-                  all stories of step N on your own Redis, in real time; step 08 needs five. "real all" plays all steps at once.
+                  all stories of step N on your own Redis, in real time; step 08 needs
+                  five. "real all" plays all steps at once.
                   Without addresses they come from REDIS_ADDRS
   matrix          every guarantee against every lock, written to docs/matrix.md
   matrix -check   the same, but compare: exit 1 if docs/matrix.md is stale
   matrix -guarantee G -step N
-                  one cell with its whole output; one of the two flags gives a row or a column; writes nothing
+                  one cell with its whole output; one of the two flags gives a row or a
+                  column; writes nothing
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 
-N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the epilogue in docs/fencing, whose red side
-is the resources without the check. Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
+N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the
+epilogue in docs/fencing, whose red side is the resources without the check.
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 `
 
 // A usageError is the user's, and exits with 2.
@@ -69,7 +74,8 @@ type request struct {
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A reader that has seen enough (a pager, head) ends the run as well, with the temporary files removed.
+	// A reader that has seen enough (a pager, head) ends the run as well, with the
+	// temporary files removed.
 	piped, cancelPiped := signal.NotifyContext(ctx, syscall.SIGPIPE)
 	code := run(piped, os.Args[1:], newConsole())
 	if ctx.Err() != nil {

@@ -16,8 +16,9 @@ import (
 
 const matrixFile = "docs/matrix.md"
 
-// The last row: what no lock holds, and the epilogue does. For the locks, its story is in a file that no step has; the
-// epilogue has the story of the same name, told with fencing tokens.
+// The last row: what no lock holds, and the epilogue does. For the locks, its story is in
+// a file that no step has; the epilogue has the story of the same name, told with fencing
+// tokens.
 const (
 	lateWrite     = "paused holder's late write"
 	lateWriteDir  = "docs/fencing/testdata"
@@ -61,7 +62,8 @@ func (c cell) word() string {
 	return "fails"
 }
 
-// Mark is the word on the page, where eight of them stand side by side. The shapes differ without colour.
+// Mark is the word on the page, where eight of them stand side by side. The shapes differ
+// without colour.
 func (c cell) Mark() string {
 	if c.Holds() {
 		return "✓"
@@ -80,7 +82,8 @@ func (c cell) command() string {
 	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.Guarantee.Arg(), c.Lock.Arg())
 }
 
-// check reports the stories that neither passed nor failed by an assertion: they make the cell say nothing.
+// check reports the stories that neither passed nor failed by an assertion: they make the
+// cell say nothing.
 func (c cell) check() error {
 	var odd []string
 	for _, r := range c.Results {
@@ -94,7 +97,8 @@ func (c cell) check() error {
 	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.command())
 }
 
-// staircase returns the cells that break the rule: guarantee k holds exactly from step k on, the last in the epilogue.
+// staircase returns the cells that break the rule: guarantee k holds exactly from step k
+// on, the last in the epilogue.
 func staircase(cells []cell) error {
 	var errs []error
 	for _, c := range cells {
@@ -276,7 +280,8 @@ func (t *tour) runCells(ctx context.Context, guarantees, locks []course.Step) er
 		t.heading("%s", c.label())
 		t.printf("\n")
 		for i, r := range c.Results {
-			// One process ran them all, and its output stands in each result; after a panic each has its own.
+			// One process ran them all, and its output stands in each result; after a
+			// panic each has its own.
 			if i == 0 || r.log.raw != c.Results[i-1].log.raw {
 				t.printf("%s\n", strings.TrimRight(r.log.raw, "\r\n"))
 			}

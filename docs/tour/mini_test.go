@@ -14,8 +14,9 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// The tests play a course in which nothing is locked. Each lock knows the number of its step, and a story of guarantee k fails
-// on the locks before k. Its laboratory leaves what the real one leaves: a row, and a verdict.
+// The tests play a course in which nothing is locked. Each lock knows the number of its
+// step, and a story of guarantee k fails on the locks before k. Its laboratory leaves
+// what the real one leaves: a row, and a verdict.
 
 const miniLab = `package %s
 

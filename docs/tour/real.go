@@ -15,8 +15,8 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// On real servers a file is laid over a step's folder that plays the laboratory's stories there. The addresses reach it in
-// the environment.
+// On real servers a file is laid over a step's folder that plays the laboratory's stories
+// there. The addresses reach it in the environment.
 const (
 	realDir  = "docs/realfaults/testdata"
 	realFile = "lab_real_test.go"
@@ -66,7 +66,8 @@ func serversFor(list []course.Step) int {
 	return need
 }
 
-// atOnce is how many stories play at once on real servers, each in a process of its own: they sleep most of the time.
+// atOnce is how many stories play at once on real servers, each in a process of its own:
+// they sleep most of the time.
 const atOnce = 8
 
 // runReal plays all stories of the steps.

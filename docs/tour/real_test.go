@@ -47,7 +47,8 @@ func TestReal(t *testing.T) {
 	require.NoError(t, err)
 	defer tr.close()
 	require.NoError(t, tr.runReal(ctx, []course.Step{course.Steps[0], course.Steps[7]}, five))
-	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", "the stories of step 08 on "+strings.Join(five, ", ")+"\n", "played on "+addrs)
+	eight := wrap(columns, "real: the stories of step 08 on "+strings.Join(five, ", "))
+	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", strings.Join(eight, "\n")+"\n", "played on "+addrs)
 
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
 	shows(t, "real 2", 1, "FAIL  TestBug\n              0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")

@@ -16,8 +16,8 @@ func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, err
 	return t.play(s.Dir, s.Red(), func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
 }
 
-// checkRed says what keeps a red run from being the lesson: every story must fail by its own assertion, except the controls,
-// which must pass.
+// checkRed says what keeps a red run from being the lesson: every story must fail by its
+// own assertion, except the controls, which must pass.
 func checkRed(s course.Step, results []result) error {
 	wrong := wrongRed(s, results)
 	if wrong == nil && held(results) == len(results) {
@@ -63,7 +63,8 @@ func (t *tour) redHeading(s course.Step, results []result) {
 	t.heading("red: %s on %s (%s)", fileNames(results), s.Before().Subject(), s.Before().Lock)
 }
 
-// runRed shows the first story of each file in full, and of the others what went wrong; everything in full shows all.
+// runRed shows the first story of each file in full, and of the others what went wrong;
+// everything in full shows all.
 func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error {
 	builds := []build{t.redBuild(s)}
 	if s.ShowGreen {
@@ -80,9 +81,9 @@ func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error
 	}
 	results := all(groups)
 	t.redHeading(s, results)
-	t.printf("%s\n\n", s.Before().Words)
+	t.prose("", "%s\n", s.Before().Words)
 	if s.Asks != "" {
-		t.printf("What these stories ask for: %s\n\n", s.Asks)
+		t.prose("", "What these stories ask for: %s\n", s.Asks)
 	}
 	t.printf("Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n\n")
 	leads := map[string]bool{}
@@ -124,7 +125,7 @@ func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, 
 		t.failure(results[0], whole)
 		return fmt.Errorf("%s fails on %s", r.name, s.Subject())
 	}
-	t.printf("  The same story on %s. %s\n\n", s.Subject(), s.Words)
+	t.prose("  ", "The same story on %s. %s\n", s.Subject(), s.Words)
 	t.success(results[0], r.log.failing(r.name)[0].name, whole)
 	t.printf("  The other stories, again on %s:\n\n", s.Before().Subject())
 	return nil
@@ -143,7 +144,9 @@ func (t *tour) redResult(r result, inFull bool) {
 
 // wanted says that red is no mishap.
 func (t *tour) wanted(s course.Step) {
-	t.printf("\n%s %s fixes it.\n", t.paint(bold, "Red, as it should be: these failures show what is wrong with "+s.Before().Subject()+"."), capital(s.Label()))
+	t.printf("\n")
+	t.strong("Red, as it should be: these failures show what is wrong with %s.", s.Before().Subject())
+	t.printf("%s fixes it.\n", capital(s.Label()))
 }
 
 // redEnd says what to do next.
@@ -151,9 +154,9 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.printf("\n  1 control passes, as it should: it holds on %s as well.\n", s.Before().Subject())
+		t.prose("  ", "\n1 control passes, as it should: it holds on %s as well.", s.Before().Subject())
 	default:
-		t.printf("\n  %d controls pass, as they should: they hold on %s as well.\n", n, s.Before().Subject())
+		t.prose("  ", "\n%d controls pass, as they should: they hold on %s as well.", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {
@@ -170,7 +173,8 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	next("green %s", "see the same stories pass")
 }
 
-// runNamedRed is red for some stories, in full: the judgement is the same, the rest of the lesson is left out.
+// runNamedRed is red for some stories, in full: the judgement is the same, the rest of
+// the lesson is left out.
 func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string, records bool) error {
 	list, err := t.named(s, names)
 	if err != nil {
@@ -225,7 +229,8 @@ func (t *tour) named(s course.Step, names []string) ([]story, error) {
 	return list, nil
 }
 
-// canBeRed refuses a test that is no story of the guarantee that begins in step s, and says where it belongs.
+// canBeRed refuses a test that is no story of the guarantee that begins in step s, and
+// says where it belongs.
 func canBeRed(s course.Step, st story) error {
 	var own []string
 	for _, f := range s.Red() {

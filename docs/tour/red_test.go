@@ -13,12 +13,12 @@ import (
 func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 	inMini(t)
 	out := shows(t, "red 3", 0,
-		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then PEXPIRE; DEL)\n", course.Steps[1].Words,
+		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then PEXPIRE; DEL)\n", strings.Join(wrap(columns, course.Steps[1].Words), "\n"),
 		"  FAIL  TestLeadAtomic_acquire/two_of\n              0.1ms  alice  SET 02 two_of\n\n"+
 			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n\n",
 		"  1 control passes, as it should",
-		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
+		"these failures show what is wrong with the lock of step 02.\nStep 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
 

@@ -61,7 +61,7 @@ func (t *tour) close() {
 type build struct {
 	dir     string
 	name    string            // for progress and errors
-	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves the file out
+	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves it out
 	overlay string            // a file that says the same, with paths from dir; "" is none
 }
 
@@ -114,8 +114,8 @@ func (t *tour) exists(dir, file string) bool {
 	return err == nil
 }
 
-// overlayOf returns what the go command replaces, by absolute paths. It leaves out only files that exist: the others need no
-// leaving out.
+// overlayOf returns what the go command replaces, by absolute paths. It leaves out only
+// files that exist: the others need no leaving out.
 func (t *tour) overlayOf(b build) (map[string]string, error) {
 	replace := map[string]string{}
 	if b.overlay != "" {
@@ -127,8 +127,8 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
 		}
-		// The go command takes relative paths as from where it runs; these are from the folder, so that the file can be
-		// used there by hand.
+		// The go command takes relative paths as from where it runs; these are from the
+		// folder, so that the file can be used there by hand.
 		for name, by := range file.Replace {
 			replace[t.path(b.dir, name)] = t.path(b.dir, by)
 		}
@@ -190,7 +190,8 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	// Without symbol tables the linker is done in about half the time; panics still name their lines.
+	// Without symbol tables the linker is done in about half the time; panics still name
+	// their lines.
 	out, err := command(ctx, t.root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", over, "-o", bin.path, "./"+b.dir).CombinedOutput()
 	if ctx.Err() != nil {
 		return binary{}, ctx.Err()
@@ -224,8 +225,9 @@ type compiled struct {
 	err error
 }
 
-// compileAhead compiles all builds in the background and in order, so that the next one is ready when the present one
-// has been shown. The first goes alone, because with a cold cache it compiles the dependencies of all others.
+// compileAhead compiles all builds in the background and in order, so that the next one
+// is ready when the present one has been shown. The first goes alone, because with a cold
+// cache it compiles the dependencies of all others.
 func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled {
 	done := make([]chan compiled, len(builds))
 	for i := range done {
@@ -276,13 +278,15 @@ func (bin binary) remove() {
 	os.RemoveAll(filepath.Dir(bin.path))
 }
 
-// How long a test binary may run. Virtual time takes none; on real servers somebody works for a hundred ttl.
+// How long a test binary may run. Virtual time takes none; on real servers somebody works
+// for a hundred ttl.
 const (
 	inVirtualTime = "60s"
 	inRealTime    = "20m"
 )
 
-// run runs the stories, all tests if there are none, in one process. env is added to the environment.
+// run runs the stories, all tests if there are none, in one process. env is added to the
+// environment.
 func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (transcript, error) {
 	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")
 	if err != nil {
@@ -303,7 +307,8 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 	cmd.Stdout, cmd.Stderr = &out, &out // one writer: exec then keeps the order of the two
 	err = cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
-		// Between the binary and here, so that the binary's own exit status is seen: test2json's is 0 or 1.
+		// Between the binary and here, so that the binary's own exit status is seen:
+		// test2json's is 0 or 1.
 		reader := command(ctx, bin.dir, bin.test2json)
 		reader.Stdin = &out
 		var events []byte
@@ -317,7 +322,8 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 	return transcript{}, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
 }
 
-// runApart runs each test of the binary in a process of its own, as many at once as free has room for.
+// runApart runs each test of the binary in a process of its own, as many at once as free
+// has room for.
 func (bin binary) runApart(ctx context.Context, timeout string, env []string, free chan struct{}) (all transcript, err error) {
 	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
 	cmd.Env = append(os.Environ(), env...)

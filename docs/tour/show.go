@@ -28,19 +28,26 @@ func (c console) tag(v verdict) string {
 }
 
 func (c console) heading(format string, args ...any) {
-	c.printf("%s\n\n", c.paint(bold, fmt.Sprintf(format, args...)))
+	c.strong(format, args...)
+	c.printf("\n")
+}
+
+// strong prints a paragraph in bold.
+func (c console) strong(format string, args ...any) {
+	c.printf("%s", c.paintLines(bold, indent("", wrap(columns, fmt.Sprintf(format, args...)))))
 }
 
 // line prints a story's name, and nothing of its output.
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = c.paint(dim, " (a control: holds before the fix as well)")
+		note = c.paint(dim, " (a control: ok before)")
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }
 
-// failure prints a story that failed in full: what happened, what that means, and which other variants (subtests) fail.
+// failure prints a story that failed in full: what happened, what that means, and which
+// other variants (subtests) fail.
 func (c console) failure(r result, limit int) {
 	if r.verdict != failed {
 		c.line(r)
@@ -66,6 +73,7 @@ func (c console) summary(r result) {
 }
 
 func (c console) message(color string, lines []string) {
+	lines = wrap(columns-len(margin), strings.Join(lines, "\n"))
 	c.printf("%s", c.paintLines(color, indent(margin, lines)))
 }
 
@@ -77,7 +85,7 @@ func (c console) alsoFailing(failing []*test) {
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
 	if others != nil {
-		c.printf("%s(other variants fail as well: %s)\n", margin, strings.Join(others, ", "))
+		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, ", "))
 	}
 }
 
@@ -101,7 +109,8 @@ func (c console) broken(r result, limit int) {
 	}
 }
 
-// success prints a story that passed, with the timeline of the variant that failed before if there is one.
+// success prints a story that passed, with the timeline of the variant that failed before
+// if there is one.
 func (c console) success(r result, variant string, limit int) {
 	r.control = false // true of the lock before; here it is a story like the others
 	c.line(r)
@@ -112,7 +121,8 @@ func (c console) success(r result, variant string, limit int) {
 	c.printf("\n")
 }
 
-// records prints what happened in a story, or in the variant of it that stands for all, one record in a line.
+// records prints what happened in a story, or in the variant of it that stands for all,
+// one record in a line.
 func (c console) records(r result) error {
 	shown := r.shown("")
 	if failing := r.log.failing(r.name); r.verdict == failed {
@@ -130,7 +140,8 @@ func (c console) records(r result) error {
 	return nil
 }
 
-// shown returns the test of the story whose timeline stands for all: the variant, or the first that has one.
+// shown returns the test of the story whose timeline stands for all: the variant, or the
+// first that has one.
 func (r result) shown(variant string) *test {
 	if t := r.log.find(variant); t != nil && t.timeline != "" {
 		return t

@@ -75,7 +75,8 @@ func (t *tour) startMyLock(s course.Step) error {
 	return nil
 }
 
-// tryBuild is the tests of step s with the learner's lock. older says that it still has the constructor of the step before.
+// tryBuild is the tests of step s with the learner's lock. older says that it still has
+// the constructor of the step before.
 func (t *tour) tryBuild(s course.Step, src []byte) (b build, older bool, err error) {
 	b = build{
 		dir:     s.Dir,
@@ -98,7 +99,8 @@ func (t *tour) tryBuild(s course.Step, src []byte) (b build, older bool, err err
 	return b, from.N != s.N, nil
 }
 
-// constructorOf returns the step, s or the one before, whose New has the parameters of the New in src.
+// constructorOf returns the step, s or the one before, whose New has the parameters of
+// the New in src.
 func (t *tour) constructorOf(s course.Step, src []byte) (course.Step, error) {
 	list, err := source.Parse(myFile, src)
 	if err != nil {
@@ -138,7 +140,8 @@ func lacks(src []byte, f course.File) []string {
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(name string) bool { return has[name] })
 }
 
-// missingAPI says, per file of tests that step s has and the learner's lock is not ready for, what it lacks.
+// missingAPI says, per file of tests that step s has and the learner's lock is not ready
+// for, what it lacks.
 func missingAPI(s course.Step, src []byte) []string {
 	var list []string
 	for _, f := range s.Guarantees() {
@@ -149,7 +152,8 @@ func missingAPI(s course.Step, src []byte) []string {
 	return list
 }
 
-// compilerText is what the compiler printed, about the learner's file instead of the one it stands in for.
+// compilerText is what the compiler printed, about the learner's file instead of the one
+// it stands in for.
 func compilerText(out string, root string, s course.Step) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {

@@ -52,14 +52,15 @@ func isControl(doc string) bool {
 	return false
 }
 
-// A verdict is what one run of a story says. Only failed is red: everything below it says nothing about the lock.
+// A verdict is what one run of a story says. Only failed is red: everything below it says
+// nothing about the lock.
 type verdict int
 
 const (
 	passed   verdict = iota
 	failed           // by an assertion of its own
 	skipped          // did not look
-	silent           // failed, but no assertion says why (t.Fail, a data race found by the race detector)
+	silent           // failed, but no assertion says why (t.Fail, a data race)
 	timedOut         // -test.timeout
 	crashed          // panic, deadlock, fatal error, or an exit in the middle
 	notRun           // the binary has no such test
@@ -100,7 +101,8 @@ func readEvents(events []byte, exit int) (transcript, error) {
 		if err := d.Decode(&e); err != nil {
 			return tr, fmt.Errorf("cannot read the output of test2json: %w", err)
 		}
-		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") { // a path that is new in every run
+		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") {
+			// Without that line: its path is new in every run.
 			raw.WriteString(strings.ReplaceAll(e.Output, "\r\n", "\n"))
 		}
 		if e.Test == "" {
@@ -129,7 +131,8 @@ func readEvents(events []byte, exit int) (transcript, error) {
 	return tr, nil
 }
 
-// readTrace reads what the laboratory of a test has left, if it had one. What was killed may have left half of it.
+// readTrace reads what the laboratory of a test has left, if it had one. What was killed
+// may have left half of it.
 func (t *test) readTrace(dir string) error {
 	if t.status == "" {
 		return nil
@@ -200,8 +203,9 @@ func (tr transcript) crash() string {
 	return ""
 }
 
-// judgeFailure asks every failed test of the story, not its parents, for an assertion. If the race detector has failed it
-// as well, the assertion may be the consequence of the race.
+// judgeFailure asks every failed test of the story, not its parents, for an assertion. If
+// the race detector has failed it as well, the assertion may be the consequence of the
+// race.
 func (tr transcript) judgeFailure(name string) (verdict, string) {
 	for _, t := range tr.failing(name) {
 		if !t.asserts() || strings.Contains(t.output, "race detected during execution of test") {
@@ -211,7 +215,8 @@ func (tr transcript) judgeFailure(name string) (verdict, string) {
 	return failed, ""
 }
 
-// failing returns the failed tests at or below name that have no failed test below them, or an assertion of their own.
+// failing returns the failed tests at or below name that have no failed test below them,
+// or an assertion of their own.
 func (tr transcript) failing(name string) []*test {
 	var list []*test
 	for _, t := range tr.tests {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oddTests end in every way a test can end. What testify and the race detector print is printed here by hand.
+// oddTests end in every way a test can end. What testify and the race detector print is
+// printed here by hand.
 const oddTests = `package redislock
 
 import (

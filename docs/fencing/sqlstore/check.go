@@ -1,6 +1,7 @@
 package sqlstore
 
-// The check: a statement that finds no row if the fence is higher than the token. unfenced/check.go is the same without it.
+// The check: a statement that finds no row if the fence is higher than the token.
+// unfenced/check.go is the same without it.
 const (
 	read  = `UPDATE resources SET fence = ? WHERE name = ? AND fence <= ? RETURNING value`
 	write = `UPDATE resources SET value = ?, fence = ? WHERE name = ? AND fence <= ?`

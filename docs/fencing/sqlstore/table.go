@@ -1,6 +1,8 @@
-// Package sqlstore is a fenced resource in a SQL table: the comparison is in the WHERE of the update (check.go).
+// Package sqlstore is a fenced resource in a SQL table: the comparison is in the WHERE of
+// the update (check.go).
 //
-// It has a module of its own, because it needs a SQL driver to be tested. The store itself needs database/sql only.
+// It has a module of its own, because it needs a SQL driver to be tested. The store
+// itself needs database/sql only.
 package sqlstore
 
 import (
@@ -12,9 +14,9 @@ import (
 	"example.com/redislock-steps/docs/fencing"
 )
 
-// These statements and those of check.go run on SQLite from 3.35 (RETURNING). PostgreSQL wants $1, $2, ... instead of the
-// question marks. MySQL has no RETURNING, and reports an update that changes nothing as no row unless the connection says
-// clientFoundRows=true.
+// These statements and those of check.go run on SQLite from 3.35 (RETURNING). PostgreSQL
+// wants $1, $2, ... instead of the question marks. MySQL has no RETURNING, and reports an
+// update that changes nothing as no row unless the connection says clientFoundRows=true.
 const (
 	createTable = `CREATE TABLE IF NOT EXISTS resources (name TEXT PRIMARY KEY, value TEXT NOT NULL, fence BIGINT NOT NULL)`
 	create      = `INSERT INTO resources (name, value, fence) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING`
@@ -61,8 +63,8 @@ func (t *Table) Read(ctx context.Context, token int64, name string) (value strin
 	return value, fail("read", name, err)
 }
 
-// Write implements fencing.Resource. What stands in other tables can be fenced, too: write it in one transaction with
-// this update, and roll back if that finds no row.
+// Write implements fencing.Resource. What stands in other tables can be fenced, too:
+// write it in one transaction with this update, and roll back if that finds no row.
 func (t *Table) Write(ctx context.Context, token int64, name, value string) error {
 	if err := check(token, name); err != nil {
 		return fail("write", name, err)
@@ -90,7 +92,8 @@ func (t *Table) Claim(ctx context.Context, name string) (token int64, err error)
 	return token, fail("claim", name, err)
 }
 
-// refusal says why an update found no row. It looks later than the update did: the highest token may have grown.
+// refusal says why an update found no row. It looks later than the update did: the
+// highest token may have grown.
 func (t *Table) refusal(ctx context.Context, token int64, name string) error {
 	var seen int64
 	err := t.db.QueryRowContext(ctx, highest, name).Scan(&seen)

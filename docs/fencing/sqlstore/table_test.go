@@ -32,7 +32,8 @@ var ctx = context.Background()
 // openTable returns a table in a database file of its own, with 100 coupons.
 func openTable(t *testing.T) (*Table, *sql.DB) {
 	t.Helper()
-	// Connections that meet wait for each other inside SQLite. The file need not survive a power failure.
+	// Connections that meet wait for each other inside SQLite. The file need not survive
+	// a power failure.
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"
 	db, err := sql.Open("sqlite", dsn)
 	require.NoError(t, err)
@@ -43,7 +44,8 @@ func openTable(t *testing.T) (*Table, *sql.DB) {
 	return table, db
 }
 
-// redisAt32 returns a Redis whose lock was acquired 32 times, and a function that makes a client of it.
+// redisAt32 returns a Redis whose lock was acquired 32 times, and a function that makes a
+// client of it.
 func redisAt32(t *testing.T) (*miniredis.Miniredis, func() redis.UniversalClient) {
 	t.Helper()
 	server := miniredis.NewMiniRedis()
@@ -110,7 +112,8 @@ func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice comes with 33 after bob with 34, and is given the stock as if it were hers")
 }
 
-// The table keeps a history of itself by a trigger, so it is known in which order the writes took effect.
+// The table keeps a history of itself by a trigger, so it is known in which order the
+// writes took effect.
 func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T) {
 	const writers, writes, tokens = 16, 50, 400
 	table, db := openTable(t)

@@ -51,7 +51,8 @@ func TestGuaranteesStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// copiesIn reads the files of a step that have to be copies. Hidden files, of editors and systems, are none.
+// copiesIn reads the files of a step that have to be copies. Hidden files, of editors and
+// systems, are none.
 func copiesIn(t *testing.T, s Step) map[string]string {
 	files := map[string]string{}
 	require.NoError(t, fs.WalkDir(root, s.Dir, func(name string, d fs.DirEntry, err error) error {

@@ -1,5 +1,5 @@
-// Package course is the table of the course: the eight steps, what each guarantees, and the epilogue. What the tools say
-// about a step they take from here.
+// Package course is the table of the course: the eight steps, what each guarantees, and
+// the epilogue. What the tools say about a step they take from here.
 package course
 
 import (
@@ -14,7 +14,7 @@ import (
 
 // A Step is one lock of the course, or the epilogue.
 type Step struct {
-	N         int    // 1 to 8; 0 is what the red side of step 1 and of the epilogue runs on, and has no tests
+	N         int    // 1 to 8; 0 has no tests: the red side of step 1 and of the epilogue
 	Dir       string // its folder, from the repository's root
 	Source    string // the file in Dir in which it differs from the step before
 	Nodes     int    // how many servers its stories use
@@ -26,7 +26,7 @@ type Step struct {
 	File      string // the test file of the guarantee that begins here
 	Guarantee string // what that file asserts
 	Broken    string // what the next step is for
-	ShowGreen bool   // red shows its lead story on this step's own lock as well: the fix is nothing that a command shows
+	ShowGreen bool   // red shows its lead story on this step's lock, too: no command shows the fix
 }
 
 // First is the lock that everybody writes first. It is the red side of step 1.
@@ -90,8 +90,9 @@ var Steps = [...]Step{
 		Title:  "a random token as the value",
 		Lock:   "SET token NX EX; GET, compare, DEL",
 		Words:  "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
-		Asks: "Only the owner releases a lock: every acquisition has a random token of its own. Unlock without a hold is ErrNotHeld. When the reply\n" +
-			"to a SET is lost, go-redis sends it again: the owner then recognises its own lock.",
+		Asks: "Only the owner releases a lock: every acquisition has a random token of " +
+			"its own. Unlock without a hold is ErrNotHeld. When the reply to a SET is " +
+			"lost, go-redis sends it again: the owner then recognises its own lock.",
 		Fresh:     "The value says whose lock it is. A lost reply to the acquire is recognised by it.",
 		File:      "4_owner_release_test.go",
 		Guarantee: "a late holder cannot delete the next owner's lock",
@@ -105,9 +106,11 @@ var Steps = [...]Step{
 		Title:  "compare and delete in one Lua script",
 		Lock:   "SET token NX EX; a script that compares and deletes",
 		Words:  "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
-		Asks: "Nothing fits between the check and the delete. A command whose reply was lost may have run, and go-redis silently sends it again:\n" +
-			"Unlock must not say ErrNotHeld for a release that has run. It works under a cancelled context, and comes back within 4s. A TryLock\n" +
-			"of unknown outcome leaves nothing behind in Redis.",
+		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
+			"lost may have run, and go-redis silently sends it again: Unlock must not " +
+			"say ErrNotHeld for a release that has run. It works under a cancelled " +
+			"context, and comes back within 4s. A TryLock of unknown outcome leaves " +
+			"nothing behind in Redis.",
 		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
 		File:      "5_atomic_release_test.go",
 		Guarantee: "nothing fits between the check and the delete",
@@ -121,8 +124,10 @@ var Steps = [...]Step{
 		Title:  "a depth beside the token, and waiters that are woken",
 		Lock:   "a hash {token: depth}, written by a script; the last release publishes",
 		Words:  "It stores a random token and how deeply its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The ttl is set once, when the lock is taken.",
-		Asks: "Each Lock value is one owner. It may lock again, and its outermost Unlock frees the lock; what is sent twice counts once. Waiters in Lock\n" +
-			"are woken, and do not poll. From here on a lock is a hash, so a string at its key is somebody else's data: an error at once, not a holder.",
+		Asks: "Each Lock value is one owner. It may lock again, and its outermost Unlock " +
+			"frees the lock; what is sent twice counts once. Waiters in Lock are woken, " +
+			"and do not poll. From here on a lock is a hash, so a string at its key is " +
+			"somebody else's data: an error at once, not a holder.",
 		Fresh:     "The owner may nest. Waiters are woken and do not poll.",
 		File:      "6_reentrant_test.go",
 		Guarantee: "the owner may nest; only the outermost Unlock frees",
@@ -136,8 +141,9 @@ var Steps = [...]Step{
 		Title:  "a watchdog that renews",
 		Lock:   "as step 06; renewed every ttl/3 until Unlock or loss",
 		Words:  "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
-		Asks: "Work that takes longer than the ttl keeps the lock. A dead holder's lock still expires; one that is alive and forgets to unlock\n" +
-			"now keeps it, unless it limits its hold.",
+		Asks: "Work that takes longer than the ttl keeps the lock. A dead holder's lock " +
+			"still expires; one that is alive and forgets to unlock now keeps it, unless " +
+			"it limits its hold.",
 		Fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		File:      "7_watchdog_test.go",
 		Guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
@@ -151,8 +157,9 @@ var Steps = [...]Step{
 		Title:  "a majority of independent masters",
 		Lock:   "the scripts of step 06 on all nodes at once, by majority; all nodes",
 		Words:  "It asks five independent Redis masters at once, and holds the lock if at least three of them agree.",
-		Asks: "The lock lives on five independent masters. When a minority of them fails, in any way and at any moment, it is neither lost nor blocked.\n" +
-			"The lock of step 07 has one Redis, so that is the one that fails here.",
+		Asks: "The lock lives on five independent masters. When a minority of them " +
+			"fails, in any way and at any moment, it is neither lost nor blocked. The " +
+			"lock of step 07 has one Redis, so that is the one that fails here.",
 		Fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
 		File:      "8_failover_test.go",
 		Guarantee: "losing a minority of the masters neither loses nor blocks the lock",
@@ -165,8 +172,9 @@ var Steps = [...]Step{
 // Last is step 08, whose folder has every guarantee.
 var Last = Steps[len(Steps)-1]
 
-// Epilogue follows the eight locks. It is no ninth lock: its stories are about the resource, and red is the resource
-// without the check. Its number is its place behind the steps.
+// Epilogue follows the eight locks. It is no ninth lock: its stories are about the
+// resource, and red is the resource without the check. Its number is its place behind the
+// steps.
 var Epilogue = Step{
 	N:      len(Steps) + 1,
 	Dir:    "docs/fencing",
@@ -175,9 +183,11 @@ var Epilogue = Step{
 	Title:  "fencing tokens",
 	Lock:   "step 05, with a number for each hold",
 	Words:  "They compare the number of a write with the highest they have seen, and refuse an older one.",
-	Fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped process, a moved virtual machine) does not\n" +
-		"know that its lock has ended, and writes when it wakes up. No lock can prevent that. The resource has to: it takes a\n" +
-		"fencing token, a number that grows with every acquisition, and refuses a write that carries an older one.",
+	Fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped " +
+		"process, a moved virtual machine) does not know that its lock has ended, and " +
+		"writes when it wakes up. No lock can prevent that. The resource has to: it " +
+		"takes a fencing token, a number that grows with every acquisition, and refuses " +
+		"a write that carries an older one.",
 	File:      "fencing_test.go",
 	Guarantee: "a paused holder's late write is refused",
 	Broken:    "A counter on a Redis that fails over can give a number twice; a resource that cannot compare cannot be fenced.",
@@ -204,16 +214,17 @@ const (
 // OwnFiles differ from step to step by intent. All others are copies.
 var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, "README.md", "README.zh-CN.md"}
 
-// A File is what a step guarantees: the guarantee itself, or what stands in a file of its own beside it.
+// A File is what a step guarantees: the guarantee itself, or what stands in a file of its
+// own beside it.
 type File struct {
 	Name      string
 	Guarantee string
 	From, To  int      // the steps that have it
-	Needs     []string // methods and fields of Lock and variables of the package that older locks have not
+	Needs     []string // methods, fields and variables that older locks lack
 }
 
-// besides are not run against every lock, because a step gives them up or because they need a newer API than TryLock,
-// Lock and Unlock.
+// besides are not run against every lock, because a step gives them up or because they
+// need a newer API than TryLock, Lock and Unlock.
 var besides = []File{
 	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
 	{"7_lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},

@@ -1,4 +1,5 @@
-// Package locks has the locks of the eight steps behind one interface, for the programs that run them all.
+// Package locks has the locks of the eight steps behind one interface, for the programs
+// that run them all.
 package locks
 
 import (
@@ -26,7 +27,8 @@ type Lock interface {
 	Unlock(context.Context) error
 }
 
-// New returns the lock of a step, 1 to 8. Those before step 08 are on the first node, and step 01 has no ttl.
+// New returns the lock of a step, 1 to 8. Those before step 08 are on the first node, and
+// step 01 has no ttl.
 func New(step int, nodes []redis.UniversalClient, key string, ttl time.Duration) Lock {
 	switch step {
 	case 1:

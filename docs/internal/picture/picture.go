@@ -1,5 +1,6 @@
-// Package picture draws what has happened in stories of the laboratory, and which lock holds which guarantee, as SVG. The
-// pictures are made from records and runs alone: the same run gives the same bytes.
+// Package picture draws what has happened in stories of the laboratory, and which lock
+// holds which guarantee, as SVG. The pictures are made from records and runs alone: the
+// same run gives the same bytes.
 package picture
 
 import (
@@ -69,7 +70,8 @@ func (p Panel) records() []trace.Record {
 // many is how many rows are shown one by one.
 const many = 14
 
-// shown are the records that have a place in the picture: of what is repeated again and again, only the first.
+// shown are the records that have a place in the picture: of what is repeated again and
+// again, only the first.
 func (p Panel) shown() (list []trace.Record) {
 	records := p.records()
 	rows := trace.Rows(records)
@@ -289,7 +291,8 @@ func (r *reader) dies(who string) {
 	r.dead[who] = r.now
 }
 
-// add takes in a record of the same moment: the answer of one more node, or that the call has returned.
+// add takes in a record of the same moment: the answer of one more node, or that the call
+// has returned.
 func (e *event) add(record trace.Record) {
 	e.guilt = cmp.Or(e.guilt, record.Mark)
 	switch {

@@ -14,7 +14,8 @@ type Theme struct {
 	owners                           []string
 }
 
-// The themes of the pages. A picture has the page's colour behind it, and so can be read in print and on any other page.
+// The themes of the pages. A picture has the page's colour behind it, and so can be read
+// in print and on any other page.
 var (
 	Light = Theme{"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#cf222e", "#1a7f37", []string{"#0969da", "#9a6700", "#8250df", "#0b7a75"}}
 	Dark  = Theme{"#0d1117", "#f0f6fc", "#9198a1", "#3d444d", "#ff7b72", "#3fb950", []string{"#58a6ff", "#d29922", "#bc8cff", "#39c5bb"}}
@@ -56,8 +57,9 @@ func (a *axis) isLong(i int) bool {
 	return i > 0 && a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at >= long
 }
 
-// layOut gives each moment its place: as near to the one before as what is written there allows. What is left over goes to
-// where time passes. It reports whether there was room, with so many rows of labels in a lane.
+// layOut gives each moment its place: as near to the one before as what is written there
+// allows. What is left over goes to where time passes. It reports whether there was room,
+// with so many rows of labels in a lane.
 func (a *axis) layOut(panels []*panel, rows int, times bool) bool {
 	for _, p := range panels {
 		p.setRows(rows)
@@ -114,7 +116,8 @@ func (a *axis) passes(i int) bool {
 	return i == 0 || a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at > 1000
 }
 
-// roomForTime is how far left moment i may be, so that its time is behind that of the moment before.
+// roomForTime is how far left moment i may be, so that its time is behind that of the
+// moment before.
 func (a *axis) roomForTime(i int) (x float64) {
 	if !a.passes(i) && a.moments[i] != edge {
 		return 0
@@ -139,7 +142,8 @@ func (p *panel) setRows(rows int) {
 	}
 }
 
-// roomFor is how far left moment i may be, so that its labels are behind those that stand in the same lane.
+// roomFor is how far left moment i may be, so that its labels are behind those that stand
+// in the same lane.
 func (p *panel) roomFor(a *axis, i int) (x float64) {
 	here := func(before event) bool {
 		return a.moments[i] == edge || slices.ContainsFunc(p.events, func(e event) bool {
@@ -241,7 +245,8 @@ func fit(text string, width float64) (lines []string) {
 	return lines
 }
 
-// textWidth is how wide a text is in Arial or Helvetica, and in the fonts that stand in for them, at most.
+// textWidth is how wide a text is in Arial or Helvetica, and in the fonts that stand in
+// for them, at most.
 func textWidth(text string) (w float64) {
 	for _, r := range text {
 		switch {
@@ -284,7 +289,8 @@ func (p *panel) middle(lanes map[string]float64, who string) float64 {
 	return lanes[who]
 }
 
-// baseline is where a label stands, from the middle of its mark: the rows are beside, above and below it.
+// baseline is where a label stands, from the middle of its mark: the rows are beside,
+// above and below it.
 func (p *panel) baseline(row int) float64 {
 	return [][]float64{{5}, {-5, 15}, {-23, -5, 15}}[p.rows-1][row]
 }

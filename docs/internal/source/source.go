@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Declaration is one name of a Go file, with its comment: a function, a method or one entry of a var, const or type
-// declaration.
+// A Declaration is one name of a Go file, with its comment: a function, a method or one
+// entry of a var, const or type declaration.
 type Declaration struct {
 	Name string // Type.Name of a method
 	Doc  string // the text of its comment
@@ -48,7 +48,8 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 		if doc != nil {
 			from = fset.Position(doc.Pos())
 		}
-		// The whole of the last line: a comment may stand behind the declaration. The same of the first, for its tab.
+		// The whole of the last line: a comment may stand behind the declaration. The
+		// same of the first, for its tab.
 		start := from.Offset - (from.Column - 1)
 		end := len(src)
 		if i := strings.IndexByte(string(src[to.Offset:]), '\n'); i >= 0 {
@@ -65,7 +66,8 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 			for _, spec := range d.Specs {
 				names, doc := namesOf(spec)
 				whole := ast.Node(spec)
-				if !d.Lparen.IsValid() { // without parentheses the keyword and the comment are the declaration's
+				// Without parentheses the keyword and the comment are the declaration's.
+				if !d.Lparen.IsValid() {
 					doc, whole = d.Doc, d
 				}
 				for _, id := range names {
@@ -97,7 +99,8 @@ func namesOf(spec ast.Spec) ([]*ast.Ident, *ast.CommentGroup) {
 	return nil, nil
 }
 
-// Find completes the name of a method: TryLock is Lock.TryLock. A function, type or variable of that name goes first.
+// Find completes the name of a method: TryLock is Lock.TryLock. A function, type or
+// variable of that name goes first.
 func Find(list []Declaration, name string) (Declaration, error) {
 	var names []string
 	var found []Declaration
@@ -126,7 +129,8 @@ func Find(list []Declaration, name string) (Declaration, error) {
 	return Declaration{}, fmt.Errorf("%s is more than one method: %s", name, strings.Join(methods, ", "))
 }
 
-// IsTest applies the rule of the go command: TestX(t *testing.T), and not Testing or TestMain(m *testing.M).
+// IsTest applies the rule of the go command: TestX(t *testing.T), and not Testing or
+// TestMain(m *testing.M).
 func (d Declaration) IsTest() bool {
 	rest, ok := strings.CutPrefix(d.Name, "Test")
 	r, _ := utf8.DecodeRuneInString(rest)
@@ -134,7 +138,8 @@ func (d Declaration) IsTest() bool {
 	return ok && isFunc && !unicode.IsLower(r) && fn.Recv == nil && Params(d) == "*testing.T"
 }
 
-// Params returns the types of a function's parameters: names make no difference. The type of "a, b string" is repeated.
+// Params returns the types of a function's parameters: names make no difference. The type
+// of "a, b string" is repeated.
 func Params(d Declaration) string {
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// ReadStory reads the trace that the laboratory has left of a story, and concludes from it what the laboratory does not
-// say: whose the lock is on each node, who is inside, what has expired, what was sent again, and what is wrong with it.
+// ReadStory reads the trace that the laboratory has left of a story, and concludes from
+// it what the laboratory does not say: whose the lock is on each node, who is inside,
+// what has expired, what was sent again, and what is wrong with it.
 func ReadStory(file string) ([]Record, error) {
 	records, err := Read(file)
 	return conclude(records), err
@@ -32,8 +33,9 @@ func conclude(records []Record) []Record {
 	return s.told
 }
 
-// inOrder sorts the records of one moment: the commands that a client sends to all nodes at once arrive in any order, and
-// a majority of the replies can be enough for the call to return.
+// inOrder sorts the records of one moment: the commands that a client sends to all nodes
+// at once arrive in any order, and a majority of the replies can be enough for the call
+// to return.
 func inOrder(records []Record) []Record {
 	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b Record) int {
@@ -52,7 +54,8 @@ func inOrder(records []Record) []Record {
 	return records
 }
 
-// hears reports whether a subscriber has heard a message. It does so while the publisher's call returns.
+// hears reports whether a subscriber has heard a message. It does so while the
+// publisher's call returns.
 func (r Record) hears() bool {
 	return r.Kind == Note && r.Who != "" && strings.HasPrefix(r.Text, "hears")
 }
@@ -143,7 +146,8 @@ func (s *story) add(r Record) {
 	s.tell(r)
 }
 
-// returns reports whether a call comes back, as far as the story goes, or its client dies: otherwise it shows in no row.
+// returns reports whether a call comes back, as far as the story goes, or its client
+// dies: otherwise it shows in no row.
 func (s *story) returns(call int) bool {
 	c := s.told[call]
 	return slices.ContainsFunc(s.told[call:], func(r Record) bool {
@@ -181,8 +185,9 @@ func (s *story) expire(r Record) {
 	}
 }
 
-// own takes over what the record says of the keys, and finds out whose they are. A call changes none: what it saw when it
-// returned may be older than what other nodes did in the same moment.
+// own takes over what the record says of the keys, and finds out whose they are. A call
+// changes none: what it saw when it returned may be older than what other nodes did in
+// the same moment.
 func (s *story) own(r Record) {
 	if r.Kind == Call || r.Kind == Return {
 		return
@@ -206,7 +211,8 @@ func (s *story) own(r Record) {
 	}
 }
 
-// leaves is what a story says of a holder that is not inside any more: it is dead, or knows of its loss.
+// leaves is what a story says of a holder that is not inside any more: it is dead, or
+// knows of its loss.
 var leaves = regexp.MustCompile(`^(\w+)(?: dies\b|'s Lost is closed)`)
 
 var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)

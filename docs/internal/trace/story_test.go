@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tell reads a story as the laboratory writes it: JSON, with the field "redis" in short form where it is one node's.
+// tell reads a story as the laboratory writes it: JSON, with the field "redis" in short
+// form where it is one node's.
 func tell(t *testing.T, lines string) []Record {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.jsonl")

@@ -20,8 +20,9 @@ type Row struct {
 	First int      // and the index of its first record
 }
 
-// Rows are a timeline: a row for each record but a call, which shows in what it sends and returns. The same thing at several
-// nodes is one row, and what is repeated again and again is there once.
+// Rows are a timeline: a row for each record but a call, which shows in what it sends and
+// returns. The same thing at several nodes is one row, and what is repeated again and
+// again is there once.
 func Rows(records []Record) []Row {
 	var rows []Row
 	for i, j := 0, 0; i < len(records); i = j {
@@ -162,7 +163,8 @@ func (r Row) lines() string {
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
-// rowWidth is what a line of a row may take, behind its time or its indentation: in the tour, it then ends at column 90.
+// rowWidth is what a line of a row may take, behind its time or its indentation: in the
+// tour, it then ends at column 90.
 const rowWidth = 64
 
 // parts are what a row says. A line had better end between two of them.
@@ -191,8 +193,8 @@ func (r Row) parts() []string {
 	return parts
 }
 
-// Wrap joins parts to lines of a width: as many in a line as there is room for, and one for which a line has no room is broken
-// at its spaces.
+// Wrap joins parts to lines of a width: as many in a line as there is room for, and one
+// for which a line has no room is broken at its spaces.
 func Wrap(parts []string, width int) []string {
 	lines := []string{""}
 	for i, part := range parts {

@@ -1,5 +1,6 @@
-// Package lockhook shows what the locks of steps 05 to 08 do with a client, without a change to the locks: who holds which
-// lock, and which renewals fail before a lock is lost. Copy it beside the lock.
+// Package lockhook shows what the locks of steps 05 to 08 do with a client, without a
+// change to the locks: who holds which lock, and which renewals fail before a lock is
+// lost. Copy it beside the lock.
 //
 //	rdb.AddHook(&lockhook.Hook{Log: slog.Default()})
 package lockhook
@@ -13,12 +14,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Hook is a hook for a go-redis client. It logs the key and the token of each hold, so that the token in Redis leads to the
-// process, and each renewal that failed. On step 08's nodes it speaks of one node, not of the majority.
+// Hook is a hook for a go-redis client. It logs the key and the token of each hold, so
+// that the token in Redis leads to the process, and each renewal that failed. On step
+// 08's nodes it speaks of one node, not of the majority.
 type Hook struct {
 	Log     *slog.Logger
 	Renewed atomic.Int64 // how many renewals Redis has confirmed
-	Failed  atomic.Int64 // how many have failed. One that is not answered counts when go-redis gives it up (ReadTimeout)
+	// Failed is how many have failed. One that is not answered counts when go-redis gives
+	// it up (ReadTimeout).
+	Failed atomic.Int64
 }
 
 func (h *Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -51,10 +55,10 @@ const (
 
 // command tells the locks' commands by their arguments:
 //
-//	SET key token PX ttl NX                                       acquisition of 05
-//	EVALSHA or EVAL script 1 key token ttl depth                  acquisition of 06 to 08, the outermost if depth is 1
-//	EVALSHA or EVAL script 1 key token ttl                        renewal
-//	EVALSHA or EVAL script 1 key token depth                      release, of 05 without the depth: it is no int64
+//	SET key token PX ttl NX                       acquisition of 05
+//	EVALSHA or EVAL script 1 key token ttl depth  acquisition of 06 to 08, outermost at depth 1
+//	EVALSHA or EVAL script 1 key token ttl        renewal
+//	EVALSHA or EVAL script 1 key token depth      release, of 05 without the depth: it is no int64
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":

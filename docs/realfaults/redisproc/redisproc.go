@@ -38,7 +38,8 @@ func Server(dir string, options ...string) (*Process, error) {
 	})
 }
 
-// Sentinel starts a redis-sentinel with this configuration, which it keeps in dir and changes as it goes.
+// Sentinel starts a redis-sentinel with this configuration, which it keeps in dir and
+// changes as it goes.
 func Sentinel(dir, config string) (*Process, error) {
 	program, err := exec.LookPath("redis-sentinel")
 	if err != nil {

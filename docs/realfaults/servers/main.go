@@ -1,5 +1,6 @@
-// Servers runs a command with real Redis servers: it starts five redis-server processes on free loopback ports, without
-// persistence, puts their addresses into REDIS_ADDRS, runs the command, and stops the servers whatever happens.
+// Servers runs a command with real Redis servers: it starts five redis-server processes
+// on free loopback ports, without persistence, puts their addresses into REDIS_ADDRS,
+// runs the command, and stops the servers whatever happens.
 //
 //	go run ./docs/realfaults/servers go run ./docs/tour real all
 package main

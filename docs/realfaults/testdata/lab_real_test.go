@@ -1,10 +1,12 @@
 package redislock
 
-// The stories on real servers: go run ./docs/tour real N host:port[,host:port...] lays this file over a step's folder and
-// names the servers in REDIS_ADDRS. Stories play in real time and with a short ttl there, so whatever is measured gets some
-// slack. The faults between a client and Redis are made as ever: replies get lost, connections hang and break. Faults of
-// Redis itself concern the story's own keys only, which are deleted in the end; nothing here changes the server or
-// touches other keys. A story that needs more than that is skipped.
+// The stories on real servers: go run ./docs/tour real N host:port[,host:port...] lays
+// this file over a step's folder and names the servers in REDIS_ADDRS. Stories play in
+// real time and with a short ttl there, so whatever is measured gets some slack. The
+// faults between a client and Redis are made as ever: replies get lost, connections hang
+// and break. Faults of Redis itself concern the story's own keys only, which are deleted
+// in the end; nothing here changes the server or touches other keys. A story that needs
+// more than that is skipped.
 
 import (
 	"bufio"
@@ -156,8 +158,8 @@ func (s *realRedis) Dial() (net.Conn, error) {
 	return near, nil
 }
 
-// translate returns what is sent instead of a command, so that the server looks like one that has forgotten its scripts, or
-// like one that has only errors to tell.
+// translate returns what is sent instead of a command, so that the server looks like one
+// that has forgotten its scripts, or like one that has only errors to tell.
 func (s *realRedis) translate(args []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +186,8 @@ func (s *realRedis) translate(args []string) []string {
 	return args
 }
 
-// seen reports whether this process has sent a script. Another one may have: without its source, it has no name here.
+// seen reports whether this process has sent a script. Another one may have: without its
+// source, it has no name here.
 func seen(sha string) bool {
 	_, ok := scripts.Load(sha)
 	return ok

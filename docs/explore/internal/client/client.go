@@ -16,7 +16,8 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// A Lock is what all locks have in common. Those of steps 07 and 08 have Lost as well, and that of the epilogue has Fence.
+// A Lock is what all locks have in common. Those of steps 07 and 08 have Lost as well,
+// and that of the epilogue has Fence.
 type Lock interface {
 	TryLock(context.Context) error
 	Lock(context.Context) error
@@ -82,8 +83,8 @@ func New(name string, net *network.Net, j *judge.Judge, rules Rules, lock func([
 		opt := &redis.Options{
 			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
 			Addr: fmt.Sprintf("10.0.0.%d:6379", n.N), Dialer: c.Dial, PoolSize: 100,
-			// No pause at all (-1) is a timer of length 0; on such a timer, Go 1.26 crashes now and then in a
-			// bubble under the race detector.
+			// No pause at all (-1) is a timer of length 0; on such a timer, Go 1.26
+			// crashes now and then in a bubble under the race detector.
 			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
 			// A command may be in flight for as long as the explorer likes.
 			ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true,
@@ -261,7 +262,8 @@ func (c *Client) release() (known bool) {
 		c.Anew()
 		return true
 	}
-	notHeld := strings.Contains(err.Error(), "lock not held") // ErrNotHeld is another one in each step
+	// Not errors.Is: ErrNotHeld is another one in each step.
+	notHeld := strings.Contains(err.Error(), "lock not held")
 	if notHeld && !c.Dead() && c.judge.Held(&c.Holder) {
 		c.violate(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}

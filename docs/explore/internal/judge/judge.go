@@ -1,4 +1,5 @@
-// Package judge says what is wrong. The judge stands at the resource, and does not look at keys alone.
+// Package judge says what is wrong. The judge stands at the resource, and does not look
+// at keys alone.
 package judge
 
 import (
@@ -35,7 +36,8 @@ const (
 // Kinds is the order in which a cell names them.
 const Kinds = "XLDKBTNUWSG"
 
-// A Judge stands at the resource. The resource is a number; each holder reads it, adds one, and writes it.
+// A Judge stands at the resource. The resource is a number; each holder reads it, adds
+// one, and writes it.
 type Judge struct {
 	Steps   int  // of the schedule so far
 	Entered bool // somebody has come in since this was last reset

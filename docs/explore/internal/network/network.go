@@ -1,5 +1,5 @@
-// Package network is the nodes of a schedule, and what is on its way to them. A command is in flight until it is delivered.
-// What happens is written into a trace.
+// Package network is the nodes of a schedule, and what is on its way to them. A command
+// is in flight until it is delivered. What happens is written into a trace.
 package network
 
 import (
@@ -17,7 +17,8 @@ const (
 	Key = "coupons"
 	TTL = 10 * time.Second
 
-	// Latency is what a command takes to reach Redis. It is also the time in which go-redis sends a command again.
+	// Latency is what a command takes to reach Redis. It is also the time in which
+	// go-redis sends a command again.
 	Latency = 100 * time.Microsecond
 )
 
@@ -26,9 +27,9 @@ type Net struct {
 	*Cluster
 	Hosts    []*Host
 	Reorder  bool                         // commands may overtake each other
-	NoScript bool                         // to send a script that Redis does not know is a step of its own
+	NoScript bool                         // to send a script that Redis lacks is a step of its own
 	Deleted  func(by *Host, owner string) // is called when a command has deleted the key
-	Activity chan struct{}                // holds one value when something was sent or a program has ended
+	Activity chan struct{}                // one value: something was sent, or a program has ended
 	Records  []trace.Record
 	Sent     atomic.Int32 // messages
 	Cause    atomic.Int32 // the choice that what is sent now comes from, -1 if none
@@ -134,8 +135,8 @@ func (n *Net) Wait() {
 	n.flush()
 }
 
-// InFlight returns the messages of a host that can be delivered next: the oldest on each node, because a network
-// that reorders them is a fault of its own.
+// InFlight returns the messages of a host that can be delivered next: the oldest on each
+// node, because a network that reorders them is a fault of its own.
 func (h *Host) InFlight() (list []*Message) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -179,8 +180,9 @@ func (m *Message) Label() string {
 	return label
 }
 
-// Deliver lets Redis run a command, and the client read the reply. When Redis has forgotten a script, nothing has
-// happened yet: then the script itself is delivered as well, unless that is what is explored.
+// Deliver lets Redis run a command, and the client read the reply. When Redis has
+// forgotten a script, nothing has happened yet: then the script itself is delivered as
+// well, unless that is what is explored.
 func (m *Message) Deliver() {
 	reply := m.Execute()
 	if m.Delay > 0 {
@@ -284,7 +286,8 @@ func (h *Host) Crash() {
 	}
 }
 
-// Disconnect breaks the client's connections to a node, or to all. What is in flight on them is lost.
+// Disconnect breaks the client's connections to a node, or to all. What is in flight on
+// them is lost.
 func (h *Host) Disconnect(n *Node) {
 	these := func(w *wire) bool { return w.host == h && (n == nil || n == w.node) }
 	h.net.mu.Lock()
@@ -305,7 +308,8 @@ func (n *Net) Disconnect(node *Node) {
 	}
 }
 
-// Silence takes a client's idle connections away, and nobody tells the client. What it sends on them is lost.
+// Silence takes a client's idle connections away, and nobody tells the client. What it
+// sends on them is lost.
 func (h *Host) Silence() {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A Cluster is the nodes that all schedules of a cell share. They are emptied in between; their scripts stay loaded.
+// A Cluster is the nodes that all schedules of a cell share. They are emptied in between;
+// their scripts stay loaded.
 type Cluster struct {
 	Nodes   []*Node
 	scripts map[string]string // sources by SHA-1

@@ -13,8 +13,9 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// pending is a record that a client has made in a goroutine of its own. Go chooses which of several goroutines comes first; so
-// these records are put in order when all are quiet, and the same schedule has the same trace, byte for byte.
+// pending is a record that a client has made in a goroutine of its own. Go chooses which
+// of several goroutines comes first; so these records are put in order when all are
+// quiet, and the same schedule has the same trace, byte for byte.
 type pending struct {
 	trace.Record
 	host int
@@ -49,8 +50,8 @@ func (n *Net) add(r trace.Record) {
 	n.Records = append(n.Records, r)
 }
 
-// Later adds a record of h's when all are quiet. A door of 1 says that h is inside from now on, -1 that it is not; a record
-// without a kind says only that.
+// Later adds a record of h's when all are quiet. A door of 1 says that h is inside from
+// now on, -1 that it is not; a record without a kind says only that.
 func (n *Net) Later(h *Host, door int, r trace.Record) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -129,8 +130,8 @@ func (h *Host) Call(method string, call func() error) error {
 
 func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
 
-// command writes a command as redis-cli does. A script has its name, and its arguments have those of its first line,
-// "-- acquire token ttl depth".
+// command writes a command as redis-cli does. A script has its name, and its arguments
+// have those of its first line, "-- acquire token ttl depth".
 func (n *Net) command(m *Message) string {
 	words := slices.Clone(m.args)
 	for i, arg := range words {
@@ -178,7 +179,8 @@ func (m *Message) Runs(script string) bool {
 	return strings.HasPrefix(m.args[0], "eval") && m.net.script(m)[0] == script
 }
 
-// learn remembers the script that a command brings, and returns the reply in words. Another client may send meanwhile.
+// learn remembers the script that a command brings, and returns the reply in words.
+// Another client may send meanwhile.
 func (n *Net) learn(m *Message, reply []byte) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// A wire is a connection of go-redis to a node. What go-redis sends is in flight until the explorer delivers it.
+// A wire is a connection of go-redis to a node. What go-redis sends is in flight until
+// the explorer delivers it.
 type wire struct {
 	net.Conn // the node's end
 	host     *Host
@@ -51,8 +52,8 @@ func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	return nearEnd{near}, nil
 }
 
-// nearEnd is go-redis's end. Broken, it says what a TCP connection says, after which go-redis tries again. A pipe says ErrClosedPipe,
-// even to who sets a deadline.
+// nearEnd is go-redis's end. Broken, it says what a TCP connection says, after which
+// go-redis tries again. A pipe says ErrClosedPipe, even to who sets a deadline.
 type nearEnd struct{ net.Conn }
 
 func (e nearEnd) Write(b []byte) (int, error) {
@@ -66,7 +67,8 @@ func (e nearEnd) Write(b []byte) (int, error) {
 func (e nearEnd) SetReadDeadline(t time.Time) error { e.Conn.SetReadDeadline(t); return nil }
 func (e nearEnd) SetWriteDeadline(time.Time) error  { return nil }
 
-// read puts in flight what go-redis sends. Commands that set up a connection are not worth a step: they run at once.
+// read puts in flight what go-redis sends. Commands that set up a connection are not
+// worth a step: they run at once.
 func (w *wire) read() {
 	defer w.hangUp()
 	for r := bufio.NewReader(w.Conn); ; {
@@ -83,7 +85,8 @@ func (w *wire) read() {
 	}
 }
 
-// hangUp is the end of a wire. What go-redis has asked and was not answered, it does not wait for any longer.
+// hangUp is the end of a wire. What go-redis has asked and was not answered, it does not
+// wait for any longer.
 func (w *wire) hangUp() {
 	w.closed.Store(true)
 	w.unsubscribe()

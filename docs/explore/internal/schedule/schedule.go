@@ -1,5 +1,5 @@
-// Package schedule plays one order of events: it lists what can happen next, lets it happen, and lets time pass when nothing
-// can.
+// Package schedule plays one order of events: it lists what can happen next, lets it
+// happen, and lets time pass when nothing can.
 package schedule
 
 import (
@@ -41,9 +41,9 @@ type Fault struct {
 	Clients client.Rules
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // to send a script again is a step of its own
-	Grace   time.Duration                     // a holder may hear of its loss so late: there is no warning
+	Grace   time.Duration                     // how late a holder may hear of a sudden loss
 	Gone    int                               // nodes that are gone for the rest of the schedule
-	Missing bool                              // from the start there is only a majority of the nodes
+	Missing bool                              // from the start only a majority of nodes is there
 	Strike  func(s *Schedule) []search.Option // in what ways it can strike now
 }
 
@@ -67,7 +67,8 @@ type Schedule struct {
 	history map[rune]string // of each of these things
 }
 
-// Open starts the nodes, and lets one client hold a lock for more than a ttl: then the scripts are known before the first schedule.
+// Open starts the nodes, and lets one client hold a lock for more than a ttl: then the
+// scripts are known before the first schedule.
 func (st *Stage) Open(nodes int) (err error) {
 	if st.cluster, err = network.Start(nodes); err != nil {
 		return err
@@ -86,14 +87,16 @@ func (st *Stage) Open(nodes int) (err error) {
 	return nil
 }
 
-// Close ends the nodes. Until then, what a broken lock has left over ends; otherwise the bubble would report a deadlock.
+// Close ends the nodes. Until then, what a broken lock has left over ends; otherwise the
+// bubble would report a deadlock.
 func (st *Stage) Close() {
 	time.Sleep(24 * time.Hour)
 	st.cluster.Stop()
 }
 
-// Play runs one schedule: choose picks what happens next, until all programs have ended. Then it is asked a last time,
-// with nothing to choose from. It can end the schedule with -1; then there is none.
+// Play runs one schedule: choose picks what happens next, until all programs have ended.
+// Then it is asked a last time, with nothing to choose from. It can end the schedule with
+// -1; then there is none.
 func (st *Stage) Play(choose search.Choose) *Schedule {
 	s := &Schedule{Net: st.cluster.New(), stage: st, history: map[rune]string{}}
 	s.Judge = judge.New(s.Net, st.Fault.Grace, st.Fenced)
@@ -188,12 +191,14 @@ func (s *Schedule) mark(o search.Option, sent int32) {
 // Changed is what the last choice has changed.
 func (s *Schedule) Changed() string { return s.changed }
 
-// State names what can follow: the same things have happened in the same order to each node and to the resource, as much
-// was sent before the fault, and the same client goes on. Schedules that differ otherwise differ in the order of independent commands.
+// State names what can follow: the same things have happened in the same order to each
+// node and to the resource, as much was sent before the fault, and the same client goes
+// on. Schedules that differ otherwise differ in the order of independent commands.
 func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
 
-// settled reports whether nothing is chosen any more: after the fault, all clients that are left ask for the lock again and
-// again. On several nodes, one pause is enough: its length is chosen at random, and no name of a schedule could say it.
+// settled reports whether nothing is chosen any more: after the fault, all clients that
+// are left ask for the lock again and again. On several nodes, one pause is enough: its
+// length is chosen at random, and no name of a schedule could say it.
 func (s *Schedule) settled(opts []search.Option) bool {
 	if !s.stage.Fault.Clients.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
 		return false
@@ -218,8 +223,9 @@ func (s *Schedule) quiet() {
 	s.Wait()
 }
 
-// sweep delivers the renewals of holds that are over: their clients know it, and nothing depends on when they arrive.
-// It writes nothing of them, because whether they are sent at all may hang on two timers that end at the same moment.
+// sweep delivers the renewals of holds that are over: their clients know it, and nothing
+// depends on when they arrive. It writes nothing of them, because whether they are sent
+// at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
 	over := func(m *network.Message) bool {
 		return m.Back && slices.ContainsFunc(s.Clients, func(c *client.Client) bool { return c.Host == m.Host && c.Lost() })
@@ -229,7 +235,8 @@ func (s *Schedule) sweep() {
 	}
 }
 
-// options lists what can happen next: first that the client that moved last goes on, then the others, then the fault.
+// options lists what can happen next: first that the client that moved last goes on, then
+// the others, then the fault.
 func (s *Schedule) options() (opts []search.Option) {
 	for _, c := range s.Clients {
 		if cause, waits := c.AtGate(); waits {

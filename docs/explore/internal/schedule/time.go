@@ -19,7 +19,8 @@ func All(*network.Message) bool { return true }
 // Renewals are what is sent in the background.
 func Renewals(m *network.Message) bool { return m.Back && !m.Frozen.Load() }
 
-// Pass lets time pass. Of what is sent meanwhile, or was before, some arrives; the rest is as late as the time is long.
+// Pass lets time pass. Of what is sent meanwhile, or was before, some arrives; the rest
+// is as late as the time is long.
 func (s *Schedule) Pass(d time.Duration, arrives func(*network.Message) bool) {
 	s.Tell(trace.Record{Kind: trace.Note, Text: fmt.Sprintf("%v pass", d.Round(time.Millisecond))})
 	s.arrive(d, arrives)
@@ -106,12 +107,14 @@ func (s *Schedule) settle(goroutines int) {
 		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()
-	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle { // the runtime has goroutines of its own, outside
+	// The runtime has goroutines of its own, outside the bubble.
+	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle {
 		s.Violate(nil, judge.Leftover, "a goroutine is left over")
 	}
 }
 
-// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must be free and work.
+// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must
+// be free and work.
 func (s *Schedule) probe() {
 	c := s.newClient(len(s.Clients))
 	result := make(chan error, 1)

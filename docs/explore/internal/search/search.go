@@ -1,4 +1,5 @@
-// Package search runs every schedule of a game that can be played again and again, depth first. It knows nothing of locks.
+// Package search runs every schedule of a game that can be played again and again, depth
+// first. It knows nothing of locks.
 package search
 
 import (
@@ -27,7 +28,8 @@ type Game interface {
 	State() string   // names what can follow
 }
 
-// Choose picks what happens next. With no options, the schedule is over. -1 ends it: all that can follow has been seen.
+// Choose picks what happens next. With no options, the schedule is over. -1 ends it: all
+// that can follow has been seen.
 type Choose func(g Game, opts []Option) int
 
 // A Search says which schedules are run.
@@ -43,9 +45,10 @@ type point struct {
 	costs  map[string]int // in preemptions
 	spent  int            // preemptions before this point
 	chosen string
-	cause  int             // the point whose choice has brought what is chosen here, -1 if that is not known
+	cause  int             // the point whose choice has brought what is chosen here, or -1
 	todo   map[string]bool // what should be tried
-	// What a choice changes. Two that change different things can change places, and only one order is run.
+	// What a choice changes. Two that change different things can change places, and only
+	// one order is run.
 	tried  map[string]string
 	asleep map[string]string // choices that lead only to where others have led before
 }
@@ -104,8 +107,8 @@ func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
 	if len(path) > 0 {
 		last := path[len(path)-1]
 		p.spent = last.spent + last.costs[last.chosen]
-		// What was tried before at the last point, and does not depend on what was chosen there, can only lead to where
-		// it has led already: a sleep set.
+		// What was tried before at the last point, and does not depend on what was chosen
+		// there, can only lead to where it has led already: a sleep set.
 		for _, known := range []map[string]string{last.asleep, last.tried} {
 			for label, changes := range known {
 				if label != last.chosen && s.Bound < 0 && !depend(label, changes, last.chosen, g.Changed()) {
@@ -123,11 +126,14 @@ func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
 		}
 		if s.Bound >= 0 {
 			p.todo[o.Label] = p.spent+p.costs[o.Label] <= s.Bound
-		} else if _, asleep := p.asleep[o.Label]; !asleep { // one is enough, until a race is seen; but a fault can strike anywhere
+		} else if _, asleep := p.asleep[o.Label]; !asleep {
+			// One is enough, until a race is seen; but a fault can strike anywhere.
 			p.todo[o.Label] = !begun || fault || s.Reorder
 			begun = true
 		}
-		if fault { // it is tried first: then it sleeps where it makes no difference that it comes later
+		if fault {
+			// It is tried first: then it sleeps where it makes no difference that it comes
+			// later.
 			p.labels = slices.Insert(p.labels, 0, o.Label)
 		} else {
 			p.labels = append(p.labels, o.Label)
@@ -150,8 +156,9 @@ func (p *point) next() bool {
 	return false
 }
 
-// depend reports whether the order of two choices makes a difference: they change the same thing. Commands of one client
-// to different nodes do not depend on each other. Only a fault minds that something is sent.
+// depend reports whether the order of two choices makes a difference: they change the
+// same thing. Commands of one client to different nodes do not depend on each other. Only
+// a fault minds that something is sent.
 func depend(a, changesA, b, changesB string) bool {
 	if a[0] == b[0] && 'a' <= a[0] && len(a) > 1 && len(b) > 1 {
 		return a[1] == b[1]
@@ -162,8 +169,9 @@ func depend(a, changesA, b, changesB string) bool {
 	return strings.ContainsAny(changesA, changesB)
 }
 
-// races looks for two choices of a run that depend on each other, and could have come in the other order because nothing
-// between them forbids it. Then that order must be tried as well: dynamic partial-order reduction.
+// races looks for two choices of a run that depend on each other, and could have come in
+// the other order because nothing between them forbids it. Then that order must be tried
+// as well: dynamic partial-order reduction.
 func races(path []*point) {
 	before := make([]map[int]bool, len(path)) // the choices that must come before this one
 	for j, b := range path {

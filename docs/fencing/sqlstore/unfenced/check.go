@@ -1,6 +1,6 @@
 package sqlstore
 
-//lint:file-ignore U1000 It replaces ../check.go when go test -overlay builds the stories without the check, their red side.
+//lint:file-ignore U1000 It replaces ../check.go when go test -overlay leaves out the check.
 
 // SQLite does not mind the token that is one too many.
 const (

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"", []string{""}},
+		{"0123456789", []string{"0123456789"}},
+		{"0123 567 9ab def", []string{"0123 567", "9ab def"}},
+		{"0123456789ab def", []string{"0123456789ab", "def"}},
+		{"first\nthe second line", []string{"first", "the second", "line"}},
+		{"  an  old  table that", []string{"  an  old", "  table", "  that"}},
+		{"äöü äöü äöü", []string{"äöü äöü", "äöü"}},
+	} {
+		require.Equal(t, tt.want, wrap(10, tt.text), tt.text)
+	}
+}
