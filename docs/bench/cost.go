@@ -10,9 +10,9 @@ import (
 
 // cost is what one uncontended lock+unlock costs the network and the servers.
 type cost struct {
-	trips    float64 // round trips, on all nodes
-	commands float64 // run by all servers, those in scripts included
-	bytes    float64 // sent and received
+	Trips    float64 // round trips, on all nodes
+	Commands float64 // run by all servers, those in scripts included
+	Bytes    float64 // sent and received
 }
 
 // measureCost counts, it does not time: between two pairs, everything that a pair began may end.

@@ -24,19 +24,19 @@ import (
 
 // A plan says how long to measure.
 type plan struct {
-	rounds    int           // of uncontended pairs
-	slice     time.Duration // of each contestant in such a round
-	costs     int           // pairs to count round trips and commands of
-	patience  time.Duration // with redsync on hung nodes
-	waits     int           // rounds of waiting
-	quiet     time.Duration // of a holder that stays
-	moving    time.Duration // of holders that leave
-	many      int           // rounds of many waiters
-	most      int           // rounds of the most of them
-	fights    int           // rounds of contention
-	fight     time.Duration
-	watchdogs int
-	hold      time.Duration
+	Rounds    int           // of uncontended pairs
+	Slice     time.Duration // of each contestant in such a round
+	Costs     int           // pairs to count round trips and commands of
+	Patience  time.Duration // with redsync on hung nodes
+	Waits     int           // rounds of waiting
+	Quiet     time.Duration // of a holder that stays
+	Moving    time.Duration // of holders that leave
+	Many      int           // rounds of many waiters
+	Most      int           // rounds of the most of them
+	Fights    int           // rounds of contention
+	Fight     time.Duration
+	Watchdogs int
+	Hold      time.Duration
 }
 
 var (
@@ -78,12 +78,10 @@ func run(ctx context.Context, p plan, write bool, rawFile string) error {
 	if _, err := os.Stat("contestants.go"); err != nil && write {
 		return errors.New("-write needs docs/bench as the working directory")
 	}
-	start := time.Now()
 	r, err := measure(ctx, p)
 	if err != nil {
 		return err
 	}
-	r.took = time.Since(start)
 	if rawFile != "" {
 		if err := toFile(rawFile, r.benchfmt); err != nil {
 			return err
@@ -127,23 +125,25 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
-	if r.redisVersion, err = well[0].info("Server", "redis_version"); err != nil {
+	redisVersion, err := well[0].info("Server", "redis_version")
+	if err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	for _, stage := range []struct {
 		name string
 		run  func() error
 	}{
 		{"uncontended lock+unlock", func() (err error) {
-			r.pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.rounds, p.slice)
+			r.Pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.Rounds, p.Slice)
 			return err
 		}},
 		{"the same, client and servers on processors of their own", func() (err error) {
-			r.apart, err = measureApart(ctx, well, p.rounds, p.slice)
+			r.Apart, err = measureApart(ctx, well, p.Rounds, p.Slice)
 			return err
 		}},
 		{"two of five nodes hung", func() (err error) {
-			r.hung, r.attempts, err = measureHung(ctx, well, ill, p.rounds, p.slice, p.patience)
+			r.Hung, r.Attempts, err = measureHung(ctx, well, ill, p.Rounds, p.Slice, p.Patience)
 			return err
 		}},
 		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
@@ -151,7 +151,7 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
 		{"contention", func() error { return r.measureContention(ctx, well) }},
 		{"watchdogs", func() (err error) {
-			r.dogs, err = measureWatchdogs(ctx, p.watchdogs, p.hold)
+			r.Watchdogs, err = measureWatchdogs(ctx, p.Watchdogs, p.Hold)
 			return err
 		}},
 	} {
@@ -165,5 +165,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		}
 		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
 	}
+	r.Machine = p.machine(redisVersion, time.Since(start))
 	return r, nil
 }

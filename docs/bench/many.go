@@ -63,17 +63,11 @@ func (t turnsLocker) lock(ctx context.Context, key string) (hold, error) {
 
 // many is what it costs to let n clients in, one after the other, that all wait in one process.
 type many struct {
-	times    []float64 // seconds from the holder's unlock until the last one has left, one of each round
-	commands []float64 // run by all servers meanwhile
-	conns    []float64 // that the waiters have opened
-	late     int       // waiters that were not served within manyBound, in the worst round
-	errs     []string  // of locks, which were then tried again, and unlocks
-}
-
-// A line is one case of many waiters.
-type line struct {
-	name    string
-	waiters int
+	Times    times    // from the holder's unlock until the last one has left, one of each round
+	Commands series   // run by all servers meanwhile
+	Conns    series   // that the waiters have opened
+	Late     int      // waiters that were not served within manyBound, in the worst round
+	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
 }
 
 // measure lets n waiters of one process wait until they have all asked, frees the lock, and waits until all were inside.
@@ -112,7 +106,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 			err := one(ctx, l, func(err error) {
 				mu.Lock()
 				defer mu.Unlock()
-				m.errs = append(m.errs, err.Error())
+				m.Failed.add(err)
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -135,10 +129,10 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 		return err
 	}
 	conns, err := connectionsOpened(servers)
-	m.times = append(m.times, took.Seconds())
-	m.commands = append(m.commands, commands)
-	m.conns = append(m.conns, float64(conns))
-	m.late = max(m.late, n-served)
+	m.Times = append(m.Times, took.Seconds())
+	m.Commands = append(m.Commands, commands)
+	m.Conns = append(m.Conns, float64(conns))
+	m.Late = max(m.Late, n-served)
 	return err
 }
 
@@ -178,9 +172,9 @@ func (m *many) cells(waiters int) []string {
 	if m == nil {
 		return []string{"-", "-", "-"}
 	}
-	took := seconds(quantile(m.times, 0.5))
-	if m.late > 0 {
-		took = fmt.Sprintf("%d of %d in %s", waiters-m.late, waiters, duration(manyBound))
+	took := seconds(quantile(m.Times, 0.5))
+	if m.Late > 0 {
+		took = fmt.Sprintf("%d of %d in %s", waiters-m.Late, waiters, duration(manyBound))
 	}
-	return []string{took, fmt.Sprintf("%.0f", quantile(m.commands, 0.5)), fmt.Sprintf("%.0f", quantile(m.conns, 0.5))}
+	return []string{took, fmt.Sprintf("%.0f", quantile(m.Commands, 0.5)), fmt.Sprintf("%.0f", quantile(m.Conns, 0.5))}
 }

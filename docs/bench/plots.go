@@ -44,11 +44,11 @@ func (r *results) plot(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	fights := func(oneKey bool, y func(*contention) float64) func(string) plotter.XYs {
+	fights := func(all map[string]map[int]*contention, y func(*contention) float64) func(string) plotter.XYs {
 		return func(name string) plotter.XYs {
 			var points plotter.XYs
 			for _, n := range contenders {
-				if f, ok := r.fights[fight{name, n, oneKey}]; ok && y(f) > 0 {
+				if f := all[name][n]; f != nil && y(f) > 0 {
 					points = append(points, plotter.XY{X: float64(n), Y: y(f)})
 				}
 			}
@@ -59,11 +59,11 @@ func (r *results) plot(dir string) error {
 		{file: "handoff.svg", title: "Hand-off with ten waiters", x: "time from Unlock to the next holder's Lock, ms", y: "share of hand-offs",
 			logX: true, points: r.handoffCurve},
 		{file: "one-key.svg", title: "One key", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(true, (*contention).rate), marks: true},
+			points: fights(r.OneKey, (*contention).rate), marks: true},
 		{file: "fairness.svg", title: "One key", x: "clients", y: "fairness (Jain)", logX: true, ticks: contenders,
-			points: fights(true, (*contention).fairness), marks: true},
+			points: fights(r.OneKey, (*contention).fairness), marks: true},
 		{file: "own-keys.svg", title: "A key for each client", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(false, (*contention).rate), marks: true},
+			points: fights(r.OwnKeys, (*contention).rate), marks: true},
 	} {
 		svg, err := c.draw()
 		if err != nil {
@@ -78,11 +78,11 @@ func (r *results) plot(dir string) error {
 
 // handoffCurve rises from 0 to 1: how many hand-offs took at most so long.
 func (r *results) handoffCurve(name string) plotter.XYs {
-	w := r.waits[name]
+	w := r.Waits[name]
 	if w == nil {
 		return nil
 	}
-	return cumulative(w.handoffs)
+	return cumulative(w.Handoffs)
 }
 
 func cumulative(seconds []float64) plotter.XYs {
