@@ -83,7 +83,7 @@ func parseResults(file []byte) (*results, error) {
 	}
 	for _, c := range alone() {
 		if r.Pairs[c.name] == nil {
-			return nil, fmt.Errorf("there is nothing about %s", c.name)
+			return nil, fmt.Errorf("results.json has nothing about %s", c.name)
 		}
 	}
 	return r, nil

@@ -26,6 +26,9 @@ func (g goal) verdict() string {
 	return "**missed**"
 }
 
+// reason is why it is missed, in one line.
+func (g goal) reason() string { return strings.Join(strings.Fields(g.why), " ") }
+
 // atMost is a goal for a ratio. Its median decides; the interval is printed beside it.
 func atMost(what string, limit float64, got estimate, why string) goal {
 	return goal{what: what, limit: fmt.Sprintf("at most %.2f", limit), got: got.String(), met: got.mid <= limit, why: why}

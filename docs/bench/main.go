@@ -2,8 +2,9 @@
 // processes that it starts itself.
 //
 //	go run .          # print the page, in about fourteen minutes
-//	go run . -write   # write it to docs/benchmarks.md, with the plots
-//	go run . -many    # measure and print only its part on many waiters, in about two minutes
+//	go run . -write   # write results.json, and from it docs/benchmarks.md and the plots
+//	go run . -render  # write the page and the plots again, from results.json
+//	go run . -many    # measure and print only the part on many waiters, in about two minutes
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
 
@@ -53,7 +54,8 @@ func main() {
 		}
 		return
 	}
-	write := flag.Bool("write", false, "write docs/benchmarks.md and the plots instead of printing the page")
+	write := flag.Bool("write", false, "write results.json, docs/benchmarks.md and the plots instead of printing the page")
+	render := flag.Bool("render", false, "write docs/benchmarks.md and the plots from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
 	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
 	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
@@ -64,7 +66,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	all := func() error { return run(ctx, p, *write, *rawFile) }
+	all := func() error { return run(ctx, p, *write, *render, *rawFile) }
 	if *manyOnly {
 		all = func() error { return runMany(ctx, p) }
 	}
@@ -74,11 +76,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, p plan, write bool, rawFile string) error {
-	if _, err := os.Stat("contestants.go"); err != nil && write {
-		return errors.New("-write needs docs/bench as the working directory")
+func run(ctx context.Context, p plan, write, render bool, rawFile string) error {
+	if _, err := os.Stat("contestants.go"); err != nil && (write || render) {
+		return errors.New("-write and -render need docs/bench as the working directory")
 	}
-	r, err := measure(ctx, p)
+	r, err := load()
+	if !render {
+		r, err = measured(ctx, p, write)
+	}
 	if err != nil {
 		return err
 	}
@@ -87,13 +92,45 @@ func run(ctx context.Context, p plan, write bool, rawFile string) error {
 			return err
 		}
 	}
-	if !write {
+	if !write && !render {
 		return r.page(os.Stdout)
 	}
-	if err := r.plot("plots"); err != nil {
+	files, err := r.files()
+	if err != nil {
 		return err
 	}
-	return toFile(filepath.Join("..", "benchmarks.md"), r.page)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join("..", name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func load() (*results, error) {
+	file, err := os.ReadFile("results.json")
+	if err != nil {
+		return nil, err
+	}
+	return parseResults(file)
+}
+
+// measured returns new results as their file has them, so that they give the same page later.
+func measured(ctx context.Context, p plan, write bool) (*results, error) {
+	r, err := measure(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	file, err := r.file()
+	if err != nil {
+		return nil, err
+	}
+	if write {
+		if err := os.WriteFile("results.json", file, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return parseResults(file)
 }
 
 func runMany(ctx context.Context, p plan) error {

@@ -167,14 +167,14 @@ func connectionsOpened(servers []*server) (int, error) {
 	return sum, errors.Join(errs...)
 }
 
-// cells are the time, the commands and the connections.
-func (m *many) cells(waiters int) []string {
+// cell has the time, the commands and the connections.
+func (m *many) cell(waiters int) string {
 	if m == nil {
-		return []string{"-", "-", "-"}
+		return "-"
 	}
 	took := seconds(quantile(m.Times, 0.5))
 	if m.Late > 0 {
 		took = fmt.Sprintf("%d of %d in %s", waiters-m.Late, waiters, duration(manyBound))
 	}
-	return []string{took, fmt.Sprintf("%.0f", quantile(m.Commands, 0.5)), fmt.Sprintf("%.0f", quantile(m.Conns, 0.5))}
+	return fmt.Sprintf("%s, %.0f, %.0f", took, quantile(m.Commands, 0.5), quantile(m.Conns, 0.5))
 }

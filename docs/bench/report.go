@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
@@ -8,10 +9,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
-	"unicode/utf8"
 )
 
 //go:embed report.tmpl
@@ -28,23 +29,78 @@ func rows(list [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
+// files returns all that is written from the results, by path from docs.
+func (r *results) files() (map[string][]byte, error) {
+	var page bytes.Buffer
+	if err := r.page(&page); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"benchmarks.md": page.Bytes()}
+	for _, c := range r.charts() {
+		for i, th := range themes {
+			svg, err := c.draw(i)
+			if err != nil {
+				return nil, err
+			}
+			files[c.file(th)] = svg
+		}
+	}
+	return files, nil
+}
+
 // page writes docs/benchmarks.md.
 func (r *results) page(w io.Writer) error {
 	goals := r.goals()
 	one, five := r.ratioRows()
 	oneKey, ownKeys, doubles := r.fightRows()
+	plots := map[string]string{}
+	for _, c := range r.charts() {
+		plots[c.name] = c.html()
+	}
 	return report.Execute(w, map[string]any{
-		"Quick": r.Plan == quick,
-		"Goals": goalRows(goals), "Missed": missedText(goals),
-		"RatiosOfOne": one, "RatiosOfFive": five,
+		"Quick": r.Plan == quick, "InShort": r.inShort(), "Plots": plots,
+		"GoalCount": goalCount(goals), "Goals": goalRows(goals), "Missed": missedText(goals),
+		"RatiosOfOne": one, "RatiosOfFive": five, "Absolute": r.absoluteRows(),
 		"Hung": r.hungRows(), "Attempts": r.attemptRows(),
 		"CostPairs": r.Plan.Costs, "Costs": r.costRows(),
-		"Waiting":   r.waitingRows(),
-		"FightTime": duration(r.Plan.Fight), "Contenders": contenders, "OneKey": oneKey, "OwnKeys": ownKeys, "Doubles": doubles,
-		"Locks": r.Plan.Watchdogs, "TTL": duration(ttl), "Hold": duration(r.Plan.Hold), "Watchdogs": r.watchdogRows(),
-		"Machine": wrap(r.Machine, ""), "Absolute": r.absoluteRows(), "Errors": r.errors(),
+		"Waiting": r.waitingRows(),
 		"Section": duration(section), "ManyBound": duration(manyBound), "Waiters": manyWaiters, "Many": r.manyRows(),
+		"FightTime": duration(r.Plan.Fight), "Contenders": contenders, "MostContenders": slices.Max(contenders),
+		"OneKey": oneKey, "OwnKeys": ownKeys, "Doubles": doubles,
+		"Locks": r.Plan.Watchdogs, "TTL": duration(ttl), "Hold": duration(r.Plan.Hold), "Watchdogs": r.watchdogRows(),
+		"Machine": r.Machine, "Errors": r.errors(),
 	})
+}
+
+// inShort is what most readers want to know. It gives figures and leaves the comparison to the
+// reader: so each sentence is true of every run.
+func (r *results) inShort() string {
+	paced := func(name string) string { return seconds(median(r.Pairs[name].Paced).mid) }
+	longer := func(a, b string) float64 { return ratio(r.Pairs[a].Paced, r.Pairs[b].Paced).mid }
+	handoff := func(name string) float64 { return quantile(r.Waits[name].Handoffs, 0.5) }
+	var polling []float64
+	for _, name := range []string{"step 01", "step 02", "step 03", "step 04", "step 05"} {
+		polling = append(polling, handoff(name))
+	}
+	polled := seconds(slices.Min(polling))
+	if most := seconds(slices.Max(polling)); most != polled {
+		polled += " to " + most
+	}
+	redsync := "redsync " + duration(r.Attempts[0].Lock) + " to lock"
+	if r.Attempts[0].Failed != "" {
+		redsync = "redsync's attempt fails"
+	}
+	return strings.Join([]string{
+		fmt.Sprintf("A lock+unlock without competition takes %s in step 05 and %s in step 07, "+
+			"%.2f and %.2f times as long as the two bare commands that no lock can do without.",
+			paced("step 05"), paced("step 07"), longer("step 05", raw), longer("step 07", raw)),
+		fmt.Sprintf("When the holder leaves, the next of ten waiters is inside after %s in step 06 and %s in step 07, "+
+			"which are woken, and after %s in steps 01 to 05, which ask every 30 ms.",
+			seconds(handoff("step 06")), seconds(handoff("step 07")), polled),
+		fmt.Sprintf("Redlock on five nodes (step 08) takes %s, %.2f times as long as redsync on the same nodes; "+
+			"with two of the five hung, step 08 takes %s, and %s.",
+			paced("step 08 on 5"), longer("step 08 on 5", redsync5), seconds(median(r.Hung[twoHung].Paced).mid), redsync),
+	}, "\n")
 }
 
 // manyPart writes what the page says of many waiters.
@@ -56,22 +112,27 @@ func (r *results) manyPart(w io.Writer) error {
 	return report.ExecuteTemplate(w, "errors", data)
 }
 
-// wrap breaks s into lines of at most 125 characters, each but the first with an indent.
-func wrap(s, indent string) string {
-	var b strings.Builder
-	length := len(indent)
-	for i, word := range strings.Fields(s) {
-		if i > 0 && length+1+utf8.RuneCountInString(word) > 125 {
-			b.WriteString("\n" + indent)
-			length = len(indent)
-		} else if i > 0 {
-			b.WriteString(" ")
-			length++
+// goalCount says how many goals have which verdict.
+func goalCount(goals []goal) string {
+	var met, missed, even int
+	for _, g := range goals {
+		switch {
+		case g.met:
+			met++
+		case g.even:
+			even++
+		default:
+			missed++
 		}
-		b.WriteString(word)
-		length += utf8.RuneCountInString(word)
 	}
-	return b.String()
+	text := fmt.Sprintf("%d goals: %d met", len(goals), met)
+	if missed > 0 {
+		text += fmt.Sprintf(", %d missed", missed)
+	}
+	if even > 0 {
+		text += fmt.Sprintf(", %d with no difference seen", even)
+	}
+	return text
 }
 
 func goalRows(goals []goal) (list [][]string) {
@@ -88,7 +149,7 @@ func missedText(goals []goal) string {
 	for _, g := range goals {
 		if !g.met && !g.even && g.why != "" && !said[g.why] {
 			said[g.why] = true
-			items = append(items, fmt.Sprintf("- **Missed: %s.**\n  %s", g.what, wrap(g.why, "  ")))
+			items = append(items, fmt.Sprintf("- **Missed: %s.** %s", g.what, g.reason()))
 		}
 	}
 	return strings.Join(items, "\n")
@@ -164,7 +225,7 @@ func (r *results) manyRows() (list [][]string) {
 	for _, c := range manyOnes() {
 		row := []string{c.name}
 		for _, n := range manyWaiters {
-			row = append(row, r.Many[c.name][n].cells(n)...)
+			row = append(row, r.Many[c.name][n].cell(n))
 		}
 		list = append(list, row)
 	}
@@ -193,9 +254,9 @@ func (r *results) watchdogRows() (list [][]string) {
 	kib := func(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }
 	for _, name := range watched {
 		w := r.Watchdogs[name]
-		list = append(list, []string{name, fmt.Sprint(w.Goroutines), fmt.Sprint(w.PeakGoroutines), kib(w.Heap), kib(w.Stack),
+		list = append(list, []string{name, fmt.Sprintf("%d, %d", w.Goroutines, w.PeakGoroutines), kib(w.Heap) + ", " + kib(w.Stack),
 			fmt.Sprintf("%.0f MiB", w.PeakRSS/(1<<20)), fmt.Sprintf("%.0f", w.Commands), fmt.Sprintf("%.1f%%", 100*w.CPU/r.Plan.Hold.Seconds()),
-			fmt.Sprint(w.Lost), fmt.Sprint(w.Locks - w.Unlocked)})
+			fmt.Sprintf("%d, %d", w.Lost, w.Locks-w.Unlocked)})
 	}
 	return list
 }
