@@ -61,8 +61,8 @@ func (m *meter) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return &meteredConn{Conn: c, meter: m}, err
 }
 
-// A meteredConn counts a round trip when an answer comes in after something was sent: commands that are sent together
-// and wait together are one.
+// A meteredConn counts a round trip when an answer comes in after something was sent:
+// commands that are sent together and wait together are one.
 type meteredConn struct {
 	net.Conn
 	meter *meter

@@ -53,7 +53,8 @@ func (r *results) goals() []goal {
 	return goals
 }
 
-// ratioGoal is a goal for pairs, twice: apart, and paced. Busy pairs without that say where the kernel put the processes.
+// ratioGoal is a goal for pairs, twice: apart, and paced. Busy pairs without that say
+// where the kernel put the processes.
 func (r *results) ratioGoal(a, b string, limit float64, why string) []goal {
 	what := fmt.Sprintf("lock+unlock, %s / %s", a, b)
 	var goals []goal
@@ -86,7 +87,8 @@ func (r *results) commandsWhileWaiting(step string) goal {
 	return goal{what: "commands per second and waiter, " + step, limit: "at most 1", got: fmt.Sprintf("%.2f", got), met: got <= 1, why: whyWaiting}
 }
 
-// handoff compares a step with rueidislock as two processes would be: each client has connections of its own.
+// handoff compares a step with rueidislock as two processes would be: each client has
+// connections of its own.
 func (r *results) handoff(step, name string, q float64) goal {
 	got, other := quantileEstimate(r.Waits[step].Handoffs, q), quantileEstimate(r.Waits[rueidisName].Handoffs, q)
 	text := func(e estimate) string {
@@ -102,7 +104,8 @@ func (r *results) handoff(step, name string, q float64) goal {
 	}
 }
 
-// Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
+// Why a goal is missed: found with pprof, INFO commandstats and variants of the locks.
+// Printed only beside a miss.
 const (
 	whyStep05 = `The goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis hangs,
 which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and so the client

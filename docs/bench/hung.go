@@ -17,8 +17,9 @@ const (
 	twoHung = "step 08, 2 of 5 hung"
 )
 
-// measureHung compares step 08 on five nodes with step 08 on five others of which two are stopped, and then lets redsync
-// try on the latter. The nodes hang: they take connections and commands, and never answer.
+// measureHung compares step 08 on five nodes with step 08 on five others of which two are
+// stopped, and then lets redsync try on the latter. The nodes hang: they take connections
+// and commands, and never answer.
 func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
 	var entrants []entrant
 	for _, e := range []struct {
@@ -49,7 +50,8 @@ func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, pa
 	}, nil
 }
 
-// An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on nodes of which two hang.
+// An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on
+// nodes of which two hang.
 type attempt struct {
 	Options      string
 	Lock, Unlock time.Duration

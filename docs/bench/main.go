@@ -1,5 +1,5 @@
-// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
-// processes that it starts itself.
+// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and
+// rueidislock, on redis-server processes that it starts itself.
 //
 //	go run .          # print the page, in about fourteen minutes
 //	go run . -write   # write results.json, and from it docs/benchmarks.md and the plots

@@ -16,7 +16,8 @@ const (
 
 var manyWaiters = []int{10, 100, 1000}
 
-// manyOnes are the ways to wait from step 05 on, and those in which one of a process waits for all of them.
+// manyOnes are the ways to wait from step 05 on, and those in which one of a process
+// waits for all of them.
 func manyOnes() []contestant {
 	var list []contestant
 	for _, name := range []string{"step 05", "step 06", "step 07", "step 08 on 5", rueidisProc} {
@@ -31,8 +32,8 @@ func manyOnes() []contestant {
 
 const oneAtATime = ", one at a time"
 
-// turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
-// many waiters has this around its lock.
+// turnsLocker lets one goroutine of the process at a time ask for the lock, and the
+// others wait for that one: a service with many waiters has this around its lock.
 type turnsLocker struct {
 	locker
 	turn chan struct{}
@@ -70,7 +71,8 @@ type many struct {
 	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
 }
 
-// measure lets n waiters of one process wait until they have all asked, frees the lock, and waits until all were inside.
+// measure lets n waiters of one process wait until they have all asked, frees the lock,
+// and waits until all were inside.
 func (m *many) measure(c contestant, servers []*server, n int) error {
 	servers = servers[:c.nodes]
 	if err := flush(servers); err != nil {
@@ -115,7 +117,8 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 			}
 		})
 	}
-	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
+	// Until they have all asked, subscribed, and so on.
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
 
 	commands, took, err := commandsDuring(servers, func() error {
 		if err := held.unlock(); err != nil {
@@ -136,7 +139,8 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	return err
 }
 
-// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as a service would.
+// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as
+// a service would.
 func one(ctx context.Context, l locker, failed func(error)) error {
 	for {
 		h, err := l.lock(ctx, "many")

@@ -58,8 +58,8 @@ func measurePairs(ctx context.Context, entrants []entrant, rounds int, slice tim
 	return results, inTurns(ctx, rounds, entrants, func(e entrant) error { return of(results, e.name).round(e, slice) })
 }
 
-// round measures e once. It may fail: on a machine with much else to do, an answer may come too late for a lock that
-// waits for it only so long.
+// round measures e once. It may fail: on a machine with much else to do, an answer may
+// come too late for a lock that waits for it only so long.
 func (p *pairs) round(e entrant, slice time.Duration) error {
 	var err error
 	for range 5 {
@@ -108,19 +108,21 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	return nil
 }
 
-// bounded returns a context that ends after d, without a deadline: bsm/redislock makes one if there is none, as with the
-// context.Background of its README. The bound is for rueidislock: if Redis takes longer than 20 ms to answer its first
-// question, it waits for a message of somebody else's unlock, and there may be nobody else.
+// bounded returns a context that ends after d, without a deadline: bsm/redislock makes
+// one if there is none, as with the context.Background of its README. The bound is for
+// rueidislock: if Redis takes longer than 20 ms to answer its first question, it waits
+// for a message of somebody else's unlock, and there may be nobody else.
 func bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() { timer.Stop(); cancel() }
 }
 
-// measureApart measures pairs again, with the client on the first half of the processors and the servers on the second, as on
-// two machines. Left alone, the kernel may put a client that has one goroutine and its server on one processor, where they
-// take turns without waking another one: that is several times as fast, and says nothing about a lock. It returns nothing
-// where it cannot be done: one processor, or no taskset.
+// measureApart measures pairs again, with the client on the first half of the processors
+// and the servers on the second, as on two machines. Left alone, the kernel may put a
+// client that has one goroutine and its server on one processor, where they take turns
+// without waking another one: that is several times as fast, and says nothing about a
+// lock. It returns nothing where it cannot be done: one processor, or no taskset.
 func measureApart(ctx context.Context, servers []*server, rounds int, slice time.Duration) (map[string]*pairs, error) {
 	n := runtime.NumCPU()
 	if _, err := exec.LookPath("taskset"); err != nil || n < 2 {

@@ -155,7 +155,8 @@ func missedText(goals []goal) string {
 	return strings.Join(items, "\n")
 }
 
-// apartOf writes what was measured with the client and the servers on processors of their own, or that it was not.
+// apartOf writes what was measured with the client and the servers on processors of their
+// own, or that it was not.
 func (r *results) apartOf(write func(map[string]*pairs) string) string {
 	if r.Apart == nil {
 		return "-"

@@ -78,7 +78,8 @@ func named(name string, err error) error {
 
 func (r *results) measureCosts(ctx context.Context, servers []*server) error {
 	return inTurns(ctx, 1, alone(), func(c contestant) (err error) {
-		for range 3 { // on a machine with much else to do, an answer may come too late; then the count is wrong
+		// On a machine with much else to do, an answer may come too late; then the count is wrong.
+		for range 3 {
 			if r.Costs[c.name], err = measureCost(c, servers, r.Plan.Costs); err == nil {
 				break
 			}

@@ -38,7 +38,8 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
-// openAll empties the servers and opens n lockers, or the same one n times for a contestant that shares it.
+// openAll empties the servers and opens n lockers, or the same one n times for a
+// contestant that shares it.
 func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
 	if err := flush(servers[:c.nodes]); err != nil {
 		return nil, nil, err
@@ -72,7 +73,8 @@ func (c *crowd) join(client int) {
 	})
 }
 
-// next returns the next client that has got in. One that has failed tries again, as a service would.
+// next returns the next client that has got in. One that has failed tries again, as a
+// service would.
 func (c *crowd) next(failed *failures) (entry, error) {
 	timeout := time.After(patience)
 	for {
@@ -100,8 +102,8 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 	}
 }
 
-// measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
-// other, until the time moving is over.
+// measure lets 10 clients wait: first for a holder that stays for the time quiet; then
+// the holders leave one after the other, until the time moving is over.
 func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
 	lockers, done, err := openAll(c, servers, waiters+1)
 	if err != nil {
@@ -150,7 +152,8 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	return nil
 }
 
-// contention is what n clients got done that all lock and unlock as fast as they can. Rates and fairness are one of each round.
+// contention is what n clients got done that all lock and unlock as fast as they can.
+// Rates and fairness are one of each round.
 type contention struct {
 	Rates   series // pairs per second of all together
 	Fairs   series // 1: all got the same; 1/n: one got all
