@@ -31,8 +31,10 @@ type contestant struct {
 	name  string
 	nodes int  // how many Redis servers it needs
 	waits bool // whether it has a way to wait for a lock; the raw pair of commands has none
-	proc  bool // whether its waiters in one process share one client: rueidislock's Locker lets one of them ask at a time
-	open  func(net network) (locker, error)
+	// proc is whether its waiters in one process share one client: rueidislock's Locker lets one
+	// of them ask at a time.
+	proc bool
+	open func(net network) (locker, error)
 }
 
 // A locker is one client process's share of a contestant, with connections of its own.
@@ -47,7 +49,8 @@ type locker interface {
 // A hold is a lock that is held.
 type hold struct {
 	unlock func() error
-	lost   func() bool // whether the contestant says that the lock was lost; nil if it never says so
+	// lost is whether the contestant says that the lock was lost; nil if it never says so.
+	lost func() bool
 }
 
 const (
@@ -87,7 +90,8 @@ func those(are func(contestant) bool) []contestant {
 	return slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return !are(c) })
 }
 
-// alone are the contestants of what one client does alone: it makes no difference then whether a client is shared.
+// alone are the contestants of what one client does alone: it makes no difference then
+// whether a client is shared.
 func alone() []contestant { return those(func(c contestant) bool { return !c.proc }) }
 
 // waitingOnes are those that can wait.
@@ -100,7 +104,8 @@ func contestantNamed(name string) contestant {
 // A network is the servers to connect to, and how.
 type network struct {
 	addrs []string
-	dial  func(ctx context.Context, addr string) (net.Conn, error) // nil: as the client does by itself
+	// dial is nil where the client does it by itself.
+	dial func(ctx context.Context, addr string) (net.Conn, error)
 }
 
 func networkOf(servers []*server) network {
@@ -132,8 +137,8 @@ func (g goRedis) close() {
 	}
 }
 
-// rawLocker sends the two commands that no lock can do without, and nothing else: the token is always the same, and
-// answers are not looked at.
+// rawLocker sends the two commands that no lock can do without, and nothing else: the
+// token is always the same, and answers are not looked at.
 type rawLocker struct{ goRedis }
 
 var rawRelease = redis.NewScript(`if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])`)
@@ -151,8 +156,8 @@ func (r rawLocker) lock(context.Context, string) (hold, error) {
 	return hold{}, errors.New("the raw pair does not wait")
 }
 
-// rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have answered: the least that Redlock can
-// do.
+// rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have
+// answered: the least that Redlock can do.
 type rawFiveLocker struct{ rawLocker }
 
 func openRawFive(n network) (locker, error) { return rawFiveLocker{rawLocker{n.clients()}}, nil }
@@ -177,8 +182,9 @@ func (r rawFiveLocker) majority(ask func(redis.UniversalClient) error) error {
 	return nil
 }
 
-// unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it costs that Unlock ends by
-// itself when Redis hangs; this one lasts as long as go-redis waits.
+// unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it
+// costs that Unlock ends by itself when Redis hangs; this one lasts as long as go-redis
+// waits.
 type unboundedLocker struct{ rawLocker }
 
 func openUnbounded(n network) (locker, error) { return unboundedLocker{rawLocker{n.clients()}}, nil }
@@ -228,7 +234,8 @@ func (s stepLocker) lock(ctx context.Context, key string) (hold, error) {
 	return hold{func() error { return l.Unlock(context.Background()) }, func() bool { return locks.Lost(l) }}, nil
 }
 
-// bsmLocker has, if it is watched, the watchdog that the README tells users to write ("External watchdog").
+// bsmLocker has, if it is watched, the watchdog that the README tells users to write
+// ("External watchdog").
 type bsmLocker struct {
 	goRedis
 	client  *bsm.Client

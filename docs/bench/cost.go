@@ -10,9 +10,9 @@ import (
 
 // cost is what one uncontended lock+unlock costs the network and the servers.
 type cost struct {
-	trips    float64 // round trips, on all nodes
-	commands float64 // run by all servers, those in scripts included
-	bytes    float64 // sent and received
+	Trips    float64 // round trips, on all nodes
+	Commands float64 // run by all servers, those in scripts included
+	Bytes    float64 // sent and received
 }
 
 // measureCost counts, it does not time: between two pairs, everything that a pair began may end.
@@ -61,8 +61,8 @@ func (m *meter) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return &meteredConn{Conn: c, meter: m}, err
 }
 
-// A meteredConn counts a round trip when an answer comes in after something was sent: commands that are sent together
-// and wait together are one.
+// A meteredConn counts a round trip when an answer comes in after something was sent:
+// commands that are sent together and wait together are one.
 type meteredConn struct {
 	net.Conn
 	meter *meter

@@ -26,6 +26,9 @@ func (g goal) verdict() string {
 	return "**missed**"
 }
 
+// reason is why it is missed, in one line.
+func (g goal) reason() string { return strings.Join(strings.Fields(g.why), " ") }
+
 // atMost is a goal for a ratio. Its median decides; the interval is printed beside it.
 func atMost(what string, limit float64, got estimate, why string) goal {
 	return goal{what: what, limit: fmt.Sprintf("at most %.2f", limit), got: got.String(), met: got.mid <= limit, why: why}
@@ -36,11 +39,11 @@ func (r *results) goals() []goal {
 	goals := r.ratioGoal("step 05", raw, 1.10, whyStep05)
 	goals = append(goals, r.allocs("step 05", 30, "", whyAllocs05))
 	goals = append(goals, r.ratioGoal("step 07", bsmWatchdog, 1.00, whyStep07)...)
-	watchdog := math.Round(median(r.pairs[bsmWatchdog].Allocs).mid)
+	watchdog := math.Round(median(r.Pairs[bsmWatchdog].Allocs).mid)
 	goals = append(goals, r.allocs("step 07", watchdog, ", as "+bsmWatchdog, whyAllocs07))
 	goals = append(goals, r.ratioGoal("step 08 on 5", redsync5, 0.75, whyStep08)...)
 	goals = append(goals,
-		atMost("lock+unlock, step 08 with 2 of 5 hung / none, paced", 1.50, ratio(r.hung[twoHung].Paced, r.hung[allWell].Paced), whyHung),
+		atMost("lock+unlock, step 08 with 2 of 5 hung / none, paced", 1.50, ratio(r.Hung[twoHung].Paced, r.Hung[allWell].Paced), whyHung),
 		r.roundTrips(),
 	)
 	for _, step := range []string{"step 06", "step 07"} {
@@ -50,18 +53,19 @@ func (r *results) goals() []goal {
 	return goals
 }
 
-// ratioGoal is a goal for pairs, twice: apart, and paced. Busy pairs without that say where the kernel put the processes.
+// ratioGoal is a goal for pairs, twice: apart, and paced. Busy pairs without that say
+// where the kernel put the processes.
 func (r *results) ratioGoal(a, b string, limit float64, why string) []goal {
 	what := fmt.Sprintf("lock+unlock, %s / %s", a, b)
 	var goals []goal
-	if r.apart != nil {
-		goals = append(goals, atMost(what+", apart", limit, ratio(r.apart[a].Busy, r.apart[b].Busy), why))
+	if r.Apart != nil {
+		goals = append(goals, atMost(what+", apart", limit, ratio(r.Apart[a].Busy, r.Apart[b].Busy), why))
 	}
-	return append(goals, atMost(what+", paced", limit, ratio(r.pairs[a].Paced, r.pairs[b].Paced), why))
+	return append(goals, atMost(what+", paced", limit, ratio(r.Pairs[a].Paced, r.Pairs[b].Paced), why))
 }
 
 func (r *results) allocs(step string, limit float64, of, why string) goal {
-	n := math.Round(median(r.pairs[step].Allocs).mid)
+	n := math.Round(median(r.Pairs[step].Allocs).mid)
 	return goal{what: "allocations per lock+unlock, " + step, limit: fmt.Sprintf("at most %.0f", limit) + of, got: fmt.Sprintf("%.0f", n), met: n <= limit, why: why}
 }
 
@@ -70,7 +74,7 @@ func (r *results) roundTrips() goal {
 	g := goal{what: "round trips per lock+unlock, steps 03 to 07", limit: "2 each", met: true, why: whyTrips}
 	var got []string
 	for _, step := range []string{"step 03", "step 04", "step 05", "step 06", "step 07"} {
-		trips := r.costs[step].trips
+		trips := r.Costs[step].Trips
 		got = append(got, fmt.Sprintf("%s: %.3g", strings.TrimPrefix(step, "step "), trips))
 		g.met = g.met && math.Abs(trips-2) < 0.01
 	}
@@ -79,13 +83,14 @@ func (r *results) roundTrips() goal {
 }
 
 func (r *results) commandsWhileWaiting(step string) goal {
-	got := quantile(r.waits[step].commands, 0.5)
+	got := quantile(r.Waits[step].Commands, 0.5)
 	return goal{what: "commands per second and waiter, " + step, limit: "at most 1", got: fmt.Sprintf("%.2f", got), met: got <= 1, why: whyWaiting}
 }
 
-// handoff compares a step with rueidislock as two processes would be: each client has connections of its own.
+// handoff compares a step with rueidislock as two processes would be: each client has
+// connections of its own.
 func (r *results) handoff(step, name string, q float64) goal {
-	got, other := quantileEstimate(r.waits[step].handoffs, q), quantileEstimate(r.waits[rueidisName].handoffs, q)
+	got, other := quantileEstimate(r.Waits[step].Handoffs, q), quantileEstimate(r.Waits[rueidisName].Handoffs, q)
 	text := func(e estimate) string {
 		return fmt.Sprintf("%s (%s to %s)", seconds(e.mid), seconds(e.lo), seconds(e.hi))
 	}
@@ -99,7 +104,8 @@ func (r *results) handoff(step, name string, q float64) goal {
 	}
 }
 
-// Why a goal is missed: found with pprof, INFO commandstats and variants of the locks. Printed only beside a miss.
+// Why a goal is missed: found with pprof, INFO commandstats and variants of the locks.
+// Printed only beside a miss.
 const (
 	whyStep05 = `The goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis hangs,
 which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and so the client

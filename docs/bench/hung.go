@@ -17,8 +17,9 @@ const (
 	twoHung = "step 08, 2 of 5 hung"
 )
 
-// measureHung compares step 08 on five nodes with step 08 on five others of which two are stopped, and then lets redsync
-// try on the latter. The nodes hang: they take connections and commands, and never answer.
+// measureHung compares step 08 on five nodes with step 08 on five others of which two are
+// stopped, and then lets redsync try on the latter. The nodes hang: they take connections
+// and commands, and never answer.
 func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
 	var entrants []entrant
 	for _, e := range []struct {
@@ -49,11 +50,12 @@ func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, pa
 	}, nil
 }
 
-// An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on nodes of which two hang.
+// An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on
+// nodes of which two hang.
 type attempt struct {
-	options      string
-	lock, unlock time.Duration
-	err          error
+	Options      string
+	Lock, Unlock time.Duration
+	Failed       string `json:",omitzero"` // why it did not get that far
 }
 
 func tryRedsync(n network, options string, contextTimeout bool, patience time.Duration) attempt {
@@ -66,24 +68,26 @@ func tryRedsync(n network, options string, contextTimeout bool, patience time.Du
 	m := redsync.New(pools...).NewMutex("redsync")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	a := attempt{options: options}
+	a := attempt{Options: options}
 	start := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- m.LockContext(ctx) }()
+	var err error
 	select {
-	case a.err = <-done:
+	case err = <-done:
 	case <-ctx.Done():
-		a.err = fmt.Errorf("not locked after %v", patience)
+		err = fmt.Errorf("not locked after %v", patience)
 	}
-	a.lock = time.Since(start)
-	if a.err != nil {
+	a.Lock = time.Since(start)
+	if err != nil {
+		a.Failed = err.Error()
 		return a
 	}
 	start = time.Now()
 	ok, err := m.UnlockContext(ctx)
-	a.unlock = time.Since(start)
+	a.Unlock = time.Since(start)
 	if !ok {
-		a.err = errors.Join(errors.New("not unlocked"), err)
+		a.Failed = errors.Join(errors.New("not unlocked"), err).Error()
 	}
 	return a
 }

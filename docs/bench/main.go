@@ -1,9 +1,10 @@
-// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
-// processes that it starts itself.
+// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and
+// rueidislock, on redis-server processes that it starts itself.
 //
 //	go run .          # print the page, in about fourteen minutes
-//	go run . -write   # write it to docs/benchmarks.md, with the plots
-//	go run . -many    # measure and print only its part on many waiters, in about two minutes
+//	go run . -write   # write results.json, and from it docs/benchmarks.md and the plots
+//	go run . -render  # write the page and the plots again, from results.json
+//	go run . -many    # measure and print only the part on many waiters, in about two minutes
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
 
@@ -24,19 +25,19 @@ import (
 
 // A plan says how long to measure.
 type plan struct {
-	rounds    int           // of uncontended pairs
-	slice     time.Duration // of each contestant in such a round
-	costs     int           // pairs to count round trips and commands of
-	patience  time.Duration // with redsync on hung nodes
-	waits     int           // rounds of waiting
-	quiet     time.Duration // of a holder that stays
-	moving    time.Duration // of holders that leave
-	many      int           // rounds of many waiters
-	most      int           // rounds of the most of them
-	fights    int           // rounds of contention
-	fight     time.Duration
-	watchdogs int
-	hold      time.Duration
+	Rounds    int           // of uncontended pairs
+	Slice     time.Duration // of each contestant in such a round
+	Costs     int           // pairs to count round trips and commands of
+	Patience  time.Duration // with redsync on hung nodes
+	Waits     int           // rounds of waiting
+	Quiet     time.Duration // of a holder that stays
+	Moving    time.Duration // of holders that leave
+	Many      int           // rounds of many waiters
+	Most      int           // rounds of the most of them
+	Fights    int           // rounds of contention
+	Fight     time.Duration
+	Watchdogs int
+	Hold      time.Duration
 }
 
 var (
@@ -53,7 +54,8 @@ func main() {
 		}
 		return
 	}
-	write := flag.Bool("write", false, "write docs/benchmarks.md and the plots instead of printing the page")
+	write := flag.Bool("write", false, "write results.json, docs/benchmarks.md and the plots instead of printing the page")
+	render := flag.Bool("render", false, "write docs/benchmarks.md and the plots from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
 	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
 	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
@@ -64,7 +66,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	all := func() error { return run(ctx, p, *write, *rawFile) }
+	all := func() error { return run(ctx, p, *write, *render, *rawFile) }
 	if *manyOnly {
 		all = func() error { return runMany(ctx, p) }
 	}
@@ -74,28 +76,61 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, p plan, write bool, rawFile string) error {
-	if _, err := os.Stat("contestants.go"); err != nil && write {
-		return errors.New("-write needs docs/bench as the working directory")
+func run(ctx context.Context, p plan, write, render bool, rawFile string) error {
+	if _, err := os.Stat("contestants.go"); err != nil && (write || render) {
+		return errors.New("-write and -render need docs/bench as the working directory")
 	}
-	start := time.Now()
-	r, err := measure(ctx, p)
+	r, err := load()
+	if !render {
+		r, err = measured(ctx, p, write)
+	}
 	if err != nil {
 		return err
 	}
-	r.took = time.Since(start)
 	if rawFile != "" {
 		if err := toFile(rawFile, r.benchfmt); err != nil {
 			return err
 		}
 	}
-	if !write {
+	if !write && !render {
 		return r.page(os.Stdout)
 	}
-	if err := r.plot("plots"); err != nil {
+	files, err := r.files()
+	if err != nil {
 		return err
 	}
-	return toFile(filepath.Join("..", "benchmarks.md"), r.page)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join("..", name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func load() (*results, error) {
+	file, err := os.ReadFile("results.json")
+	if err != nil {
+		return nil, err
+	}
+	return parseResults(file)
+}
+
+// measured returns new results as their file has them, so that they give the same page later.
+func measured(ctx context.Context, p plan, write bool) (*results, error) {
+	r, err := measure(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	file, err := r.file()
+	if err != nil {
+		return nil, err
+	}
+	if write {
+		if err := os.WriteFile("results.json", file, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return parseResults(file)
 }
 
 func runMany(ctx context.Context, p plan) error {
@@ -127,23 +162,25 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
-	if r.redisVersion, err = well[0].info("Server", "redis_version"); err != nil {
+	redisVersion, err := well[0].info("Server", "redis_version")
+	if err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	for _, stage := range []struct {
 		name string
 		run  func() error
 	}{
 		{"uncontended lock+unlock", func() (err error) {
-			r.pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.rounds, p.slice)
+			r.Pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.Rounds, p.Slice)
 			return err
 		}},
 		{"the same, client and servers on processors of their own", func() (err error) {
-			r.apart, err = measureApart(ctx, well, p.rounds, p.slice)
+			r.Apart, err = measureApart(ctx, well, p.Rounds, p.Slice)
 			return err
 		}},
 		{"two of five nodes hung", func() (err error) {
-			r.hung, r.attempts, err = measureHung(ctx, well, ill, p.rounds, p.slice, p.patience)
+			r.Hung, r.Attempts, err = measureHung(ctx, well, ill, p.Rounds, p.Slice, p.Patience)
 			return err
 		}},
 		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
@@ -151,7 +188,7 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
 		{"contention", func() error { return r.measureContention(ctx, well) }},
 		{"watchdogs", func() (err error) {
-			r.dogs, err = measureWatchdogs(ctx, p.watchdogs, p.hold)
+			r.Watchdogs, err = measureWatchdogs(ctx, p.Watchdogs, p.Hold)
 			return err
 		}},
 	} {
@@ -165,5 +202,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		}
 		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
 	}
+	r.Machine = p.machine(redisVersion, time.Since(start))
 	return r, nil
 }

@@ -16,7 +16,8 @@ const (
 
 var manyWaiters = []int{10, 100, 1000}
 
-// manyOnes are the ways to wait from step 05 on, and those in which one of a process waits for all of them.
+// manyOnes are the ways to wait from step 05 on, and those in which one of a process
+// waits for all of them.
 func manyOnes() []contestant {
 	var list []contestant
 	for _, name := range []string{"step 05", "step 06", "step 07", "step 08 on 5", rueidisProc} {
@@ -31,8 +32,8 @@ func manyOnes() []contestant {
 
 const oneAtATime = ", one at a time"
 
-// turnsLocker lets one goroutine of the process at a time ask for the lock, and the others wait for that one: a service with
-// many waiters has this around its lock.
+// turnsLocker lets one goroutine of the process at a time ask for the lock, and the
+// others wait for that one: a service with many waiters has this around its lock.
 type turnsLocker struct {
 	locker
 	turn chan struct{}
@@ -63,20 +64,15 @@ func (t turnsLocker) lock(ctx context.Context, key string) (hold, error) {
 
 // many is what it costs to let n clients in, one after the other, that all wait in one process.
 type many struct {
-	times    []float64 // seconds from the holder's unlock until the last one has left, one of each round
-	commands []float64 // run by all servers meanwhile
-	conns    []float64 // that the waiters have opened
-	late     int       // waiters that were not served within manyBound, in the worst round
-	errs     []string  // of locks, which were then tried again, and unlocks
+	Times    times    // from the holder's unlock until the last one has left, one of each round
+	Commands series   // run by all servers meanwhile
+	Conns    series   // that the waiters have opened
+	Late     int      // waiters that were not served within manyBound, in the worst round
+	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
 }
 
-// A line is one case of many waiters.
-type line struct {
-	name    string
-	waiters int
-}
-
-// measure lets n waiters of one process wait until they have all asked, frees the lock, and waits until all were inside.
+// measure lets n waiters of one process wait until they have all asked, frees the lock,
+// and waits until all were inside.
 func (m *many) measure(c contestant, servers []*server, n int) error {
 	servers = servers[:c.nodes]
 	if err := flush(servers); err != nil {
@@ -112,7 +108,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 			err := one(ctx, l, func(err error) {
 				mu.Lock()
 				defer mu.Unlock()
-				m.errs = append(m.errs, err.Error())
+				m.Failed.add(err)
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -121,7 +117,8 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 			}
 		})
 	}
-	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
+	// Until they have all asked, subscribed, and so on.
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
 
 	commands, took, err := commandsDuring(servers, func() error {
 		if err := held.unlock(); err != nil {
@@ -135,14 +132,15 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 		return err
 	}
 	conns, err := connectionsOpened(servers)
-	m.times = append(m.times, took.Seconds())
-	m.commands = append(m.commands, commands)
-	m.conns = append(m.conns, float64(conns))
-	m.late = max(m.late, n-served)
+	m.Times = append(m.Times, took.Seconds())
+	m.Commands = append(m.Commands, commands)
+	m.Conns = append(m.Conns, float64(conns))
+	m.Late = max(m.Late, n-served)
 	return err
 }
 
-// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as a service would.
+// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as
+// a service would.
 func one(ctx context.Context, l locker, failed func(error)) error {
 	for {
 		h, err := l.lock(ctx, "many")
@@ -173,14 +171,14 @@ func connectionsOpened(servers []*server) (int, error) {
 	return sum, errors.Join(errs...)
 }
 
-// cells are the time, the commands and the connections.
-func (m *many) cells(waiters int) []string {
+// cell has the time, the commands and the connections.
+func (m *many) cell(waiters int) string {
 	if m == nil {
-		return []string{"-", "-", "-"}
+		return "-"
 	}
-	took := seconds(quantile(m.times, 0.5))
-	if m.late > 0 {
-		took = fmt.Sprintf("%d of %d in %s", waiters-m.late, waiters, duration(manyBound))
+	took := seconds(quantile(m.Times, 0.5))
+	if m.Late > 0 {
+		took = fmt.Sprintf("%d of %d in %s", waiters-m.Late, waiters, duration(manyBound))
 	}
-	return []string{took, fmt.Sprintf("%.0f", quantile(m.commands, 0.5)), fmt.Sprintf("%.0f", quantile(m.conns, 0.5))}
+	return fmt.Sprintf("%s, %.0f, %.0f", took, quantile(m.Commands, 0.5), quantile(m.Conns, 0.5))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -13,12 +12,12 @@ import (
 
 // pairs are the measurements of uncontended lock+unlock of one entrant, one of each per round.
 type pairs struct {
-	Busy   []float64 // seconds per pair, one right after the other
-	Paced  []float64 // seconds per pair, with a rest before each
-	Allocs []float64 // per pair
-	Bytes  []float64 // allocated per pair
-	N      []int     // pairs measured for Busy
-	Errs   []string  // of pairs that failed: their rounds were run again
+	Busy   times    // per pair, one right after the other
+	Paced  times    // per pair, with a rest before each
+	Allocs series   `json:",omitempty"` // per pair
+	Bytes  series   `json:",omitempty"` // allocated per pair
+	N      []int    `json:",omitempty"` // pairs measured for Busy
+	Failed failures `json:",omitzero"`  // their rounds were run again
 }
 
 // An entrant is something to measure in turns with others.
@@ -59,17 +58,17 @@ func measurePairs(ctx context.Context, entrants []entrant, rounds int, slice tim
 	return results, inTurns(ctx, rounds, entrants, func(e entrant) error { return of(results, e.name).round(e, slice) })
 }
 
-// round measures e once. It may fail: on a machine with much else to do, an answer may come too late for a lock that
-// waits for it only so long.
+// round measures e once. It may fail: on a machine with much else to do, an answer may
+// come too late for a lock that waits for it only so long.
 func (p *pairs) round(e entrant, slice time.Duration) error {
+	var err error
 	for range 5 {
-		err := p.measure(e, slice)
-		if err == nil {
+		if err = p.measure(e, slice); err == nil {
 			return nil
 		}
-		p.Errs = append(p.Errs, err.Error())
+		p.Failed.add(err)
 	}
-	return errors.New(p.Errs[len(p.Errs)-1])
+	return err
 }
 
 func (p *pairs) measure(e entrant, slice time.Duration) error {
@@ -79,7 +78,7 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	ctx, cancel := bounded(2*time.Second + slice)
 	defer cancel()
 	// Another key after a failure: who knows what it left.
-	key := fmt.Sprintf("%s:%d", e.key, len(p.Errs))
+	key := fmt.Sprintf("%s:%d", e.key, p.Failed.Count)
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -109,19 +108,21 @@ func (p *pairs) measure(e entrant, slice time.Duration) error {
 	return nil
 }
 
-// bounded returns a context that ends after d, without a deadline: bsm/redislock makes one if there is none, as with the
-// context.Background of its README. The bound is for rueidislock: if Redis takes longer than 20 ms to answer its first
-// question, it waits for a message of somebody else's unlock, and there may be nobody else.
+// bounded returns a context that ends after d, without a deadline: bsm/redislock makes
+// one if there is none, as with the context.Background of its README. The bound is for
+// rueidislock: if Redis takes longer than 20 ms to answer its first question, it waits
+// for a message of somebody else's unlock, and there may be nobody else.
 func bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() { timer.Stop(); cancel() }
 }
 
-// measureApart measures pairs again, with the client on the first half of the processors and the servers on the second, as on
-// two machines. Left alone, the kernel may put a client that has one goroutine and its server on one processor, where they
-// take turns without waking another one: that is several times as fast, and says nothing about a lock. It returns nothing
-// where it cannot be done: one processor, or no taskset.
+// measureApart measures pairs again, with the client on the first half of the processors
+// and the servers on the second, as on two machines. Left alone, the kernel may put a
+// client that has one goroutine and its server on one processor, where they take turns
+// without waking another one: that is several times as fast, and says nothing about a
+// lock. It returns nothing where it cannot be done: one processor, or no taskset.
 func measureApart(ctx context.Context, servers []*server, rounds int, slice time.Duration) (map[string]*pairs, error) {
 	n := runtime.NumCPU()
 	if _, err := exec.LookPath("taskset"); err != nil || n < 2 {
@@ -141,7 +142,11 @@ func measureApart(ctx context.Context, servers []*server, rounds int, slice time
 		return nil, err
 	}
 	var results map[string]*pairs
-	return results, json.Unmarshal(out, &results)
+	err = json.Unmarshal(out, &results)
+	for _, p := range results {
+		p.Allocs, p.Bytes, p.N = nil, nil, nil // those of the other run are enough
+	}
+	return results, err
 }
 
 func pin(servers []*server, first, last int) error {

@@ -2,161 +2,269 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
-	"image/color"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"strconv"
+	"strings"
+	"text/template"
 )
 
-// drawn are the contestants in the plots, and how. Steps 01 to 04 wait as step 05 does: their lines would hide it.
+// A theme is that of the page around a plot. The background is drawn: a plot is readable in print,
+// and in pages that do not follow the reader's theme.
+type theme struct{ suffix, paper, ink, grid string }
+
+var themes = [2]theme{
+	{"", "#ffffff", "#1f2328", "#d1d9e0"},
+	{"-dark", "#0d1117", "#f0f6fc", "#3d444d"},
+}
+
+// drawn are the contestants in the plots, and how: colours of each theme. Where colours are alike
+// to some readers, dashes differ. Steps 01 to 04 wait as step 05 does: their lines would hide it.
 var drawn = []struct {
-	name  string
-	color color.Color
-	dash  []vg.Length
+	name   string
+	colors [len(themes)]string
+	dash   string
 }{
-	{"step 05", rgb(0x8ecae6), nil},
-	{"step 06", rgb(0x219ebc), nil},
-	{"step 07", rgb(0x023047), nil},
-	{"step 08 on 5", rgb(0x023047), dashed},
-	{bsmName, rgb(0xfb8500), nil},
-	{redsync1, rgb(0x6a994e), nil},
-	{redsync5, rgb(0x6a994e), dashed},
-	{rueidisName, rgb(0xc1121f), nil},
-	{rueidisProc, rgb(0xc1121f), dashed},
-}
-
-var dashed = []vg.Length{vg.Points(5), vg.Points(3)}
-
-func rgb(c uint32) color.Color {
-	return color.RGBA{R: uint8(c >> 16), G: uint8(c >> 8), B: uint8(c), A: 255}
-}
-
-// plot writes the plots into a folder.
-func (r *results) plot(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	fights := func(oneKey bool, y func(*contention) float64) func(string) plotter.XYs {
-		return func(name string) plotter.XYs {
-			var points plotter.XYs
-			for _, n := range contenders {
-				if f, ok := r.fights[fight{name, n, oneKey}]; ok && y(f) > 0 {
-					points = append(points, plotter.XY{X: float64(n), Y: y(f)})
-				}
-			}
-			return points
-		}
-	}
-	for _, c := range []chart{
-		{file: "handoff.svg", title: "Hand-off with ten waiters", x: "time from Unlock to the next holder's Lock, ms", y: "share of hand-offs",
-			logX: true, points: r.handoffCurve},
-		{file: "one-key.svg", title: "One key", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(true, (*contention).rate), marks: true},
-		{file: "fairness.svg", title: "One key", x: "clients", y: "fairness (Jain)", logX: true, ticks: contenders,
-			points: fights(true, (*contention).fairness), marks: true},
-		{file: "own-keys.svg", title: "A key for each client", x: "clients", y: "locks per second", logX: true, logY: true, ticks: contenders,
-			points: fights(false, (*contention).rate), marks: true},
-	} {
-		svg, err := c.draw()
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.file, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, c.file), svg, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// handoffCurve rises from 0 to 1: how many hand-offs took at most so long.
-func (r *results) handoffCurve(name string) plotter.XYs {
-	w := r.waits[name]
-	if w == nil {
-		return nil
-	}
-	return cumulative(w.handoffs)
-}
-
-func cumulative(seconds []float64) plotter.XYs {
-	var points plotter.XYs
-	for i, s := range slices.Sorted(slices.Values(seconds)) {
-		points = append(points, plotter.XY{X: s * 1000, Y: float64(i+1) / float64(len(seconds))})
-	}
-	return points
+	{"step 05", [...]string{"#0a7480", "#39c5cf"}, "2 3"},
+	{"step 06", [...]string{"#8250df", "#bc8cff"}, "9 4"},
+	{"step 07", [...]string{"#0550ae", "#58a6ff"}, ""},
+	{"step 08 on 5", [...]string{"#1f2328", "#f0f6fc"}, "9 3 2 3"},
+	{bsmName, [...]string{"#b35900", "#ffa657"}, "16 4"},
+	{redsync1, [...]string{"#1a7f37", "#3fb950"}, ""},
+	{redsync5, [...]string{"#1a7f37", "#3fb950"}, "9 4"},
+	{rueidisName, [...]string{"#c11a26", "#ff7b72"}, "9 3 2 3"},
+	{rueidisProc, [...]string{"#c11a26", "#ff7b72"}, "2 3"},
 }
 
 // A chart is lines of all drawn contestants that have points.
 type chart struct {
-	file, title, x, y string
-	logX, logY, marks bool
-	ticks             []int // on the x axis, if not chosen by themselves
-	points            func(name string) plotter.XYs
+	name, title string
+	desc        string // for those who cannot see it
+	x, y        string
+	xAxis       axis
+	yAxis       axis
+	lines       map[string][]point
+	marks       bool
 }
 
-func (c chart) draw() ([]byte, error) {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.x, c.y
-	p.Title.TextStyle.Font.Size, p.X.Padding, p.Y.Padding = vg.Points(13), vg.Points(4), vg.Points(4)
-	if c.logX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+type point struct{ x, y float64 }
+
+func (r *results) charts() []chart {
+	rate, fair := (*contention).rate, (*contention).fairness
+	return []chart{
+		r.handoffChart(),
+		fightChart(chart{
+			name: "one-key", title: "Locks per second, one key for all", y: "locks per second",
+			desc: "All clients together.",
+		}, r.OneKey, rate, "%.0f"),
+		fightChart(chart{
+			name: "fairness", title: "Fairness, one key for all", y: "Jain's index: 1 if all get in equally often",
+			desc:  "Jain's index: 1 if all get in equally often.",
+			yAxis: axis{high: 1, ticks: []tick{{0, "0"}, {0.25, "0.25"}, {0.5, "0.5"}, {0.75, "0.75"}, {1, "1"}}},
+		}, r.OneKey, fair, "%.2f"),
+		fightChart(chart{
+			name: "own-keys", title: "Locks per second, a key for each client", y: "locks per second",
+			desc: "All clients together.",
+		}, r.OwnKeys, rate, "%.0f"),
 	}
-	if c.logY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+}
+
+// handoffChart has lines that rise from 0 to 1: how many hand-offs took at most so long.
+func (r *results) handoffChart() chart {
+	c := chart{
+		name: "handoff", title: "Hand-off with ten waiters",
+		x: "ms from Unlock to the next holder's Lock", y: "share of hand-offs that took at most so long",
+		yAxis: axis{high: 1, ticks: []tick{{0, "0%"}, {0.25, "25%"}, {0.5, "50%"}, {0.75, "75%"}, {1, "100%"}}},
+		lines: map[string][]point{},
 	}
-	if c.ticks != nil {
-		var ticks []plot.Tick
-		for _, n := range c.ticks {
-			ticks = append(ticks, plot.Tick{Value: float64(n), Label: fmt.Sprint(n)})
+	var medians []string
+	var all []float64
+	for _, look := range drawn {
+		w := r.Waits[look.name]
+		if w == nil || len(w.Handoffs) == 0 {
+			continue
 		}
-		p.X.Tick.Marker = plot.ConstantTicks(ticks)
+		c.lines[look.name] = shares(w.Handoffs)
+		medians = append(medians, look.name+" "+seconds(quantile(w.Handoffs, 0.5)))
+		for _, p := range c.lines[look.name] {
+			all = append(all, p.x)
+		}
 	}
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = rgb(0xdddddd), rgb(0xdddddd)
-	p.Add(grid)
-	legend := plot.NewLegend()
-	legend.Top, legend.Left, legend.YPosition, legend.Padding = true, true, draw.PosCenter, vg.Points(4)
-	for _, d := range drawn {
-		points := c.points(d.name)
+	c.xAxis = logAxis(all)
+	c.desc = "The time from a holder's Unlock to the next holder's Lock. Medians: " + strings.Join(medians, ", ") + "."
+	return c
+}
+
+// file is where the plot is in a theme, from docs.
+func (c chart) file(th theme) string { return "bench/plots/" + c.name + th.suffix + ".svg" }
+
+// html shows the plot in the theme of the page. It is one line: Markdown around it stays Markdown.
+func (c chart) html() string {
+	alt := template.HTMLEscapeString(c.title + ". " + c.desc)
+	return fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s"><img alt="%s" src="%s"></picture>`,
+		c.file(themes[1]), alt, c.file(themes[0]))
+}
+
+// shares returns which share of the times is at most so many milliseconds, in steps of a hundredth.
+func shares(values times) (points []point) {
+	if len(values) == 0 {
+		return nil
+	}
+	for i := range 101 {
+		q := float64(i) / 100
+		points = append(points, point{1000 * quantile(values, q), q})
+	}
+	return points
+}
+
+// fightChart has a figure of contention over the number of clients.
+func fightChart(c chart, fights map[string]map[int]*contention, of func(*contention) float64, format string) chart {
+	c.x, c.marks, c.lines = "clients", true, map[string][]point{}
+	most := slices.Max(contenders)
+	c.xAxis = axis{low: 1, high: float64(most), log: true}
+	for _, n := range contenders {
+		c.xAxis.ticks = append(c.xAxis.ticks, tick{float64(n), strconv.Itoa(n)})
+	}
+	var last []string
+	var all []float64
+	for _, look := range drawn {
+		for _, n := range contenders {
+			f := fights[look.name][n]
+			if f == nil || !(of(f) > 0) {
+				continue
+			}
+			c.lines[look.name] = append(c.lines[look.name], point{float64(n), of(f)})
+			all = append(all, of(f))
+			if n == most {
+				last = append(last, look.name+" "+fmt.Sprintf(format, of(f)))
+			}
+		}
+	}
+	if c.yAxis.ticks == nil {
+		c.yAxis = logAxis(all)
+	}
+	c.desc += fmt.Sprintf(" With %d clients: %s.", most, strings.Join(last, ", "))
+	return c
+}
+
+// An axis shows the values from low to high.
+type axis struct {
+	low, high float64
+	log       bool
+	ticks     []tick
+}
+
+type tick struct {
+	value float64
+	label string
+}
+
+// share returns where on the axis v is: 0 at its begin, 1 at its end.
+func (a axis) share(v float64) float64 {
+	if a.log {
+		return math.Log(v/a.low) / math.Log(a.high/a.low)
+	}
+	return (v - a.low) / (a.high - a.low)
+}
+
+// logAxis is long enough for all values. Its ticks are 1, 2, 5, 10 and so on, or powers of ten.
+func logAxis(values []float64) axis {
+	if len(values) == 0 {
+		values = []float64{1}
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	ticks := logTicks(low, high, 1, 2, 5)
+	if len(ticks) > 10 {
+		ticks = logTicks(low, high, 1)
+	}
+	return axis{low: ticks[0].value, high: ticks[len(ticks)-1].value, log: true, ticks: ticks}
+}
+
+// logTicks are the factors times powers of ten, from the last one that is not above low to the
+// first one above high.
+func logTicks(low, high float64, factors ...float64) (ticks []tick) {
+	for e := int(math.Floor(math.Log10(low))); ; e++ {
+		for _, factor := range factors {
+			v := factor * math.Pow10(e)
+			if v <= low {
+				ticks = nil
+			}
+			ticks = append(ticks, tick{v, strconv.FormatFloat(v, 'f', -1, 64)})
+			if v > high {
+				return ticks
+			}
+		}
+	}
+}
+
+//go:embed plot.svg.tmpl
+var plotSource string
+
+var plotTemplate = template.Must(template.New("plot").Parse(plotSource))
+
+// Where the parts of a plot are. It is as wide as a text of 14 px needs it to be to have at least
+// 10 px on a phone.
+const (
+	left, right, top, bottom = 58, 464, 62, 302
+	legendTop, legendRow     = bottom + 72, 22
+)
+
+var legendColumns = []int{12, 248}
+
+// draw returns the plot in a theme.
+func (c chart) draw(th int) ([]byte, error) {
+	type mark struct{ X, Y string }
+	type line struct {
+		Name, Color, Dash, Path string
+		Marks                   []mark
+		LegendX, LegendY        int
+	}
+	type label struct{ At, Label string }
+	// Some processors round a product and a sum at once. With float64, all round the product first:
+	// the plot is the same everywhere.
+	x := func(v float64) string { return px(left + float64((right-left)*c.xAxis.share(v))) }
+	y := func(v float64) string { return px(bottom - float64((bottom-top)*c.yAxis.share(v))) }
+	var lines []line
+	for _, look := range drawn {
+		points := c.lines[look.name]
 		if len(points) == 0 {
 			continue
 		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, err
-		}
-		line.LineStyle = draw.LineStyle{Color: d.color, Width: vg.Points(2), Dashes: d.dash}
-		p.Add(line)
-		legend.Add(d.name, line)
-		if c.marks {
-			scatter, err := plotter.NewScatter(points)
-			if err != nil {
-				return nil, err
+		l := line{Name: look.name, Color: look.colors[th], Dash: look.dash}
+		l.LegendX = legendColumns[len(lines)%len(legendColumns)]
+		l.LegendY = legendTop + len(lines)/len(legendColumns)*legendRow
+		for i, p := range points {
+			l.Path += " "
+			if i == 0 {
+				l.Path = "M"
 			}
-			scatter.GlyphStyle = draw.GlyphStyle{Color: d.color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-			p.Add(scatter)
+			l.Path += x(p.x) + " " + y(p.y)
+			if c.marks {
+				l.Marks = append(l.Marks, mark{x(p.x), y(p.y)})
+			}
 		}
+		lines = append(lines, l)
 	}
-	if !c.logY {
-		p.Y.Min, p.Y.Max = 0, 1.02
+	var xTicks, yTicks []label
+	for _, t := range c.xAxis.ticks {
+		xTicks = append(xTicks, label{x(t.value), t.label})
 	}
-
-	const width, height, legendWidth = 640, 360, 165
-	canvas := vgsvg.New(vg.Points(width), vg.Points(height))
-	all := draw.New(canvas)
-	all.FillPolygon(color.White, []vg.Point{all.Min, {X: all.Max.X, Y: all.Min.Y}, all.Max, {X: all.Min.X, Y: all.Max.Y}})
-	p.Draw(draw.Crop(all, vg.Points(6), -vg.Points(legendWidth), vg.Points(4), -vg.Points(6)))
-	legend.Draw(draw.Crop(all, vg.Points(width-legendWidth+8), 0, 0, -vg.Points(30)))
-
+	for _, t := range c.yAxis.ticks {
+		yTicks = append(yTicks, label{y(t.value), t.label})
+	}
+	rows := (len(lines) + len(legendColumns) - 1) / len(legendColumns)
 	var b bytes.Buffer
-	_, err := canvas.WriteTo(&b)
+	err := plotTemplate.Execute(&b, map[string]any{
+		"Height": legendTop + rows*legendRow - 4,
+		"Paper":  themes[th].paper, "Ink": themes[th].ink, "Grid": themes[th].grid,
+		"Title": c.title, "Desc": c.desc, "X": c.x, "Y": c.y,
+		"Left": left, "Right": right, "Top": top, "Bottom": bottom,
+		"XTicks": xTicks, "YTicks": yTicks, "Lines": lines,
+	})
 	return b.Bytes(), err
 }
+
+// px writes a coordinate.
+func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
@@ -8,10 +9,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
-	"unicode/utf8"
 )
 
 //go:embed report.tmpl
@@ -28,23 +29,78 @@ func rows(list [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
+// files returns all that is written from the results, by path from docs.
+func (r *results) files() (map[string][]byte, error) {
+	var page bytes.Buffer
+	if err := r.page(&page); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"benchmarks.md": page.Bytes()}
+	for _, c := range r.charts() {
+		for i, th := range themes {
+			svg, err := c.draw(i)
+			if err != nil {
+				return nil, err
+			}
+			files[c.file(th)] = svg
+		}
+	}
+	return files, nil
+}
+
 // page writes docs/benchmarks.md.
 func (r *results) page(w io.Writer) error {
 	goals := r.goals()
 	one, five := r.ratioRows()
 	oneKey, ownKeys, doubles := r.fightRows()
+	plots := map[string]string{}
+	for _, c := range r.charts() {
+		plots[c.name] = c.html()
+	}
 	return report.Execute(w, map[string]any{
-		"Quick": r.plan == quick,
-		"Goals": goalRows(goals), "Missed": missedText(goals),
-		"RatiosOfOne": one, "RatiosOfFive": five,
+		"Quick": r.Plan == quick, "InShort": r.inShort(), "Plots": plots,
+		"GoalCount": goalCount(goals), "Goals": goalRows(goals), "Missed": missedText(goals),
+		"RatiosOfOne": one, "RatiosOfFive": five, "Absolute": r.absoluteRows(),
 		"Hung": r.hungRows(), "Attempts": r.attemptRows(),
-		"CostPairs": r.plan.costs, "Costs": r.costRows(),
-		"Waiting":   r.waitingRows(),
-		"FightTime": duration(r.plan.fight), "Contenders": contenders, "OneKey": oneKey, "OwnKeys": ownKeys, "Doubles": doubles,
-		"Locks": r.plan.watchdogs, "TTL": duration(ttl), "Hold": duration(r.plan.hold), "Watchdogs": r.watchdogRows(),
-		"Machine": r.machine(), "Absolute": r.absoluteRows(), "Errors": r.errors(),
+		"CostPairs": r.Plan.Costs, "Costs": r.costRows(),
+		"Waiting": r.waitingRows(),
 		"Section": duration(section), "ManyBound": duration(manyBound), "Waiters": manyWaiters, "Many": r.manyRows(),
+		"FightTime": duration(r.Plan.Fight), "Contenders": contenders, "MostContenders": slices.Max(contenders),
+		"OneKey": oneKey, "OwnKeys": ownKeys, "Doubles": doubles,
+		"Locks": r.Plan.Watchdogs, "TTL": duration(ttl), "Hold": duration(r.Plan.Hold), "Watchdogs": r.watchdogRows(),
+		"Machine": r.Machine, "Errors": r.errors(),
 	})
+}
+
+// inShort is what most readers want to know. It gives figures and leaves the comparison to the
+// reader: so each sentence is true of every run.
+func (r *results) inShort() string {
+	paced := func(name string) string { return seconds(median(r.Pairs[name].Paced).mid) }
+	longer := func(a, b string) float64 { return ratio(r.Pairs[a].Paced, r.Pairs[b].Paced).mid }
+	handoff := func(name string) float64 { return quantile(r.Waits[name].Handoffs, 0.5) }
+	var polling []float64
+	for _, name := range []string{"step 01", "step 02", "step 03", "step 04", "step 05"} {
+		polling = append(polling, handoff(name))
+	}
+	polled := seconds(slices.Min(polling))
+	if most := seconds(slices.Max(polling)); most != polled {
+		polled += " to " + most
+	}
+	redsync := "redsync " + duration(r.Attempts[0].Lock) + " to lock"
+	if r.Attempts[0].Failed != "" {
+		redsync = "redsync's attempt fails"
+	}
+	return strings.Join([]string{
+		fmt.Sprintf("A lock+unlock without competition takes %s in step 05 and %s in step 07, "+
+			"%.2f and %.2f times as long as the two bare commands that no lock can do without.",
+			paced("step 05"), paced("step 07"), longer("step 05", raw), longer("step 07", raw)),
+		fmt.Sprintf("When the holder leaves, the next of ten waiters is inside after %s in step 06 and %s in step 07, "+
+			"which are woken, and after %s in steps 01 to 05, which ask every 30 ms.",
+			seconds(handoff("step 06")), seconds(handoff("step 07")), polled),
+		fmt.Sprintf("Redlock on five nodes (step 08) takes %s, %.2f times as long as redsync on the same nodes; "+
+			"with two of the five hung, step 08 takes %s, and %s.",
+			paced("step 08 on 5"), longer("step 08 on 5", redsync5), seconds(median(r.Hung[twoHung].Paced).mid), redsync),
+	}, "\n")
 }
 
 // manyPart writes what the page says of many waiters.
@@ -56,22 +112,27 @@ func (r *results) manyPart(w io.Writer) error {
 	return report.ExecuteTemplate(w, "errors", data)
 }
 
-// wrap breaks s into lines of at most 125 characters, each but the first with an indent.
-func wrap(s, indent string) string {
-	var b strings.Builder
-	length := len(indent)
-	for i, word := range strings.Fields(s) {
-		if i > 0 && length+1+utf8.RuneCountInString(word) > 125 {
-			b.WriteString("\n" + indent)
-			length = len(indent)
-		} else if i > 0 {
-			b.WriteString(" ")
-			length++
+// goalCount says how many goals have which verdict.
+func goalCount(goals []goal) string {
+	var met, missed, even int
+	for _, g := range goals {
+		switch {
+		case g.met:
+			met++
+		case g.even:
+			even++
+		default:
+			missed++
 		}
-		b.WriteString(word)
-		length += utf8.RuneCountInString(word)
 	}
-	return b.String()
+	text := fmt.Sprintf("%d goals: %d met", len(goals), met)
+	if missed > 0 {
+		text += fmt.Sprintf(", %d missed", missed)
+	}
+	if even > 0 {
+		text += fmt.Sprintf(", %d with no difference seen", even)
+	}
+	return text
 }
 
 func goalRows(goals []goal) (list [][]string) {
@@ -88,25 +149,26 @@ func missedText(goals []goal) string {
 	for _, g := range goals {
 		if !g.met && !g.even && g.why != "" && !said[g.why] {
 			said[g.why] = true
-			items = append(items, fmt.Sprintf("- **Missed: %s.**\n  %s", g.what, wrap(g.why, "  ")))
+			items = append(items, fmt.Sprintf("- **Missed: %s.** %s", g.what, g.reason()))
 		}
 	}
 	return strings.Join(items, "\n")
 }
 
-// apartOf writes what was measured with the client and the servers on processors of their own, or that it was not.
+// apartOf writes what was measured with the client and the servers on processors of their
+// own, or that it was not.
 func (r *results) apartOf(write func(map[string]*pairs) string) string {
-	if r.apart == nil {
+	if r.Apart == nil {
 		return "-"
 	}
-	return write(r.apart)
+	return write(r.Apart)
 }
 
 func (r *results) ratioRows() (one, five [][]string) {
 	for _, c := range alone() {
-		m := r.pairs[c.name]
-		busy := func(to string) string { return ratio(m.Busy, r.pairs[to].Busy).String() }
-		paced := func(to string) string { return ratio(m.Paced, r.pairs[to].Paced).String() }
+		m := r.Pairs[c.name]
+		busy := func(to string) string { return ratio(m.Busy, r.Pairs[to].Busy).String() }
+		paced := func(to string) string { return ratio(m.Paced, r.Pairs[to].Paced).String() }
 		apart := func(to string) string {
 			return r.apartOf(func(a map[string]*pairs) string { return ratio(a[c.name].Busy, a[to].Busy).String() })
 		}
@@ -121,18 +183,18 @@ func (r *results) ratioRows() (one, five [][]string) {
 
 func (r *results) hungRows() (list [][]string) {
 	for _, name := range []string{allWell, twoHung} {
-		m := r.hung[name]
+		m := r.Hung[name]
 		list = append(list, []string{name, seconds(median(m.Busy).mid), seconds(median(m.Paced).mid),
-			ratio(m.Busy, r.hung[allWell].Busy).String(), ratio(m.Paced, r.hung[allWell].Paced).String()})
+			ratio(m.Busy, r.Hung[allWell].Busy).String(), ratio(m.Paced, r.Hung[allWell].Paced).String()})
 	}
 	return list
 }
 
 func (r *results) attemptRows() (list [][]string) {
-	for _, a := range r.attempts {
-		row := []string{"redsync, " + a.options, duration(a.lock), duration(a.unlock), ""}
-		if a.err != nil {
-			row = []string{"redsync, " + a.options, "-", "-", a.err.Error()}
+	for _, a := range r.Attempts {
+		row := []string{"redsync, " + a.Options, duration(a.Lock), duration(a.Unlock), ""}
+		if a.Failed != "" {
+			row = []string{"redsync, " + a.Options, "-", "-", a.Failed}
 		}
 		list = append(list, row)
 	}
@@ -141,21 +203,21 @@ func (r *results) attemptRows() (list [][]string) {
 
 func (r *results) costRows() (list [][]string) {
 	for _, c := range alone() {
-		m := r.costs[c.name]
-		trips := fmt.Sprintf("%.3g", m.trips)
+		m := r.Costs[c.name]
+		trips := fmt.Sprintf("%.3g", m.Trips)
 		if c.nodes > 1 {
-			trips += fmt.Sprintf(", %.3g on each node", m.trips/float64(c.nodes))
+			trips += fmt.Sprintf(", %.3g on each node", m.Trips/float64(c.nodes))
 		}
-		list = append(list, []string{c.name, trips, fmt.Sprintf("%.3g", m.commands), fmt.Sprintf("%.0f", m.bytes)})
+		list = append(list, []string{c.name, trips, fmt.Sprintf("%.3g", m.Commands), fmt.Sprintf("%.0f", m.Bytes)})
 	}
 	return list
 }
 
 func (r *results) waitingRows() (list [][]string) {
 	for _, c := range waitingOnes() {
-		w := r.waits[c.name]
-		list = append(list, []string{c.name, fmt.Sprintf("%.2f", quantile(w.commands, 0.5)), seconds(quantile(w.handoffs, 0.5)),
-			seconds(quantile(w.handoffs, 0.99)), fmt.Sprint(len(w.handoffs))})
+		w := r.Waits[c.name]
+		list = append(list, []string{c.name, fmt.Sprintf("%.2f", quantile(w.Commands, 0.5)), seconds(quantile(w.Handoffs, 0.5)),
+			seconds(quantile(w.Handoffs, 0.99)), fmt.Sprint(len(w.Handoffs))})
 	}
 	return list
 }
@@ -164,7 +226,7 @@ func (r *results) manyRows() (list [][]string) {
 	for _, c := range manyOnes() {
 		row := []string{c.name}
 		for _, n := range manyWaiters {
-			row = append(row, r.lines[line{c.name, n}].cells(n)...)
+			row = append(row, r.Many[c.name][n].cell(n))
 		}
 		list = append(list, row)
 	}
@@ -175,11 +237,11 @@ func (r *results) fightRows() (oneKey, ownKeys [][]string, doubles int) {
 	for _, c := range contestants {
 		one, own := []string{c.name}, []string{c.name}
 		for _, n := range contenders {
-			if f := r.fights[fight{c.name, n, true}]; f != nil {
-				doubles += f.doubles
+			if f := r.OneKey[c.name][n]; f != nil {
+				doubles += f.Doubles
 				one = append(one, fmt.Sprintf("%.0f, %.2f", f.rate(), f.fairness()))
 			}
-			own = append(own, fmt.Sprintf("%.0f", r.fights[fight{c.name, n, false}].rate()))
+			own = append(own, fmt.Sprintf("%.0f", r.OwnKeys[c.name][n].rate()))
 		}
 		if c.waits {
 			oneKey = append(oneKey, one)
@@ -192,23 +254,23 @@ func (r *results) fightRows() (oneKey, ownKeys [][]string, doubles int) {
 func (r *results) watchdogRows() (list [][]string) {
 	kib := func(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }
 	for _, name := range watched {
-		w := r.dogs[name]
-		list = append(list, []string{name, fmt.Sprint(w.Goroutines), fmt.Sprint(w.PeakGoroutines), kib(w.Heap), kib(w.Stack),
-			fmt.Sprintf("%.0f MiB", w.PeakRSS/(1<<20)), fmt.Sprintf("%.0f", w.Commands), fmt.Sprintf("%.1f%%", 100*w.CPU/r.plan.hold.Seconds()),
-			fmt.Sprint(w.Lost), fmt.Sprint(w.Locks - w.Unlocked)})
+		w := r.Watchdogs[name]
+		list = append(list, []string{name, fmt.Sprintf("%d, %d", w.Goroutines, w.PeakGoroutines), kib(w.Heap) + ", " + kib(w.Stack),
+			fmt.Sprintf("%.0f MiB", w.PeakRSS/(1<<20)), fmt.Sprintf("%.0f", w.Commands), fmt.Sprintf("%.1f%%", 100*w.CPU/r.Plan.Hold.Seconds()),
+			fmt.Sprintf("%d, %d", w.Lost, w.Locks-w.Unlocked)})
 	}
 	return list
 }
 
 func (r *results) absoluteRows() (list [][]string) {
 	for _, c := range alone() {
-		m := r.pairs[c.name]
+		m := r.Pairs[c.name]
 		other := raw
 		if c.nodes > 1 {
 			other = redsync5
 		}
 		differs := ""
-		if p := differ(m.Busy, r.pairs[other].Busy); c.name != other && !math.IsNaN(p) {
+		if p := differ(m.Busy, r.Pairs[other].Busy); c.name != other && !math.IsNaN(p) {
 			differs = fmt.Sprintf("%.3f", p)
 		}
 		list = append(list, []string{c.name, micros(m.Busy), fmt.Sprintf("%.0f to %.0f", quantile(m.Busy, 0.1)*1e6, quantile(m.Busy, 0.9)*1e6),
@@ -225,38 +287,38 @@ func micros(seconds []float64) string {
 
 // errors says which locks and unlocks failed while nothing was wrong with the servers.
 func (r *results) errors() (list []string) {
-	say := func(where string, errs []string) {
-		if len(errs) > 0 {
-			list = append(list, fmt.Sprintf("%d calls failed and were made again (%s); the first one: %s", len(errs), where, errs[0]))
+	say := func(where string, f failures) {
+		if f.Count > 0 {
+			list = append(list, fmt.Sprintf("%d calls failed and were made again (%s); the first one: %s", f.Count, where, f.First))
 		}
 	}
 	sayPairs := func(where string, p *pairs) {
 		if p != nil {
-			say(where, p.Errs)
+			say(where, p.Failed)
 		}
 	}
 	for _, c := range contestants {
-		sayPairs(c.name+", uncontended", r.pairs[c.name])
-		sayPairs(c.name+", apart", r.apart[c.name])
-		if w := r.waits[c.name]; w != nil {
-			say(c.name+", waiting", w.errs)
+		sayPairs(c.name+", uncontended", r.Pairs[c.name])
+		sayPairs(c.name+", apart", r.Apart[c.name])
+		if w := r.Waits[c.name]; w != nil {
+			say(c.name+", waiting", w.Failed)
 		}
 	}
 	for _, c := range manyOnes() {
 		for _, n := range manyWaiters {
-			if m := r.lines[line{c.name, n}]; m != nil {
-				say(fmt.Sprintf("%s, %d waiters", c.name, n), m.errs)
+			if m := r.Many[c.name][n]; m != nil {
+				say(fmt.Sprintf("%s, %d waiters", c.name, n), m.Failed)
 			}
 		}
 	}
 	for _, name := range []string{allWell, twoHung} {
-		sayPairs(name, r.hung[name])
+		sayPairs(name, r.Hung[name])
 	}
 	return list
 }
 
-// machine is the class of the machine, not its name, and what ran on it.
-func (r *results) machine() string {
+// machine is the class of the machine, not its name, what ran on it, when and for how long.
+func (p plan) machine(redisVersion string, took time.Duration) string {
 	model := "processor"
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(info)) {
@@ -276,7 +338,7 @@ func (r *results) machine() string {
 			}
 		}
 	}
-	return wrap(fmt.Sprintf("%d CPUs (%s), %s/%s, %s, Redis %s without persistence on the same machine; %s. %s, %d rounds; the run took %v.",
-		runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version(), r.redisVersion, strings.Join(libraries, ", "),
-		time.Now().UTC().Format("2 January 2006"), r.plan.rounds, r.took.Round(time.Second)), "")
+	return fmt.Sprintf("%d CPUs (%s), %s/%s, %s, Redis %s without persistence on the same machine; %s. %s, %d rounds; the run took %v.",
+		runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version(), redisVersion, strings.Join(libraries, ", "),
+		time.Now().UTC().Format("2 January 2006"), p.Rounds, took.Round(time.Second))
 }

@@ -1,46 +1,119 @@
 package main
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot/plotter"
 )
+
+func TestPageAndPlots_AreThoseOfTheLastRun(t *testing.T) {
+	r, err := load()
+	require.NoError(t, err, "without results, nobody knows whether page and plots are true: go run . -write")
+	require.Equal(t, full, r.Plan, "these results mean little, or are not those of this program: go run . -write")
+	files, err := r.files()
+	require.NoError(t, err)
+	var names []string
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", name))
+		assert.NoError(t, err)
+		assert.True(t, string(want) == string(got), "docs/%s is not what results.json gives: go run . -render", name)
+		names = append(names, filepath.FromSlash(strings.TrimPrefix(name, "bench/")))
+	}
+	plots, err := filepath.Glob("plots/*")
+	require.NoError(t, err)
+	require.Subset(t, names, plots, "a plot that no run has made")
+}
 
 func TestRows(t *testing.T) {
 	require.Equal(t, "| step 05 | 1 | 2 |\n| redsync | 3 | 4 |", rows([][]string{{"step 05", "1", "2"}, {"redsync", "3", "4"}}))
-}
-
-func TestWrap(t *testing.T) {
-	word := strings.Repeat("x", 40)
-	require.Equal(t, word+" "+word+" "+word+"\n  "+word, wrap(word+" "+word+"\n"+word+" "+word, "  "))
 }
 
 func TestBenchName_IsOneWord(t *testing.T) {
 	require.Equal(t, "bsm_redislock_+_watchdog", benchName("bsm/redislock + watchdog"))
 }
 
-func TestCumulative(t *testing.T) {
-	require.Equal(t, plotter.XYs{{X: 1, Y: 0.25}, {X: 2, Y: 0.5}, {X: 3, Y: 0.75}, {X: 4, Y: 1}}, cumulative([]float64{0.003, 0.001, 0.002, 0.004}))
+func TestPage_BeginsWithThreeSentencesAndAPlot(t *testing.T) {
+	r := onTheLimit()
+	paced := func(name string, micros float64) {
+		for i := range r.Pairs[name].Paced {
+			r.Pairs[name].Paced[i] = micros / 1e6
+		}
+	}
+	paced("step 05", 230)
+	paced("step 07", 250)
+	paced("step 08 on 5", 800)
+	paced(redsync5, 500)
+	r.Hung[twoHung].Paced = times{690e-6}
+	r.Attempts[0].Lock = 5 * time.Second
+	r.Waits["step 01"].Handoffs = times{0.009}
+	r.Waits["step 02"].Handoffs = times{0.012}
+	r.Waits["step 06"].Handoffs = times{0.0013}
+	r.Waits["step 07"].Handoffs = times{0.0012}
+	for _, name := range []string{"step 03", "step 04", "step 05"} {
+		r.Waits[name].Handoffs = times{0.010}
+	}
+	parts := strings.Split(pageOf(t, r), "\n\n")
+	require.Equal(t, strings.Join([]string{
+		"A lock+unlock without competition takes 230 µs in step 05 and 250 µs in step 07, " +
+			"1.15 and 1.25 times as long as the two bare commands that no lock can do without.",
+		"When the holder leaves, the next of ten waiters is inside after 1.3 ms in step 06 and 1.2 ms in step 07, " +
+			"which are woken, and after 9 ms to 12 ms in steps 01 to 05, which ask every 30 ms.",
+		"Redlock on five nodes (step 08) takes 800 µs, 1.60 times as long as redsync on the same nodes; " +
+			"with two of the five hung, step 08 takes 690 µs, and redsync 5 s to lock.",
+	}, "\n"), parts[1])
+	require.Regexp(t, `^<picture>.*handoff-dark.svg.*</picture>$`, parts[2])
+
+	r.Attempts[0].Failed = "not locked"
+	require.Contains(t, pageOf(t, r), "takes 690 µs, and redsync's attempt fails.\n")
+	r.Waits["step 01"].Handoffs, r.Waits["step 02"].Handoffs = times{0.010}, times{0.010}
+	require.Contains(t, pageOf(t, r), "and after 10 ms in steps 01 to 05")
 }
 
-func TestPlots_AreWellFormedAndNameEverybody(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, onTheLimit().plot(dir))
-	for _, file := range []string{"handoff.svg", "one-key.svg", "fairness.svg", "own-keys.svg"} {
-		svg, err := os.ReadFile(filepath.Join(dir, file))
-		require.NoError(t, err)
-		for d := xml.NewDecoder(strings.NewReader(string(svg))); !errors.Is(err, io.EOF); _, err = d.Token() {
-			require.NoError(t, err, file)
-		}
-		for _, d := range drawn {
-			require.Contains(t, string(svg), ">"+d.name+"<", file)
+func TestPage_FromAQuickRunSaysSo(t *testing.T) {
+	r := onTheLimit()
+	require.NotContains(t, pageOf(t, r), "mean nothing.**")
+	r.Plan = quick
+	require.Contains(t, pageOf(t, r), "# Benchmarks: the eight locks beside the libraries people use\n\n**From a -quick run: these figures mean nothing.**\n\n")
+}
+
+func TestPage_FoldsItsTables(t *testing.T) {
+	page := pageOf(t, onTheLimit())
+	folded := regexp.MustCompile(`(?s)<details><summary>[^\n]+</summary>\n\n.*?\n\n</details>\n`)
+	require.NotEmpty(t, folded.FindString(page))
+	open := folded.ReplaceAllString(page, "")
+	require.NotContains(t, open, "details>", "this is no fold, or Markdown in it is not read as such")
+	require.NotContains(t, open, "\n|", "a table is not folded")
+	require.NotContains(t, strings.Join(folded.FindAllString(page, -1), ""), "\n## ", "a heading is folded: no link leads to it")
+}
+
+func TestPage_SummaryCountsTheGoals(t *testing.T) {
+	require.Contains(t, pageOf(t, onTheLimit()), "<summary>16 goals: 16 met</summary>")
+	met, missed, even := goal{met: true}, goal{}, goal{even: true}
+	require.Equal(t, "3 goals: 1 met, 1 missed, 1 with no difference seen", goalCount([]goal{missed, met, even}))
+	require.Equal(t, "3 goals: 2 met, 1 with no difference seen", goalCount([]goal{met, met, even}))
+}
+
+func TestPage_HasEveryPlotForBothThemes(t *testing.T) {
+	page := pageOf(t, onTheLimit())
+	for _, c := range onTheLimit().charts() {
+		require.Contains(t, page, `<picture><source media="(prefers-color-scheme: dark)" srcset="bench/plots/`+c.name+`-dark.svg"><img alt="`+c.title)
+		require.Contains(t, page, `src="bench/plots/`+c.name+`.svg"></picture>`)
+	}
+}
+
+func TestPage_FencedLinesFit(t *testing.T) {
+	for i, part := range strings.Split(pageOf(t, onTheLimit()), "```") {
+		for line := range strings.Lines(part) {
+			if i%2 == 1 {
+				require.LessOrEqual(t, utf8.RuneCountInString(line), 101, line)
+			}
 		}
 	}
 }

@@ -7,36 +7,35 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 )
 
-// results is all that was measured.
+// results is all that was measured. Their file has all that the page and the plots say.
 type results struct {
-	plan         plan
-	redisVersion string
-	took         time.Duration
-	pairs        map[string]*pairs
-	apart        map[string]*pairs // nil where it could not be measured
-	hung         map[string]*pairs
-	attempts     []attempt
-	costs        map[string]cost
-	waits        map[string]*waiting
-	lines        map[line]*many
-	fights       map[fight]*contention
-	dogs         map[string]*watchdogs
-}
-
-// A fight is one case of contention.
-type fight struct {
-	name    string
-	clients int
-	oneKey  bool
+	Plan      plan
+	Machine   string // its class, what ran on it, when and for how long
+	Pairs     map[string]*pairs
+	Apart     map[string]*pairs // nil where it could not be measured
+	Hung      map[string]*pairs
+	Attempts  []attempt
+	Costs     map[string]cost
+	Waits     map[string]*waiting
+	Many      map[string]map[int]*many       // by waiters
+	OneKey    map[string]map[int]*contention // by clients
+	OwnKeys   map[string]map[int]*contention
+	Watchdogs map[string]*watchdogs
 }
 
 var contenders = []int{1, 4, 16, 64}
 
 func newResults(p plan) *results {
-	return &results{plan: p, costs: map[string]cost{}, waits: map[string]*waiting{}, lines: map[line]*many{}, fights: map[fight]*contention{}}
+	return &results{
+		Plan:    p,
+		Costs:   map[string]cost{},
+		Waits:   map[string]*waiting{},
+		Many:    map[string]map[int]*many{},
+		OneKey:  map[string]map[int]*contention{},
+		OwnKeys: map[string]map[int]*contention{},
+	}
 }
 
 // inTurns measures all that list has, in a new random order each round.
@@ -62,6 +61,14 @@ func of[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
+// at returns the entry for n clients of the contestant with this name, a new one if there is none.
+func at[V any](m map[string]map[int]*V, name string, n int) *V {
+	if m[name] == nil {
+		m[name] = map[int]*V{}
+	}
+	return of(m[name], n)
+}
+
 func named(name string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -71,8 +78,9 @@ func named(name string, err error) error {
 
 func (r *results) measureCosts(ctx context.Context, servers []*server) error {
 	return inTurns(ctx, 1, alone(), func(c contestant) (err error) {
-		for range 3 { // on a machine with much else to do, an answer may come too late; then the count is wrong
-			if r.costs[c.name], err = measureCost(c, servers, r.plan.costs); err == nil {
+		// On a machine with much else to do, an answer may come too late; then the count is wrong.
+		for range 3 {
+			if r.Costs[c.name], err = measureCost(c, servers, r.Plan.Costs); err == nil {
 				break
 			}
 		}
@@ -81,20 +89,20 @@ func (r *results) measureCosts(ctx context.Context, servers []*server) error {
 }
 
 func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, r.plan.waits, waitingOnes(), func(c contestant) error {
-		return named(c.name, of(r.waits, c.name).measure(c, servers, r.plan.quiet, r.plan.moving))
+	return inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
+		return named(c.name, of(r.Waits, c.name).measure(c, servers, r.Plan.Quiet, r.Plan.Moving))
 	})
 }
 
 // measureMany measures the most waiters in one round: it is long, and each of them is a sample.
 func (r *results) measureMany(ctx context.Context, servers []*server) error {
 	for _, n := range manyWaiters {
-		rounds := r.plan.many
+		rounds := r.Plan.Many
 		if n == slices.Max(manyWaiters) {
-			rounds = r.plan.most
+			rounds = r.Plan.Most
 		}
 		err := inTurns(ctx, rounds, manyOnes(), func(c contestant) error {
-			return named(fmt.Sprintf("%s, %d waiters", c.name, n), of(r.lines, line{c.name, n}).measure(c, servers, n))
+			return named(fmt.Sprintf("%s, %d waiters", c.name, n), at(r.Many, c.name, n).measure(c, servers, n))
 		})
 		if err != nil {
 			return err
@@ -104,13 +112,17 @@ func (r *results) measureMany(ctx context.Context, servers []*server) error {
 }
 
 func (r *results) measureContention(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, r.plan.fights, contestants, func(c contestant) error {
+	return inTurns(ctx, r.Plan.Fights, contestants, func(c contestant) error {
 		for _, n := range contenders {
 			for _, oneKey := range []bool{true, false} {
 				if oneKey && !c.waits || ctx.Err() != nil {
 					continue
 				}
-				if err := of(r.fights, fight{c.name, n, oneKey}).measure(c, servers, n, oneKey, r.plan.fight); err != nil {
+				fights := r.OwnKeys
+				if oneKey {
+					fights = r.OneKey
+				}
+				if err := at(fights, c.name, n).measure(c, servers, n, oneKey, r.Plan.Fight); err != nil {
 					return named(c.name, err)
 				}
 			}
@@ -123,7 +135,7 @@ func (r *results) measureContention(ctx context.Context, servers []*server) erro
 func (r *results) benchfmt(w io.Writer) error {
 	var b strings.Builder
 	for _, c := range alone() {
-		p := r.pairs[c.name]
+		p := r.Pairs[c.name]
 		for i := range p.Busy {
 			fmt.Fprintf(&b, "BenchmarkPair/lock=%s %d %.0f ns/op %.0f B/op %.1f allocs/op\n",
 				benchName(c.name), p.N[i], p.Busy[i]*1e9, p.Bytes[i], p.Allocs[i])

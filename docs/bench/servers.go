@@ -42,8 +42,8 @@ func stopServers(servers []*server) {
 	}
 }
 
-// signal sends the server a signal: STOP hangs it, CONT lets it go on. Windows has neither, and package syscall there has
-// no names for them.
+// signal sends the server a signal: STOP hangs it, CONT lets it go on. Windows has
+// neither, and package syscall there has no names for them.
 func (s *server) signal(name string) error {
 	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()
 }
@@ -81,8 +81,8 @@ func resetCounts(servers []*server) error {
 	return each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.ConfigResetStat(ctx).Err() })
 }
 
-// commandsRun returns how many commands the servers have run since resetCounts, those called by scripts included, those of this
-// program's own bookkeeping not.
+// commandsRun returns how many commands the servers have run since resetCounts, those
+// called by scripts included, those of this program's own bookkeeping not.
 func commandsRun(servers []*server) (sum int, err error) {
 	err = each(servers, func(ctx context.Context, admin *redis.Client) error {
 		text, err := admin.Info(ctx, "commandstats").Result()
@@ -92,8 +92,8 @@ func commandsRun(servers []*server) (sum int, err error) {
 	return sum, err
 }
 
-// commandsDuring returns how many commands the servers have run, as commandsRun counts them, while do did something, and how
-// long that took.
+// commandsDuring returns how many commands the servers have run, as commandsRun counts
+// them, while do did something, and how long that took.
 func commandsDuring(servers []*server, do func() error) (commands float64, took time.Duration, err error) {
 	before, err := commandsRun(servers)
 	if err != nil {

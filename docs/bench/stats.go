@@ -28,7 +28,8 @@ func ratio(a, b []float64) estimate {
 	return median(ratios)
 }
 
-// differ returns the probability that two such samples come from equal distributions (Mann-Whitney U).
+// differ returns the probability that two such samples come from equal distributions
+// (Mann-Whitney U).
 func differ(a, b []float64) float64 {
 	return benchmath.AssumeNothing.Compare(
 		benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
@@ -44,7 +45,8 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-// quantileEstimate is a quantile with its 95% confidence interval, from the order of the values alone.
+// quantileEstimate is a quantile with its 95% confidence interval, from the order of the
+// values alone.
 func quantileEstimate(values []float64, q float64) estimate {
 	if len(values) == 0 {
 		return estimate{math.NaN(), math.NaN(), math.NaN()}
@@ -53,7 +55,8 @@ func quantileEstimate(values []float64, q float64) estimate {
 	return estimate{quantile(values, q), lo, hi}
 }
 
-// overlaps reports whether the intervals of two estimates have a value in common: then a run does not tell them apart.
+// overlaps reports whether the intervals of two estimates have a value in common: then a
+// run does not tell them apart.
 func (e estimate) overlaps(other estimate) bool { return e.lo <= other.hi && other.lo <= e.hi }
 
 // fairness is Jain's index: 1 when all have got the same, 1/n when one of n has got all.

@@ -9,8 +9,8 @@ import (
 )
 
 func TestRatio_ComparesRoundByRound(t *testing.T) {
-	// The machine was ten times as slow in every second round. The medians of both are far apart by chance; in each
-	// round, a took one and a half times as long as b.
+	// The machine was ten times as slow in every second round. The medians of both are
+	// far apart by chance; in each round, a took one and a half times as long as b.
 	a := []float64{15, 150, 15, 150, 15, 150, 15}
 	b := []float64{10, 100, 10, 100, 10, 100, 10}
 	got := ratio(a, b)

@@ -16,9 +16,9 @@ const (
 
 // waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
 type waiting struct {
-	commands []float64 // per second and waiter, while the holder stays: one of each round
-	handoffs []float64 // seconds from the call of the holder's unlock to the return of the next one's lock
-	errs     []string  // of locks, which were then tried again, and unlocks
+	Commands series   // per second and waiter, while the holder stays: one of each round
+	Handoffs times    // from the call of the holder's unlock to the return of the next one's lock
+	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
 }
 
 // An entry is a client that has got in.
@@ -38,7 +38,8 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
-// openAll empties the servers and opens n lockers, or the same one n times for a contestant that shares it.
+// openAll empties the servers and opens n lockers, or the same one n times for a
+// contestant that shares it.
 func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
 	if err := flush(servers[:c.nodes]); err != nil {
 		return nil, nil, err
@@ -72,8 +73,9 @@ func (c *crowd) join(client int) {
 	})
 }
 
-// next returns the next client that has got in. One that has failed tries again, as a service would.
-func (c *crowd) next(errs *[]string) (entry, error) {
+// next returns the next client that has got in. One that has failed tries again, as a
+// service would.
+func (c *crowd) next(failed *failures) (entry, error) {
 	timeout := time.After(patience)
 	for {
 		select {
@@ -81,7 +83,7 @@ func (c *crowd) next(errs *[]string) (entry, error) {
 			if e.err == nil || c.ctx.Err() != nil {
 				return e, e.err
 			}
-			*errs = append(*errs, e.err.Error())
+			failed.add(e.err)
 			c.join(e.client)
 		case <-timeout:
 			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
@@ -100,8 +102,8 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 	}
 }
 
-// measure lets 10 clients wait: first for a holder that stays for the time quiet; then the holders leave one after the
-// other, until the time moving is over.
+// measure lets 10 clients wait: first for a holder that stays for the time quiet; then
+// the holders leave one after the other, until the time moving is over.
 func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
 	lockers, done, err := openAll(c, servers, waiters+1)
 	if err != nil {
@@ -113,9 +115,9 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	crowd := &crowd{ctx: ctx, key: "waiting", lockers: lockers, in: make(chan entry, waiters+1)}
 	defer crowd.leave(cancel)
 	crowd.join(0)
-	holder, err := crowd.next(&w.errs)
+	holder, err := crowd.next(&w.Failed)
 	if err != nil {
-		w.errs = append(w.errs, err.Error())
+		w.Failed.add(err)
 		return nil
 	}
 	for i := 1; i <= waiters; i++ {
@@ -127,21 +129,21 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	if err != nil {
 		return err
 	}
-	w.commands = append(w.commands, commands/took.Seconds()/waiters)
+	w.Commands = append(w.Commands, commands/took.Seconds()/waiters)
 
 	for end := time.Now().Add(moving); time.Now().Before(end); {
 		// Not always at the same point of somebody's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
 		if err := holder.hold.unlock(); err != nil {
-			w.errs = append(w.errs, err.Error())
+			w.Failed.add(err)
 		}
-		next, err := crowd.next(&w.errs)
+		next, err := crowd.next(&w.Failed)
 		if err != nil {
-			w.errs = append(w.errs, err.Error())
+			w.Failed.add(err)
 			return nil // the others may wait for ever; cancel ends that
 		}
-		w.handoffs = append(w.handoffs, next.at.Sub(start).Seconds())
+		w.Handoffs = append(w.Handoffs, next.at.Sub(start).Seconds())
 		crowd.join(holder.client)
 		holder = next
 	}
@@ -150,15 +152,16 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	return nil
 }
 
-// contention is what n clients got done that all lock and unlock as fast as they can. Rates and fairness are one of each round.
+// contention is what n clients got done that all lock and unlock as fast as they can.
+// Rates and fairness are one of each round.
 type contention struct {
-	rates   []float64 // pairs per second of all together
-	fairs   []float64 // 1: all got the same; 1/n: one got all
-	doubles int       // how often two were inside at once
+	Rates   series // pairs per second of all together
+	Fairs   series // 1: all got the same; 1/n: one got all
+	Doubles int    // how often two were inside at once
 }
 
-func (f *contention) rate() float64     { return median(f.rates).mid }
-func (f *contention) fairness() float64 { return median(f.fairs).mid }
+func (f *contention) rate() float64     { return median(f.Rates).mid }
+func (f *contention) fairness() float64 { return median(f.Fairs).mid }
 
 // measure lets n clients work for the given time, on one key or on a key for each.
 func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool, length time.Duration) error {
@@ -219,8 +222,10 @@ func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool
 	for _, n := range counts {
 		sum += n
 	}
-	f.rates = append(f.rates, float64(sum)/elapsed.Seconds())
-	f.fairs = append(f.fairs, fairness(counts))
-	f.doubles += int(doubles.Load())
+	f.Rates = append(f.Rates, float64(sum)/elapsed.Seconds())
+	if sum > 0 {
+		f.Fairs = append(f.Fairs, fairness(counts))
+	}
+	f.Doubles += int(doubles.Load())
 	return nil
 }

@@ -25,15 +25,16 @@ type watchdogs struct {
 	PeakRSS        float64 // bytes of the whole process, 0 where it is not known
 	CPU            float64 // seconds of this process while holding, 0 where it is not known
 	Lost           int     // locks of which the contestant said that they were lost
-	Unlocked       int     // locks that were still held at the end, and were then released without an error
+	Unlocked       int     // locks still held at the end, and then released without an error
 	Commands       float64 // per second, of all servers: the parent knows
 }
 
 // watched are the contestants that renew.
 var watched = []string{"step 07", bsmWatchdog, rueidisName, "step 08 on 5"}
 
-// measureWatchdogs runs a child process for each contestant, with servers of its own: those with one server at the same time,
-// because nothing here is a time and the machine has little to do, and step 08 after them.
+// measureWatchdogs runs a child process for each contestant, with servers of its own:
+// those with one server at the same time, because nothing here is a time and the machine
+// has little to do, and step 08 after them.
 func measureWatchdogs(ctx context.Context, locks int, hold time.Duration) (map[string]*watchdogs, error) {
 	results := map[string]*watchdogs{}
 	var mu sync.Mutex
@@ -72,7 +73,8 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	if err != nil {
 		return nil, err
 	}
-	// The child says "held" when it has all locks and "done" when the time is over, and waits for a line each time.
+	// The child says "held" when it has all locks and "done" when the time is over, and
+	// waits for a line each time.
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -104,7 +106,8 @@ func runChild(ctx context.Context, name string, servers []*server, locks int, ho
 	return &w, err
 }
 
-// watchdogChild is the process that holds the locks. When its parent has died, its standard input ends, and so does it.
+// watchdogChild is the process that holds the locks. When its parent has died, its
+// standard input ends, and so does it.
 func watchdogChild(order childOrder) error {
 	answer := json.NewEncoder(os.Stdout)
 	var line string
@@ -114,7 +117,8 @@ func watchdogChild(order childOrder) error {
 		return err
 	}
 	defer l.close()
-	inParallel(acquirers, func(i int) error { // makes connections; if one fails here, it is made later
+	// Makes connections; if one fails here, it is made later.
+	inParallel(acquirers, func(i int) error {
 		ctx, cancel := bounded(5 * time.Second)
 		defer cancel()
 		return l.pair(ctx, fmt.Sprintf("warm:%d", i))
@@ -126,7 +130,8 @@ func watchdogChild(order childOrder) error {
 
 	holds := make([]hold, order.Locks)
 	if err := inParallel(order.Locks, func(i int) (err error) {
-		for range 10 { // so many at once may take longer than step 08 and rueidislock wait for an answer
+		// So many at once may take longer than step 08 and rueidislock wait for an answer.
+		for range 10 {
 			ctx, cancel := bounded(5 * time.Second)
 			holds[i], err = l.lock(ctx, fmt.Sprintf("watchdogs:%d", i))
 			cancel()
@@ -210,7 +215,8 @@ func peakRSS() float64 {
 
 const childVar = "BENCH_CHILD" // has the order for this program as a child of itself
 
-// A childOrder asks a process of its own to hold Locks of the contestant Name, or, if there is no name, to measure pairs.
+// A childOrder asks a process of its own to hold Locks of the contestant Name, or, if
+// there is no name, to measure pairs.
 type childOrder struct {
 	Addrs []string
 
