@@ -50,7 +50,7 @@ docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pa
 check-docs: ## check that all of that is what the code gives now
 	go run ./docs/pages -check
 
-links: ## check the pages' links, anchors and diagrams (needs npm)
+links: ## check the pages' links and anchors (needs npm)
 	cd docs/check && npm ci --no-fund --no-audit --loglevel=error && npm test
 
 lint: ## gofmt, go vet and staticcheck

@@ -42,6 +42,9 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
 		}
 	}
+	if strings.Contains(page, "\n```mermaid\n") {
+		wrong = append(wrong, file+": a diagram drawn by hand goes stale: draw it from a run (<!-- picture: ... -->)")
+	}
 	for _, link := range lineLink.FindAllString(page, -1) {
 		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))

@@ -73,12 +73,13 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 			continue
 		}
 		if m[1] == "picture" {
-			shown, end, err := drawnAt(file, lines, i+1, m[2], outputs, drawn)
+			shown, err := drawnAt(file, m[2], outputs, drawn)
 			if err != nil {
 				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 			}
-			out = append(out, shown...)
-			i = end - 1
+			if out = append(out, shown); i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<picture>") {
+				i++
+			}
 			continue
 		}
 		body, end, err := block(lines, i+1, m[1], m[2], outputs)
@@ -93,20 +94,15 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 	return strings.Join(out, "\n"), drawn, nil
 }
 
-// drawnAt draws a picture, and returns the lines that show it and where those of the page
-// end that do now.
-func drawnAt(file string, lines []string, from int, args string, outputs, drawn map[string]string) ([]string, int, error) {
+// drawnAt draws a picture, and returns the line that shows it.
+func drawnAt(file, args string, outputs, drawn map[string]string) (string, error) {
 	d, err := parseDrawing(args)
 	if err != nil {
-		return nil, 0, err
-	}
-	end, err := pictureEnd(lines, from)
-	if err != nil {
-		return nil, 0, err
+		return "", err
 	}
 	files, shown, err := d.draw(file, outputs)
 	maps.Copy(drawn, files)
-	return shown, end, err
+	return shown, err
 }
 
 // block returns the new body of the fenced block that opens at lines[open], and the index

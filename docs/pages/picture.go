@@ -82,8 +82,8 @@ func (r played) head() string {
 	return strings.ToUpper(label[:1]) + label[1:] + ": " + s.Lock
 }
 
-// draw returns the picture's files, and the lines that show it on a page.
-func (d drawing) draw(page string, outputs map[string]string) (files map[string]string, lines []string, err error) {
+// draw returns the picture's files, and the line that shows it on a page.
+func (d drawing) draw(page string, outputs map[string]string) (files map[string]string, line string, err error) {
 	var panels []picture.Panel
 	says := []string{d.title}
 	for _, r := range d.runs {
@@ -92,7 +92,7 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 		for records := json.NewDecoder(strings.NewReader(outputs[r.command])); records.More(); {
 			var record trace.Record
 			if err := records.Decode(&record); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", r.command, err)
+				return nil, "", fmt.Errorf("%s: %w", r.command, err)
 			}
 			if record.Kind == trace.Verdict {
 				said = record.Text
@@ -105,34 +105,16 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 	files = map[string]string{}
 	for suffix, theme := range map[string]picture.Theme{"": picture.Light, "-dark": picture.Dark} {
 		if files[pictures+"/"+d.name+suffix+".svg"], err = picture.Story(d.title, panels, theme); err != nil {
-			return nil, nil, err
+			return nil, "", err
 		}
 	}
 	to, err := filepath.Rel(filepath.Dir(page), filepath.FromSlash(pictures))
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	src := filepath.ToSlash(to) + "/" + d.name
-	return files, []string{
-		"<picture>",
-		`<source media="(prefers-color-scheme: dark)" srcset="` + src + `-dark.svg">`,
-		`<img alt="` + html.EscapeString(strings.Join(says, ". ")) + `." src="` + src + `.svg">`,
-		"</picture>",
-	}, nil
-}
-
-// pictureEnd returns the index of the line behind the picture that begins at a line; it
-// is the same line if none does.
-func pictureEnd(lines []string, from int) (int, error) {
-	if from >= len(lines) || lines[from] != "<picture>" {
-		return from, nil
-	}
-	for i := from; i < len(lines); i++ {
-		if lines[i] == "</picture>" {
-			return i + 1, nil
-		}
-	}
-	return 0, errors.New("the picture has no </picture>")
+	return files, fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s." src="%[1]s.svg"></picture>`,
+		src, html.EscapeString(strings.Join(says, ". "))), nil
 }
 
 // keep writes the pictures, or with check compares them.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 const (
@@ -121,23 +123,31 @@ func (c console) success(r result, variant string, limit int) {
 	c.printf("\n")
 }
 
-// records prints what happened in a story, or in the variant of it that stands for all,
-// one record in a line.
+// records prints what happened in a story, one record in a line.
 func (c console) records(r result) error {
-	shown := r.shown("")
-	if failing := r.log.failing(r.name); r.verdict == failed {
-		shown = failing[0]
-	}
-	if shown == nil {
+	records := r.recorded()
+	if records == nil {
 		return fmt.Errorf("%s has no laboratory, and leaves no records", r.name)
 	}
 	lines := json.NewEncoder(c.out)
-	for _, record := range shown.records {
+	for _, record := range records {
 		if err := lines.Encode(record); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// recorded is what happened in the story, or in the variant of it that stands for all.
+func (r result) recorded() []trace.Record {
+	shown := r.shown("")
+	if r.verdict == failed {
+		shown = r.log.failing(r.name)[0]
+	}
+	if shown == nil {
+		return nil
+	}
+	return shown.records
 }
 
 // shown returns the test of the story whose timeline stands for all: the variant, or the

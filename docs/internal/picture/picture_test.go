@@ -1,0 +1,220 @@
+package picture
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// A drawn is what a reader sees of a picture.
+type drawn struct {
+	svg   string
+	texts []string
+}
+
+func draw(t *testing.T, panels ...Panel) drawn {
+	t.Helper()
+	light, err := Story("A story", panels, Light)
+	require.NoError(t, err)
+	dark, err := Story("A story", panels, Dark)
+	require.NoError(t, err)
+	shape := regexp.MustCompile(`#[0-9a-f]{6}`)
+	require.Equal(t, shape.ReplaceAllString(light, ""), shape.ReplaceAllString(dark, ""), "the themes differ in more than colours")
+	again, err := Story("A story", panels, Light)
+	require.NoError(t, err)
+	require.Equal(t, light, again, "the same records give another picture")
+	return drawn{light, texts(t, light)}
+}
+
+// texts are those of an SVG file; it must be well-formed, and nothing may leave it.
+func texts(t *testing.T, svg string) (list []string) {
+	t.Helper()
+	at, in := 0.0, false
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return list
+		}
+		require.NoError(t, err)
+		switch e := token.(type) {
+		case xml.StartElement:
+			in = e.Name.Local == "text"
+			for _, a := range e.Attr {
+				if in && a.Name.Local == "x" {
+					at, err = strconv.ParseFloat(a.Value, 64)
+					require.NoError(t, err)
+				}
+				require.False(t, in && a.Name.Local == "font-size", "a text has a size of its own")
+			}
+		case xml.CharData:
+			if in {
+				list = append(list, string(e))
+				require.LessOrEqual(t, at+textWidth(string(e)), float64(width), "%q leaves the picture", e)
+			}
+		case xml.EndElement:
+			in = false
+		}
+	}
+}
+
+func (d drawn) count(what string) int { return strings.Count(d.svg, what) }
+
+const ms = 1000 // µs
+
+func key(token, owner string, until int64) []trace.Key {
+	return []trace.Key{{Token: token, Owner: owner, Until: until}}
+}
+
+// twoInside is a story in which bob enters while alice is inside.
+func twoInside() []trace.Record {
+	return []trace.Record{
+		{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0)},
+		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "alice", 10_000*ms)},
+		{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}},
+		{At: 10_000 * ms, Node: 1, Kind: trace.Expire, Text: "the ttl is over", Redis: key("", "", 0), Inside: []string{"alice"}},
+		{At: 20_000 * ms, Who: "bob", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0), Inside: []string{"alice"}},
+		{At: 20_000*ms + 100, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice"}},
+		{At: 20_000*ms + 100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Mark: "alice is inside as well", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice", "bob"}},
+		{At: 20_000*ms + 100, Kind: trace.Verdict, Text: "both are inside <now>", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice", "bob"}},
+	}
+}
+
+const hatched = `fill="url(#both)"`
+
+func TestStory_ShowsWhoIsInsideAndForHowLongTheKeyLasts(t *testing.T) {
+	d := draw(t, Panel{Head: "Step 03: SET NX EX; DEL", Records: twoInside()})
+	for _, text := range []string{"A story", "Step 03: SET NX EX; DEL", "Redis", "alice", "bob", "SET OK", "10 s", "20 s", "bob SET OK: alice is inside as well", "✗ both are inside <now>"} {
+		require.Contains(t, d.texts, text)
+	}
+	require.Equal(t, 2, d.count(hatched), "alice and bob are both inside: both lanes are hatched")
+	require.Equal(t, 2, d.count("<polygon"), "the key is there twice")
+	require.Equal(t, 2, d.count("l6 -10m-2 10l6 -10"), "nothing happens for 10s, twice: the axis is broken there")
+	require.Contains(t, d.svg, "<title>A story</title>")
+	require.Contains(t, d.svg, "20000.1ms  bob    TryLock -&gt; ok   &lt;- alice is inside as well", "whoever cannot see the picture has the timeline")
+
+	points := regexp.MustCompile(`<polygon points="([^"]*)"`).FindStringSubmatch(d.svg)[1]
+	corners := strings.Fields(points)
+	require.Equal(t, y(corners[len(corners)-3]), y(corners[len(corners)-1]), "alice's key ends at the height of nothing left")
+	require.Less(t, y(corners[0]), y(corners[len(corners)-1]), "it begins higher")
+}
+
+// y is the second number of a corner.
+func y(corner string) float64 {
+	_, text, _ := strings.Cut(corner, ",")
+	f, _ := strconv.ParseFloat(text, 64)
+	return f
+}
+
+func TestStory_OneWhoLeavesInTheMomentOfTheNext_IsNotInsideWithThem(t *testing.T) {
+	records := twoInside()[:4]
+	records = append(records,
+		trace.Record{At: 20_000 * ms, Who: "alice", Kind: trace.Return, Text: "Unlock", Reply: "ok", Redis: key("", "", 0)},
+		trace.Record{At: 20_000 * ms, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"bob"}})
+	require.Zero(t, draw(t, Panel{Records: records}).count(hatched))
+}
+
+func TestStory_ARunThatPasses_HasNoGuiltyRow(t *testing.T) {
+	records := twoInside()[:7]
+	d := draw(t, Panel{Records: records, Good: "bob is told"})
+	require.Contains(t, d.texts, "✓ bob is told")
+	require.NotContains(t, strings.Join(d.texts, "\n"), "as well")
+	require.Equal(t, 2, d.count(hatched), "two are inside all the same")
+}
+
+func TestStory_TwoPanelsHaveOneTimeAxisAndOneColourForAClient(t *testing.T) {
+	alone := []trace.Record{{At: 20_000*ms + 100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("", "", 0), Inside: []string{"bob"}}}
+	d := draw(t, Panel{Records: twoInside()}, Panel{Records: alone})
+	require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?s)fill="%s">bob<.*fill="%[1]s">bob<`, Light.owners[1])), d.svg)
+	dots := regexp.MustCompile(`<circle cx="([\d.]+)" cy="[\d.]+" r="4" fill="(#[0-9a-f]+)"`).FindAllStringSubmatch(d.svg, -1)
+	require.Len(t, dots, 3)
+	require.Equal(t, dots[1][1], dots[2][1], "bob's answer at 20s stands at two places")
+}
+
+func TestStory_AKeyThatIsRenewed_IsASaw(t *testing.T) {
+	records := twoInside()[:3]
+	for i := int64(1); i <= 3; i++ {
+		records = append(records, trace.Record{At: i * 3333 * ms, Who: "alice", Node: 1, Kind: trace.Command, Text: "renew coupons", Reply: "1",
+			Redis: key("locked", "alice", (i*3333+10_000)*ms), Inside: []string{"alice"}})
+	}
+	d := draw(t, Panel{Records: records})
+	require.Equal(t, 4, d.count("<polygon"))
+	require.Equal(t, 1, strings.Count(strings.Join(d.texts, "|"), "renew 1"), "a label that repeats itself is written once")
+}
+
+func TestStory_WhatIsRepeatedAgainAndAgain_IsShownOnce(t *testing.T) {
+	records := twoInside()[:3]
+	for i := int64(1); i <= 100; i++ {
+		records = append(records, trace.Record{At: i * 30 * ms, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "(nil)",
+			Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}})
+	}
+	d := draw(t, Panel{Records: records})
+	require.Contains(t, d.texts, "the same 99 times more")
+}
+
+func TestStory_EndsAtUntil(t *testing.T) {
+	d := draw(t, Panel{Records: twoInside(), Until: 15 * time.Second, Good: "so far"})
+	require.NotContains(t, d.texts, "bob")
+	require.NotContains(t, d.svg, "both are inside")
+}
+
+func TestStory_WhoDies_IsNotWaitingAnyLonger(t *testing.T) {
+	records := append(twoInside()[:2],
+		trace.Record{At: 100, Kind: trace.Fault, Text: "alice dies before she sends anything else", Redis: key("locked", "alice", 10_000*ms)},
+		trace.Record{At: 20_000 * ms, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("", "", 0)})
+	d := draw(t, Panel{Records: records})
+	require.Zero(t, d.count("stroke-dasharray"), "alice is dead, and her TryLock goes on")
+	require.Contains(t, d.texts, "alice dies before she sends anything else")
+}
+
+func TestStory_SeveralNodes_HaveALaneEachAndTheirAnswersInOrder(t *testing.T) {
+	node := func(n int, reply string) trace.Record {
+		return trace.Record{At: 100, Who: "bob", Node: n, Kind: trace.Command, Text: "acquire coupons", Reply: reply, Redis: make([]trace.Key, 3)}
+	}
+	d := draw(t, Panel{Records: []trace.Record{node(1, "1"), node(2, "0"), node(3, "(no reply)")}})
+	for _, text := range []string{"node 1", "node 2", "node 3", "acquire 1 0 –"} {
+		require.Contains(t, d.texts, text)
+	}
+}
+
+func TestStory_AResource_ShowsItsValueAndTheTokenItHasSeen(t *testing.T) {
+	says := func(at int64, who, text string) trace.Record {
+		return trace.Record{At: at, Who: who, Kind: trace.Note, Text: text, Redis: key("", "", 0)}
+	}
+	records := []trace.Record{
+		says(0, "alice", "reads stock with token 33 -> 100"),
+		says(20_000*ms, "bob", "writes stock = 99 with token 34 -> OK"),
+	}
+	refused := draw(t, Panel{Good: "refused", Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> stale token"))})
+	require.Contains(t, refused.texts, "99 (34)")
+	require.Contains(t, refused.texts, "write 90 (33): refused")
+	accepted := draw(t, Panel{Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> OK"))})
+	require.Contains(t, accepted.texts, "90 (33)")
+	require.Contains(t, accepted.texts, "alice write 90: comes with 33 after 34")
+}
+
+func TestStory_ThatIsTooLong_SaysSo(t *testing.T) {
+	var records []trace.Record
+	for i := range int64(40) {
+		records = append(records, trace.Record{At: i * 100, Who: "alice", Node: 1, Kind: trace.Command, Text: fmt.Sprintf("COMMAND%d coupons", i), Reply: "OK", Redis: key("", "", 0)})
+	}
+	_, err := Story("Long", []Panel{{Records: records}}, Light)
+	require.ErrorContains(t, err, "Long: the story is too long for a picture: let it end sooner")
+}
+
+func TestStaircase(t *testing.T) {
+	svg := Staircase("Stairs", []string{"1", "2", "F"}, []Stair{{"first; and more", []bool{true, true}}, {"last", []bool{false, false, true}}}, "Every cell is a run.", Light)
+	list := texts(t, svg)
+	require.Subset(t, list, []string{"Stairs", "1", "2", "F", "first", "last", "Every cell is a run."})
+	require.Equal(t, 3, strings.Count(strings.Join(list, ""), "✓"))
+	require.Equal(t, 2, strings.Count(strings.Join(list, ""), "✗"))
+	require.Contains(t, svg, "last: 1 ✗ 2 ✗ F ✓", "whoever cannot see it hears it")
+}

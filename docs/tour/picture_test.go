@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/picture"
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+const lateHolder = "TestALateHolder_CannotDeleteTheNextOwnersLock"
+
+// TestAChangedLock_ChangesThePicture plays the story of a late holder on the lock of step 04, as it is
+// and without its comparison.
+func TestAChangedLock_ChangesThePicture(t *testing.T) {
+	asItIs := drawn(t, func(lock string) string { return lock })
+	require.Equal(t, asItIs, drawn(t, func(lock string) string { return lock + "\n// A comment.\n" }))
+	require.NotContains(t, asItIs, "both)\" stroke", "two are inside")
+
+	changed := drawn(t, func(lock string) string {
+		const compares = "owns, err := l.owns(ctx, token)"
+		require.Contains(t, lock, compares)
+		return strings.Replace(lock, compares, "owns, err := true, error(nil)", 1)
+	})
+	require.NotEqual(t, asItIs, changed, "alice deletes what is not hers, and the picture looks as before")
+	require.Contains(t, changed, "alice DEL 1: deletes bob&#39;s lock")
+	require.Contains(t, changed, "both)\" stroke", "bob and carol are both inside, and the picture does not show it")
+}
+
+// drawn is the picture of the story on a lock.
+func drawn(t *testing.T, change func(lock string) string) string {
+	t.Helper()
+	tr, ctx, err := newTour(t.Context(), console{out: new(bytes.Buffer), err: new(bytes.Buffer)})
+	require.NoError(t, err)
+	defer tr.close()
+	b := greenBuild(course.Steps[3])
+	lock, err := os.ReadFile(tr.path(b.dir, course.LockFile))
+	require.NoError(t, err)
+	b.replace[course.LockFile] = filepath.Join(t.TempDir(), course.LockFile)
+	require.NoError(t, os.WriteFile(b.replace[course.LockFile], []byte(change(string(lock))), 0o666))
+	bin, err := tr.build(ctx, b)
+	require.NoError(t, err)
+	results, err := bin.runAll(ctx, []story{{name: lateHolder}})
+	require.NoError(t, err)
+	svg, err := picture.Story("A late holder", []picture.Panel{{Records: results[0].recorded()}}, picture.Light)
+	require.NoError(t, err)
+	return svg
+}
+
+func TestJSON_IsTheRecordsOfOneStory(t *testing.T) {
+	out, errs, code := tourOf(t, "red 4 -json "+lateHolder)
+	require.Zero(t, code, errs)
+	var records []trace.Record
+	for d := json.NewDecoder(strings.NewReader(out)); d.More(); {
+		var r trace.Record
+		require.NoError(t, d.Decode(&r))
+		records = append(records, r)
+	}
+	require.Equal(t, trace.Verdict, records[len(records)-1].Kind)
+	require.Equal(t, "alice came late and deleted bob's lock: carol is inside with bob", records[len(records)-1].Text)
+
+	shows(t, "red 4 -json", 2, "--- stderr\ntour: red -json takes a step and the name of one test")
+	shows(t, "green 4 -json "+lateHolder+" TestOther", 2, "green -json takes a step and the name of one test")
+	shows(t, "green 4 -json TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand", 0)
+}
