@@ -17,8 +17,8 @@ import (
 
 const lateHolder = "TestALateHolder_CannotDeleteTheNextOwnersLock"
 
-// TestAChangedLock_ChangesThePicture plays the story of a late holder on the lock of step 04, as it is
-// and without its comparison.
+// TestAChangedLock_ChangesThePicture plays the story of a late holder on the lock of
+// step 04, as it is and without its comparison.
 func TestAChangedLock_ChangesThePicture(t *testing.T) {
 	asItIs := drawn(t, func(lock string) string { return lock })
 	require.Equal(t, asItIs, drawn(t, func(lock string) string { return lock + "\n// A comment.\n" }))
