@@ -51,7 +51,7 @@ func TestReal(t *testing.T) {
 	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", strings.Join(eight, "\n")+"\n", "played on "+addrs)
 
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
-	shows(t, "real 2", 1, "FAIL  TestBug\n              0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
+	shows(t, "real 2", 1, "FAIL  TestBug\n          0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nfunc init() { panic(`oh`) }\n"))
 	shows(t, "real 2", 1, "real 2 failed:\n  the test process ended with exit status 2")
 	require.NoError(t, os.Remove(root+"/"+realDir+"/"+realFile))

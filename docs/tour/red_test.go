@@ -14,26 +14,26 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 	inMini(t)
 	out := shows(t, "red 3", 0,
 		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then PEXPIRE; DEL)\n", strings.Join(wrap(columns, course.Steps[1].Words), "\n"),
-		"  FAIL  TestLeadAtomic_acquire/two_of\n              0.1ms  alice  SET 02 two_of\n\n"+
-			"        the lock of 2 lacks what 3 has\n        expected: nil   got: ErrNotHeld\n        (other variants fail as well: three)\n\n",
-		"  FAIL  TestOtherAtomic_acquire\n        the lock of 2 lacks what 3 has\n\n",
+		"  FAIL  TestLeadAtomic_acquire/two_of\n          0.1ms  alice  SET 02 two_of\n\n"+
+			"    the lock of 2 lacks what 3 has\n    expected: nil   got: ErrNotHeld\n    (other variants fail as well: three)\n\n",
+		"  FAIL  TestOtherAtomic_acquire\n    the lock of 2 lacks what 3 has\n\n",
 		"  1 control passes, as it should",
 		"these failures show what is wrong with the lock of step 02.\nStep 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
 
-	shows(t, "red 3 -all", 0, "FAIL  TestOtherAtomic_acquire\n              0.1ms")
+	shows(t, "red 3 -all", 0, "FAIL  TestOtherAtomic_acquire\n          0.1ms")
 	shows(t, "red 3 TestOtherAtomic_acquire TestControlAtomic_acquire", 0,
-		"FAIL  TestOtherAtomic_acquire\n              0.1ms", "ok    TestControlAtomic_acquire (a control")
+		"FAIL  TestOtherAtomic_acquire\n          0.1ms", "ok    TestControlAtomic_acquire (a control")
 	shows(t, "red 1", 0, "on the lock that everybody writes first", "alice  SET 00")
 }
 
 func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
 	inMini(t)
-	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n              0.1ms",
-		"FAIL  TestLeadWaiting/two_of\n              0.1ms", "FAIL  TestOtherReentrant\n        the lock", "FAIL  TestOtherWaiting\n        the lock", "2 controls pass")
+	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n          0.1ms",
+		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock", "FAIL  TestOtherWaiting\n    the lock", "2 controls pass")
 	shows(t, "red 8", 0, "FAIL  TestLeadFailover/two_of", "alice  SET 07", "The same story on the lock of step 08. It asks five",
-		"ok    TestLeadFailover\n              0.1ms  alice  SET 08 two_of\n\n", "FAIL  TestOtherFailover\n        the lock")
+		"ok    TestLeadFailover\n          0.1ms  alice  SET 08 two_of\n\n", "FAIL  TestOtherFailover\n    the lock")
 	out := shows(t, "red fencing", 0, "red: fencing_test.go on the resources without the check", "the lock of 0 lacks what 9 has")
 	require.NotContains(t, out, "tour try")
 }
@@ -87,14 +87,14 @@ func TestNamed_OnlyWhatCanRun(t *testing.T) {
 func TestGreen(t *testing.T) {
 	inMini(t)
 	out := shows(t, "green 7", 0, "green: 7_watchdog_test.go, 7_lost_test.go on the lock of step 07",
-		"  ok    TestLeadWatchdog\n              0.1ms  alice  SET 07 one\n\n", "  ok    TestControlWatchdog\n", "TestLeadLost",
+		"  ok    TestLeadWatchdog\n          0.1ms  alice  SET 07 one\n\n", "  ok    TestControlWatchdog\n", "TestLeadLost",
 		"27 of 27 stories passed, and 2 other tests. What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  two clients", "still broken: The master")
 	require.NotContains(t, out, "TestLeadWaiting")
 	shows(t, "green 7 TestBug TestLeadWaiting", 0, "green: bug_test.go, 6_waiting_test.go on the lock of step 07", "ok    TestBug", "ok    TestLeadWaiting")
 
 	root := inOwnMini(t)
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
-	shows(t, "green 2", 1, "FAIL  TestBug\n              0.1ms", "the lock of 2 lacks what 3 has", "green 2 failed:\n  TestBug\n")
+	shows(t, "green 2", 1, "FAIL  TestBug\n          0.1ms", "the lock of 2 lacks what 3 has", "green 2 failed:\n  TestBug\n")
 	shows(t, "green 2 TestBug", 1, "FAIL  TestBug", "green 2 failed:\n  TestBug\n")
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport (\"os\";\"testing\")\n\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n"))
 	shows(t, "green 2", 1, "the test process ended with exit status 1")
@@ -109,8 +109,8 @@ func TestTheCourse(t *testing.T) {
 	require.NoError(t, err)
 	defer tr.close()
 	require.NoError(t, tr.runCourse(ctx, []course.Step{course.Steps[0], course.Steps[7], course.Epilogue}))
-	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n              0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (a control",
-		"Red, as it should be", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n              0.1ms  alice  SET 01 two_of\n\n",
+	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n          0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (a control",
+		"Red, as it should be", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",
 		"still broken: A holder that dies", "== step 08", "== epilogue: fencing tokens =", "ok    TestLeadFencing\n", "What to run next:")
 	require.NotContains(t, out.String(), "ok    TestOther")
 	require.NotContains(t, out.String(), "The same story on")

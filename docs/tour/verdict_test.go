@@ -158,7 +158,7 @@ func TestBroken_ShowsThePanic(t *testing.T) {
 	var out strings.Builder
 	log := transcript{exit: 2, raw: "=== RUN   TestA\nof before\npanic: oh\n\ngoroutine 1\n", tests: []*test{{name: "TestA", timeline: "timeline:\n  1"}}}
 	console{out: &out}.failure(log.judge(story{name: "TestA"}), whole)
-	require.Equal(t, "  ERROR TestA\n        panic: oh\n        timeline:\n          1\n\n        panic: oh\n\n        goroutine 1\n\n", out.String())
+	require.Equal(t, "  ERROR TestA\n    panic: oh\n    timeline:\n      1\n\n    panic: oh\n\n    goroutine 1\n\n", out.String())
 }
 
 func TestControls(t *testing.T) {
