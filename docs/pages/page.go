@@ -54,7 +54,8 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 	var out []string
 	drawn := map[string]string{}
 	for i := 0; i < len(lines); i++ {
-		if strings.HasPrefix(lines[i], "```") { // a block of its own: nothing in it is a marker or a link
+		if strings.HasPrefix(lines[i], "```") {
+			// A block of its own: nothing in it is a marker or a link.
 			end, err := blockEnd(lines, i)
 			if err != nil {
 				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)

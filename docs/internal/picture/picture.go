@@ -220,7 +220,8 @@ func (r *reader) next(record trace.Record) {
 	if record.At == r.now.at && record.Who == before.Who && record.Who != "" && !r.isNote(record) && !r.isNote(before) {
 		return
 	}
-	if record.At == r.now.at && record.Kind == before.Kind && record.Who == "" && record.Kind != trace.Note { // several nodes
+	several := record.Who == "" && record.Kind == before.Kind && record.Kind != trace.Note
+	if record.At == r.now.at && several { // nodes
 		return
 	}
 	if record.At == r.now.at {
@@ -300,7 +301,8 @@ func (e *event) add(record trace.Record) {
 		e.label = command(record)
 	case record.Kind == trace.Command:
 		e.label += " " + reply(record)
-	case record.Kind == trace.Return && record.Reply != "ok" && record.Reply != "ErrNotAcquired": // those show in the lane
+	case record.Kind == trace.Return && record.Reply != "ok" && record.Reply != "ErrNotAcquired":
+		// The other two show in the lane.
 		e.label += ", " + record.Reply
 	}
 }

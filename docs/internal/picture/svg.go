@@ -223,7 +223,8 @@ func boolean(b bool) float64 {
 
 // lines writes a text in as many lines as it needs.
 func (c *canvas) lines(x float64, text string, s style) {
-	room := (width - margin - max(x, margin)) * .92 // where neither Arial nor its like is there, letters are wider
+	// Where neither Arial nor its like is there, letters are wider.
+	room := (width - margin - max(x, margin)) * .92
 	if s.bold {
 		room *= .92
 	}

@@ -194,7 +194,9 @@ func (s *story) own(r Record) {
 	}
 	for i, now := range r.Redis {
 		if r.Kind == Command && r.Node != i+1 {
-			continue // commands to several nodes run at once: what one saw of the others may be older than what is known
+			// Commands to several nodes run at once: what one saw of the others may be
+			// older than what is known.
+			continue
 		}
 		was := s.locks[i]
 		wrote := now.Token != was.Token || r.Kind == Command && r.Node == i+1 && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"

@@ -15,7 +15,7 @@ type Row struct {
 	Reply string   // "1 (nodes 1 2 3), 0 (nodes 4 5)"; "" if there is none
 	Again bool     // it was sent before, and not answered
 	Mark  string   // what is wrong with it
-	More  int      // this row stands for the rows before it, which came so many times more; it has no text
+	More  int      // the rows before it came so many times more; it has no text
 	Of    []Record // what the row was made from,
 	First int      // and the index of its first record
 }

@@ -24,7 +24,8 @@ func TestText(t *testing.T) {
 			"      0.2ms  bob    DEL coupons -> 1 (node 1), 0 (node 3)\n      0.2ms  node 2 hangs\n"},
 		{[]Record{poll(100), poll(200), poll(300), poll(400), {At: 500, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
 			"      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more, until:\n      0.5ms  bob    Lock -> nil\n"},
-		{[]Record{poll(100), poll(200)}, // twice is no polling, and the end is no reason to leave it out
+		// Twice is no polling, and the end is no reason to leave it out.
+		{[]Record{poll(100), poll(200)},
 			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
 		{[]Record{{At: 200, Who: "bob", Node: 2, Kind: Command, Text: "acquire coupons <bob-1> ttl=10000 depth=1", Reply: "1", Mark: "overwrites alice's lock", Redis: make([]Key, 3)}},
 			"      0.2ms  bob    acquire coupons <bob-1> ttl=10000 depth=1 -> 1 (node 2)\n                      <- overwrites alice's lock\n"},

@@ -11,19 +11,19 @@ import (
 
 // A Record is one thing that happened.
 type Record struct {
-	At     int64    `json:"at"`                 // microseconds of virtual time since the story began
-	Who    string   `json:"who,omitempty"`      // the client; "" is Redis itself, or the story
-	Node   int      `json:"node,omitempty"`     // the Redis at which it happened, from 1; 0 is none in particular
+	At     int64    `json:"at"`                 // µs of virtual time since the story began
+	Who    string   `json:"who,omitempty"`      // the client; "" is Redis or the story
+	Node   int      `json:"node,omitempty"`     // the Redis, from 1; 0 is none in particular
 	Kind   Kind     `json:"kind"`               //
-	Text   string   `json:"text"`               // the command or the call, or what happened, in words
-	Reply  string   `json:"reply,omitempty"`    // what Redis answered, or what the call returned
+	Text   string   `json:"text"`               // the command, the call, or what happened
+	Reply  string   `json:"reply,omitempty"`    // Redis's answer, or what the call returned
 	Lost   bool     `json:"lost,omitempty"`     // the reply did not arrive
-	Late   bool     `json:"late,omitempty"`     // a Redis that had hung runs the command, long after it was sent
-	Again  bool     `json:"again,omitempty"`    // the command was sent before, and not answered
-	Mark   string   `json:"mark,omitempty"`     // what is wrong with it, such as "deletes bob's lock"
+	Late   bool     `json:"late,omitempty"`     // a Redis that had hung runs it, long after
+	Again  bool     `json:"again,omitempty"`    // it was sent before, and not answered
+	Mark   string   `json:"mark,omitempty"`     // what is wrong: "deletes bob's lock"
 	Wanted string   `json:"expected,omitempty"` // of a verdict, where it can be said so
 	Got    string   `json:"got,omitempty"`      // of a verdict
-	Redis  []Key    `json:"redis"`              // the lock's key on each node, afterwards
+	Redis  []Key    `json:"redis"`              // the key on each node, afterwards
 	Inside []string `json:"inside"`             // who is inside, afterwards
 }
 
