@@ -209,7 +209,7 @@ func (c *canvas) text(x, y float64, text string, s style) {
 		attributes += ` font-weight="600"`
 	}
 	if s.on != "" {
-		attributes += fmt.Sprintf(` stroke="%s" stroke-width="5" stroke-linejoin="round" paint-order="stroke"`, s.on)
+		attributes += fmt.Sprintf(` stroke="%s" stroke-width="7" stroke-linejoin="round" paint-order="stroke"`, s.on)
 	}
 	c.add(`<text x="%s" y="%s"%s>%s</text>`, px(x+margin*boolean(x == 0)), px(y), attributes, html.EscapeString(text))
 }
