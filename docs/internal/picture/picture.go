@@ -41,7 +41,7 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 	slices.Sort(c.clients)
 	c.clients = slices.Compact(c.clients)
 	c.y = 26
-	c.text(0, c.y, title, style{bold: true})
+	c.text(margin, c.y, title, style{bold: true})
 	c.y += 10
 	for _, p := range drawn {
 		c.panel(p, a)

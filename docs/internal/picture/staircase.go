@@ -17,7 +17,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	left := float64(width - margin - cell*len(locks))
 	c := newCanvas(theme)
 	c.y = 22
-	c.text(0, c.y, title, style{bold: true})
+	c.text(margin, c.y, title, style{bold: true})
 	c.y += 12
 	middle := func(i int) float64 { return left + cell*(float64(i)+.5) }
 	c.y += 18
@@ -30,7 +30,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 		name, _, _ := strings.Cut(s.Guarantee, ";") // the first half says which it is
 		lines := fit(name, left-margin)
 		for i, line := range lines {
-			c.text(0, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
+			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
 		}
 		fmt.Fprintf(&says, "%s:", s.Guarantee)
 		for i, holds := range s.Holds {
@@ -45,7 +45,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 		says.WriteString("\n")
 		c.y += row
 	}
-	c.lines(0, legend, style{color: c.dim})
+	c.lines(margin, legend, style{color: c.dim})
 	c.y += 10
 	return c.svg(title, legend+"\n"+says.String())
 }

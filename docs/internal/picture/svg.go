@@ -211,20 +211,13 @@ func (c *canvas) text(x, y float64, text string, s style) {
 	if s.on != "" {
 		attributes += fmt.Sprintf(` stroke="%s" stroke-width="7" stroke-linejoin="round" paint-order="stroke"`, s.on)
 	}
-	c.add(`<text x="%s" y="%s"%s>%s</text>`, px(x+margin*boolean(x == 0)), px(y), attributes, html.EscapeString(text))
-}
-
-func boolean(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
+	c.add(`<text x="%s" y="%s"%s>%s</text>`, px(x), px(y), attributes, html.EscapeString(text))
 }
 
 // lines writes a text in as many lines as it needs.
 func (c *canvas) lines(x float64, text string, s style) {
 	// Where neither Arial nor its like is there, letters are wider.
-	room := (width - margin - max(x, margin)) * .92
+	room := (width - margin - x) * .92
 	if s.bold {
 		room *= .92
 	}
@@ -301,7 +294,7 @@ func (p *panel) height() float64 { return lane + 18*float64(p.rows-1) }
 
 func (c *canvas) panel(p *panel, a *axis) {
 	c.y += 6
-	c.lines(0, p.Head, style{bold: true})
+	c.lines(margin, p.Head, style{bold: true})
 	c.y += 10
 	c.times(a)
 	top := c.y
@@ -309,7 +302,7 @@ func (c *canvas) panel(p *panel, a *axis) {
 	add := func(name string, height float64, color string) {
 		lanes[name] = c.y + height/2
 		if name != "" {
-			c.text(0, c.y+height/2+5, name, style{color: color})
+			c.text(margin, c.y+height/2+5, name, style{color: color})
 		}
 		c.y += height
 	}
@@ -390,10 +383,10 @@ func (c *canvas) panel(p *panel, a *axis) {
 		}
 	}
 	for _, v := range p.verdicts {
-		c.lines(0, "✗ "+v, style{color: c.bad, bold: true})
+		c.lines(margin, "✗ "+v, style{color: c.bad, bold: true})
 	}
 	if p.verdicts == nil && p.Good != "" {
-		c.lines(0, "✓ "+p.Good, style{color: c.good, bold: true})
+		c.lines(margin, "✓ "+p.Good, style{color: c.good, bold: true})
 	}
 	c.y += 12
 }
@@ -528,7 +521,7 @@ func (c *canvas) legend(panels []*panel) {
 	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
 		says = append(says, "hatched: two inside")
 	}
-	c.lines(0, strings.Join(says, "; ")+".", style{color: c.dim})
+	c.lines(margin, strings.Join(says, "; ")+".", style{color: c.dim})
 	c.y += 10
 }
 
