@@ -21,6 +21,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 // A table has a row for each fault and a column for each step.
 type table struct {
 	Columns []string
+	Green   []string // cells, by column: "12 of 30"
 	Rows    []row
 	Total   int
 }
@@ -50,19 +51,37 @@ func newTable(cells []cell, show func(cell) string) (t table) {
 
 // writeFaults writes docs/faults.md, or compares it.
 func writeFaults(cells []cell, check bool) error {
-	var red []cell
+	var red [][]cell // by fault
 	for _, c := range cells {
-		if c.Kinds != "" {
-			red = append(red, c)
+		n := len(red)
+		switch {
+		case c.Kinds == "":
+		case n > 0 && red[n-1][0].Job.Fault == c.Job.Fault:
+			red[n-1] = append(red[n-1], c)
+		default:
+			red = append(red, []cell{c})
 		}
 	}
-	return writePage("docs/faults.md", "faults", map[string]any{
-		"Table": newTable(cells, func(c cell) string {
-			if c.Kinds == "" {
-				return c.verdict()
+	t := newTable(cells, func(c cell) string {
+		if c.Kinds == "" {
+			return c.verdict()
+		}
+		return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
+	})
+	for _, step := range t.Columns {
+		all, green := 0, 0
+		for _, c := range cells {
+			if c.Job.StepName() == step {
+				all++
+				if c.Kinds == "" {
+					green++
+				}
 			}
-			return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
-		}),
+		}
+		t.Green = append(t.Green, fmt.Sprintf("%d of %d", green, all))
+	}
+	return writePage("docs/faults.md", "faults", map[string]any{
+		"Table":  t,
 		"Step08": map[string]int{"Nodes": steps[7].nodes, "Bound": steps[7].bound},
 		"Red":    red,
 	}, check)
