@@ -63,7 +63,8 @@ func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
 
 // nestScript takes the lock KEYS[1] for the token ARGV[2], or nests, for ARGV[1] ms.
 var nestScript = redis.NewScript(`-- nest ttl token
-if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
+local free = redis.call('EXISTS', KEYS[1]) == 0
+if free or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
 	redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
 	redis.call('PEXPIRE', KEYS[1], ARGV[1])
 	return 1
