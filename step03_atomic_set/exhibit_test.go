@@ -37,3 +37,33 @@ func TestOlderForm_SETNXAndEXPIREInOneScript(t *testing.T) {
 		require.True(t, acquired, "alice died right after the script, the ttl is over, and bob is locked out")
 	})
 }
+
+func TestSETWithXX_IsNotSETEX(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
+		err := alice.Do(ctx, "SET", key, "alice", "XX", "EX", 10).Err()
+		require.ErrorIs(t, err, redis.Nil, "the lock is free, alice asks with XX, and she gets it")
+		require.NoError(t, alice.Do(ctx, "SETEX", key, 10, "alice").Err(), "the lock is free, and SETEX refuses it")
+		require.NoError(t, bob.Do(ctx, "SETEX", key, 10, "bob").Err(), "SETEX asks whether the lock is taken")
+		require.Equal(t, "bob", lab.owner(0), "bob's SETEX left alice's lock alone")
+	})
+}
+
+// runLocked runs work under the lock, unless somebody else has it.
+func runLocked(lock *handle, work func()) error {
+	defer lock.Unlock(ctx) // whatever happens
+	if err := lock.TryLock(ctx); err != nil {
+		return err
+	}
+	work()
+	return nil
+}
+
+func TestUnlockIsDeferredBeforeTheAnswer_TheRefusedOneDeletesTheHoldersLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		require.ErrorIs(t, runLocked(bob, func() {}), ErrNotAcquired)
+		require.NoError(t, carol.TryLock(ctx), "bob was refused, and alice's lock is still there: the bug is gone")
+	})
+}

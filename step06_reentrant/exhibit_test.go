@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,5 +58,48 @@ func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx), "alice's count has noticed that bob is inside: this lesson needs a new example")
+	})
+}
+
+// nestScript takes the lock KEYS[1] for the token ARGV[2], or nests, for ARGV[1] ms.
+var nestScript = redis.NewScript(`-- nest ttl token
+local free = redis.call('EXISTS', KEYS[1]) == 0
+if free or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
+	redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
+	redis.call('PEXPIRE', KEYS[1], ARGV[1])
+	return 1
+end
+return 0
+`)
+
+// leaveScript takes back what nestScript did. Its arguments are the same.
+var leaveScript = redis.NewScript(`-- leave ttl token
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+	return 0
+end
+if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
+	return 1
+end
+return redis.call('DEL', KEYS[1])
+`)
+
+func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		tokens := map[string]string{"alice": newToken(), "bob": newToken()}
+		run := func(who, call string, script *redis.Script) error {
+			return lab.call(who, call, func() error {
+				did, err := script.Eval(ctx, lab.client(who).nodes[0], []string{key}, ttl.Milliseconds(), tokens[who]).Bool()
+				if err == nil && !did {
+					return ErrNotAcquired
+				}
+				return err
+			})
+		}
+		require.NoError(t, run("alice", "TryLock", nestScript))
+		require.NoError(t, run("alice", "TryLock", nestScript))
+		require.ErrorIs(t, run("bob", "TryLock", nestScript), ErrNotAcquired)
+		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, and cannot leave the inner lock")
+		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more, and bob was refused: the bug is gone")
 	})
 }

@@ -1,0 +1,110 @@
+package redislock
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Watchdogs as they are often written. MaxHold keeps the lock's own from renewing.
+
+// renewWhileBusy keeps the lock of an owner that is busy.
+func renewWhileBusy(l *Lock, token string, done *atomic.Bool) {
+	for !done.Load() {
+		time.Sleep(l.ttl)
+		if owns, err := l.extend(ctx, token); err != nil || !owns {
+			return
+		}
+	}
+}
+
+func TestTheWatchdogSleepsAWholeTTL_TheLockIsLostBeforeItsFirstRenewal(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		limitHold(alice, time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		var done atomic.Bool
+		defer done.Store(true)
+		go renewWhileBusy(alice.lockOf, alice.token, &done)
+		lab.note("alice works for longer than the ttl")
+		time.Sleep(slack(ttl + time.Millisecond))
+		require.NoError(t, bob.TryLock(ctx), "alice's watchdog has kept her lock: the bug is gone")
+	})
+}
+
+// third is the time between two renewals of a lock that lasts for so many seconds.
+func third(seconds int) time.Duration { return time.Duration(seconds/3) * time.Second }
+
+// renewEveryThird keeps such a lock.
+func renewEveryThird(l *Lock, token string, seconds int, done chan struct{}) {
+	tick := time.Tick(third(seconds))
+	for {
+		select {
+		case <-tick:
+			l.extend(ctx, token)
+		case <-done:
+			return
+		}
+	}
+}
+
+func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
+	for _, c := range []struct {
+		seconds int
+		kept    bool
+	}{{3, true}, {2, false}} {
+		inLab(t, func(t *T, lab *lab) {
+			lease := time.Duration(c.seconds) * time.Second
+			alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, lease), lab.lock("bob")
+			limitHold(alice, time.Millisecond)
+			require.NoError(t, alice.TryLock(ctx))
+			done := make(chan struct{})
+			defer close(done)
+			go renewEveryThird(alice.lockOf, alice.token, c.seconds, done)
+			lab.note("alice has a lease of %v and works for longer", lease)
+			time.Sleep(slack(lease + lease/2))
+			require.Equal(t, c.kept, errors.Is(bob.TryLock(ctx), ErrNotAcquired), "is a lease of %v kept?", lease)
+		})
+	}
+	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker takes no time for a period")
+}
+
+// A keeper renews locks until it is told that the work is done.
+type keeper struct{ done atomic.Bool }
+
+func (k *keeper) renew(l *Lock, token string) {
+	for !k.done.Load() {
+		time.Sleep(l.ttl / 3)
+		if owns, err := l.extend(ctx, token); err != nil || !owns {
+			return
+		}
+	}
+}
+
+func (k *keeper) unlock(l *Lock) error {
+	k.done.Store(true)
+	return l.Unlock(ctx)
+}
+
+func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		coupons, bob := lab.lock("alice"), lab.lock("bob")
+		tea := lab.lockOn("alice", lab.client("alice").nodes, key+"-tea", ttl)
+		var k keeper
+		defer k.done.Store(true)
+		for _, l := range []*handle{coupons, tea} {
+			limitHold(l, time.Millisecond)
+			require.NoError(t, l.TryLock(ctx))
+			go k.renew(l.lockOf, l.token)
+		}
+		time.Sleep(ttl + ttl/2)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, and bob is inside")
+		require.NoError(t, k.unlock(tea.lockOf))
+		lab.note("alice has released the other lock, and works on")
+		time.Sleep(slack(2 * ttl))
+		require.NoError(t, bob.TryLock(ctx), "alice's lock on the coupons is still renewed: the bug is gone")
+	})
+}
