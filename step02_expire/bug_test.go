@@ -1,9 +1,11 @@
 package redislock
 
 import (
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,6 +16,41 @@ func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.crashAfter("alice", 1)
 		require.Error(t, alice.TryLock(ctx))
+		time.Sleep(forever)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "bob got a lock whose ttl was never set: the bug is gone")
+	})
+}
+
+func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		impatient := func(opt *redis.Options) { opt.ReadTimeout = ttl / 10 }
+		alice, bob := lab.lock("alice", impatient), lab.lock("bob")
+		breaks := sync.OnceFunc(func() { lab.fault("nothing that alice sends arrives any more") })
+		afterSETNX := func(_ string, nth int) bool { return nth > 1 }
+		lab.announce("alice", &twist{match: afterSETNX, again: true, before: func() {
+			breaks()
+			c := lab.client("alice")
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, w := range c.wires {
+				w.silent.Store(true)
+			}
+		}})
+		require.Error(t, alice.TryLock(ctx))
+		require.Error(t, alice.Unlock(ctx), "nothing that alice sends arrives any more, and her DEL did")
+		time.Sleep(forever)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "bob got a lock whose ttl was never set: the bug is gone")
+	})
+}
+
+// As with appendfsync always: the server that comes back knows of the SETNX.
+func TestBug_RedisDiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		var start func()
+		lab.afterNth("alice", 1, func() { start = lab.stop(0) })
+		require.Error(t, alice.TryLock(ctx))
+		start()
 		time.Sleep(forever)
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "bob got a lock whose ttl was never set: the bug is gone")
 	})

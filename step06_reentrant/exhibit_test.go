@@ -103,3 +103,37 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more, and bob was refused: the bug is gone")
 	})
 }
+
+// counting acquires as acquireScript does, but adds one where that sets the depth, as
+// Redisson does. leaving takes one away.
+var (
+	counting = redis.NewScript(`-- count token ttl
+if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+	return 0
+end
+redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+`)
+	leaving = redis.NewScript(`-- leave token
+local depth = redis.call('HINCRBY', KEYS[1], ARGV[1], -1)
+if depth == 0 then
+	redis.call('DEL', KEYS[1])
+end
+return depth
+`)
+)
+
+func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, token := lab.client("alice").nodes[0], lab.lock("bob"), newToken()
+		lab.loseReply("alice", func() {})
+		acquired, err := counting.Eval(ctx, alice, []string{key}, token, ttl.Milliseconds()).Bool()
+		require.NoError(t, err)
+		require.True(t, acquired, "the lock is free, and alice was refused")
+		left, err := leaving.Eval(ctx, alice, []string{key}, token).Int()
+		require.NoError(t, err)
+		require.Equal(t, 1, left, "the acquire was sent twice and counted once: this lesson needs a new example")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's release has freed the lock: this lesson needs a new example")
+	})
+}

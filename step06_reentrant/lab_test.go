@@ -791,8 +791,8 @@ func (tr *trace) reply(r *record, reply []byte) {
 	case '$':
 		text = strings.TrimSuffix(rest, "\r\n")
 	case '*':
-		words, _ := proto.ReadStrings(string(reply))
-		text = strings.Join(words, " ")
+		words, _ := proto.Parse(string(reply)) // numbers as well: EXEC's
+		text = strings.Trim(fmt.Sprint(words), "[]")
 	default:
 		text = text[1:]
 	}

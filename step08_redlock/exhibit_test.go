@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sequential is Redlock as one of the source articles describes it: node after node, half
-// the ttl for all of them, an equal part of that for each, and over the total it is a
-// failure even with a majority.
+// sequential is Redlock as the source articles describe it, node after node, with the
+// times of one of them (A1): half the ttl for all, an equal part of that for each, and
+// over the total it is a failure even with a majority.
 type sequential struct {
 	nodes []redis.UniversalClient
 	token string

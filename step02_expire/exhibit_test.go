@@ -1,0 +1,45 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// inTransaction sends both commands between MULTI and EXEC: all or none. But a
+// transaction has no if. PEXPIRE runs whatever SETNX has answered.
+func inTransaction(rdb redis.UniversalClient) (acquired bool, err error) {
+	var setnx *redis.Cmd
+	_, err = rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+		setnx = tx.Do(ctx, "SETNX", key, "locked")
+		tx.PExpire(ctx, key, ttl)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	return setnx.Bool()
+}
+
+func TestTransaction_WhoIsRefusedProlongsTheDeadHoldersLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
+		acquired, err := inTransaction(alice)
+		require.NoError(t, err)
+		require.True(t, acquired, "the lock is free, and alice was refused")
+		lab.crash("alice")
+		for range 6 {
+			time.Sleep(ttl / 2)
+			acquired, err = inTransaction(bob)
+			require.NoError(t, err)
+			require.False(t, acquired, "bob has asked every half ttl, and got in: his PEXPIRE does not prolong the key any more")
+		}
+		lab.note("bob stops asking")
+		time.Sleep(slack(ttl))
+		acquired, err = inTransaction(bob)
+		require.NoError(t, err)
+		require.True(t, acquired, "bob has not asked for a ttl, and the lock is still there")
+	})
+}
