@@ -50,6 +50,14 @@ func inOrder(records []Record) []Record {
 			}
 			return a.Node - b.Node
 		})
+		for k := i; k < j; k++ { // so do nodes that refuse, or do not answer
+			end := k + 1
+			for end < j && records[k].Node > 0 && records[end].Kind == records[k].Kind && records[end].Node > 0 {
+				end++
+			}
+			slices.SortStableFunc(records[k:end], func(a, b Record) int { return a.Node - b.Node })
+			k = end - 1
+		}
 	}
 	return records
 }

@@ -158,3 +158,11 @@ func TestACallReturnsAtTheMajority_WhatItSawOfSlowerNodesIsNotBelieved(t *testin
 	require.Equal(t, Return, records[2].Kind)
 	require.Equal(t, "alice", records[2].Redis[1].Owner, "node 2 has the lock, and the call that returned before it says that it has not")
 }
+
+func TestNodesThatRefuseInOneMoment_AreToldInOrder(t *testing.T) {
+	const call = `{"at":100,"who":"alice","kind":"call","text":"TryLock","redis":[{},{}]}`
+	refused := func(node string) string {
+		return `{"at":100,"who":"alice","node":` + node + `,"kind":"refused","text":"cannot reach node ` + node + `","redis":[{},{}]}`
+	}
+	require.Equal(t, Text(tell(t, call+refused("1")+refused("2"))), Text(tell(t, call+refused("2")+refused("1"))), "the same story has two timelines")
+}
