@@ -21,12 +21,19 @@ return 0
 `)
 
 // acquire waits for the lock until ctx ends.
-func acquire(ctx context.Context, rdb redis.UniversalClient, key string, ttl time.Duration) (token string, err error) {
-	token = rand.Text() // 130 random bits, new for every hold
+func acquire(
+	ctx context.Context, rdb redis.Cmdable, key string, ttl time.Duration,
+) (string, error) {
+	token := rand.Text() // 130 random bits, new for every hold
 	for {
-		acquired, err := rdb.SetNX(ctx, key, token, ttl).Result() // SET key token EX or PX ttl NX
-		if acquired || err != nil {
-			return token, err // with the token: after an error, Redis may have the key
+		// SET key token EX ttl NX
+		acquired, err := rdb.SetNX(ctx, key, token, ttl).Result()
+		if err != nil {
+			release(ctx, rdb, key, token) // Redis may have run it
+			return "", err
+		}
+		if acquired {
+			return token, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -37,7 +44,7 @@ func acquire(ctx context.Context, rdb redis.UniversalClient, key string, ttl tim
 }
 
 // release goes out although ctx has ended: a cancelled request gives its lock back, too.
-func release(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
+func release(ctx context.Context, rdb redis.Cmdable, key, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	deleted, err := compareAndDelete.Run(ctx, rdb, []string{key}, token).Bool()
@@ -66,10 +73,10 @@ func (w *whiteboard) unlock(ctx context.Context) error {
 	return w.lab.call(w.who, "Unlock", func() error { return release(ctx, w.rdb, key, w.token) })
 }
 
-func onWhiteboard(t *testing.T, story func(t *T, lab *lab, alice, bob *whiteboard)) {
+func onWhiteboard(t *testing.T, story func(t *T, lab *lab, alice, bob *whiteboard), change ...func(*redis.Options)) {
 	inLab(t, func(t *T, lab *lab) {
 		client := func(who string) *whiteboard {
-			return &whiteboard{lab: lab, who: who, rdb: lab.client(who).nodes[0]}
+			return &whiteboard{lab: lab, who: who, rdb: lab.client(who, change...).nodes[0]}
 		}
 		story(t, lab, client("alice"), client("bob"))
 	})
@@ -101,6 +108,17 @@ func TestWhiteboard_TheHolderIsLate_TheNextOwnersLockStays(t *testing.T) {
 		require.ErrorIs(t, alice.unlock(ctx), ErrNotHeld, "alice came late, and her unlock does not say so")
 		require.Equal(t, bob.token, lab.owner(0), "alice came late and deleted bob's lock")
 	})
+}
+
+func TestWhiteboard_TheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
+	noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+	onWhiteboard(t, func(t *T, lab *lab, alice, bob *whiteboard) {
+		lab.loseReply("alice", func() {})
+		require.Error(t, alice.lock(ctx), "alice got no reply, and acquire says that all is well")
+		waiting, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		require.NoError(t, bob.lock(waiting), "alice got an error, and what she left in Redis keeps bob out")
+	}, noResend)
 }
 
 // What the whiteboard leaves out, and the lock of this step has.
