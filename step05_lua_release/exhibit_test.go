@@ -43,7 +43,7 @@ func acquire(
 	}
 }
 
-// release goes out although ctx has ended: a cancelled request gives its lock back, too.
+// release goes out although ctx has ended: a cancelled request releases, too.
 func release(ctx context.Context, rdb redis.Cmdable, key, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
