@@ -15,8 +15,8 @@ const maxLines = 300
 // maxColumns keeps a block readable without scrolling sideways; a tab has four.
 const maxColumns = 100
 
-// long are the pages that may be longer: two that are read in parts, and what programs write.
-var long = []string{"docs/interview.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md"}
+// long are the pages that may be longer: three that are read in parts, and what programs write.
+var long = []string{"docs/interview.md", "docs/interview-systems.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md"}
 
 // lesson are the headings of a step's README, in their order.
 var lesson = []string{"The incident", "Timeline", "See it fail", "Why", "The fix", "See it hold", "Still broken", "Questions", "Your turn", "Copy it?"}
