@@ -2,13 +2,14 @@
 package redisproc
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -104,7 +105,7 @@ func (p *Process) Start() error {
 			return fmt.Errorf("%v ended at once", p.args)
 		default:
 		}
-		if p.ping() {
+		if p.answers() {
 			return nil
 		}
 	}
@@ -112,17 +113,23 @@ func (p *Process) Start() error {
 	return fmt.Errorf("%v does not answer", p.args)
 }
 
-func (p *Process) ping() bool {
+// answers reports whether this process answers at its address. Another one may have taken
+// the port before it, and would answer as well until this one has noticed.
+func (p *Process) answers() bool {
 	conn, err := net.DialTimeout("tcp", p.Addr, time.Second)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Second))
-	fmt.Fprint(conn, "PING\r\n")
-	reply := make([]byte, 5)
-	conn.Read(reply)
-	return bytes.Equal(reply, []byte("+PONG"))
+	fmt.Fprint(conn, "INFO server\r\n")
+	own := fmt.Sprintf("process_id:%d", p.cmd.Process.Pid)
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "process_id:") {
+			return lines.Text() == own
+		}
+	}
+	return false
 }
 
 // Pid is the process's id.
