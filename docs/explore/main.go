@@ -43,6 +43,7 @@ func run(args []string) error {
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
+	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
 		return errors.New("please change into the root of the repository, and try again")
@@ -61,9 +62,16 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	for i := range jobs {
+		jobs[i].Graph = *file != "" && jobs[i].repeats()
+		jobs[i].Check = *check
+	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
 		return err
+	}
+	if *file != "" {
+		return writeGraph(*file, cells)
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {

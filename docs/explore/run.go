@@ -52,7 +52,15 @@ func child() {
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
 		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			json.NewEncoder(os.Stdout).Encode(l.cell())
+			c := l.cell()
+			if l.Graph && l.Check {
+				var err error
+				if c.Plays, err = l.check(c.Graph, c.Graph.Cells[0]); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+			}
+			json.NewEncoder(os.Stdout).Encode(c)
 			os.Exit(0)
 		})
 	}}}, nil, nil)
