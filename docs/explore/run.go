@@ -131,7 +131,7 @@ func surprises(cells []cell) error {
 
 // withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the
 // file when it builds this program.
-func withLock(dir string, step int, fault string) error {
+func withLock(dir string, step int, fault, graph string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
@@ -148,8 +148,12 @@ func withLock(dir string, step int, fault string) error {
 	if err := errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "run", "-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	fmt.Printf("%s instead of the lock of step %02d\n", own, step)
+	return goRun("-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+}
+
+func goRun(args ...string) error {
+	cmd := exec.Command("go", append([]string{"run"}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }

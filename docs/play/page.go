@@ -100,12 +100,14 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var page bytes.Buffer
-	err = template.Must(template.ParseFS(files, "page/play.html")).Execute(&page, map[string]any{
-		"Title": words["title"], "Words": words, "Static": static,
-		"Style": template.CSS(style), "Script": template.JS(script), "AllWords": template.JS(all), "Data": template.JS(data),
-	})
-	return page.Bytes(), err
+	frame, err := files.ReadFile("page/play.html")
+	if err != nil {
+		return nil, err
+	}
+	return []byte(strings.NewReplacer(
+		"{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
+		"{{static}}", static, "{{style}}", style, "{{script}}", script, "{{words}}", string(all), "{{data}}", data,
+	).Replace(string(frame))), nil
 }
 
 // readPage returns the style and the module.
@@ -188,7 +190,7 @@ var static = template.Must(template.New("").Parse(`<table><thead><tr><th scope="
 {{end}}`))
 
 // staticPart is what the page says without JavaScript.
-func staticPart(levels []level, words map[string]string) (template.HTML, error) {
+func staticPart(levels []level, words map[string]string) (string, error) {
 	type row struct {
 		Title string
 		Cells []string
@@ -215,7 +217,7 @@ func staticPart(levels []level, words map[string]string) (template.HTML, error) 
 	}
 	var b strings.Builder
 	err := static.Execute(&b, map[string]any{"Words": words, "Columns": columns, "Rows": rows, "Red": reds})
-	return template.HTML(b.String()), err
+	return b.String(), err
 }
 
 func label(step int) string { return course.Entries()[step-1].Label() }

@@ -47,7 +47,7 @@ function clock(us) {
 // diagram draws rows. mark is the number of rows that were there before the last choice:
 // what has come since is new.
 function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
-  const timeAt = 62, left = timeAt + 34, right = width - 34;
+  const timeAt = 62, left = timeAt + 24, right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
   names.forEach((name, i) => { lane[name] = left + gap * i; });
@@ -146,9 +146,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
         const short = row.text.replace('is inside, ', '').replace(/ with token \d+/, '');
         arrow(who, resource, y, {dashed: /refused/.test(row.text)});
         dot(who, y);
-        const text = fitting([row.text, short], lane[resource] - Math.max(lane[who], 0) - 20);
         label(lane[resource] - 12, y - 6, lane[resource] - lane[clients.at(-1)] - 20 < widthOf(short) ? fitting([short], 90) : fitting([row.text, short], lane[resource] - lane[clients.at(-1)] - 24), {anchor: 'end'});
-        void text;
       } else if (who) {
         dot(who, y);
         says(who, y + 10, [row.text], {wide: 60});

@@ -36,6 +36,9 @@ function el(tag, props, ...children) {
   return e;
 }
 
+// fill replaces what is in an element.
+const fill = (e, ...children) => e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+
 const button = (text, onclick, props = {}) => el('button', {type: 'button', onclick, ...props}, text);
 
 let said = 0;
@@ -275,7 +278,8 @@ function pathLink(l) {
   return el('a', {class: 'level', href: `#${id}/`}, el('span', {}, upper(t(`fault.${l.Fault}`))), sign(id));
 }
 
-const upper = s => s[0].toUpperCase() + s.slice(1);
+// upper begins a sentence, if it does not begin with a name.
+const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s.slice(1);
 
 function matrix() {
   const steps = [...new Set(levels.map(l => l.Step))].sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
@@ -300,7 +304,7 @@ function skeleton() {
   frame(el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip')),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('code', {}, lock.Lock), el('a', {href: data.Source + lock.Dir + '/README.md'}, t('lesson'))),
+        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, lock.Lock), el('a', {href: data.Source + lock.Dir + '/README.md'}, t('lesson'))),
         el('h1', {}, upper(t(`fault.${l.Fault}`))),
         el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : rich(t('goal.rule', {fault: t(`strike.${l.Fault}`, {command: '…'}).replace(' `…`', '').replace('`…`', '')}))))),
       el('div', {class: 'board'},
@@ -337,7 +341,6 @@ function show() {
   showCompare();
   const news = list.filter(r => r.first >= before).map(r => text(r, true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' '));
   if (game.path.length > 0) say(`${news.join('. ')}. ${state === End ? t('choices.over') : ''}`);
-  void states, at;
 }
 
 const msLeft = us => us >= 1_000_000 ? `${(us / 1e6).toFixed(1)} s` : `${(us / 1e3).toFixed(1)} ms`;
@@ -361,14 +364,16 @@ function showNow({records, at, state}) {
     el('div', {class: `inside ${inside.length > 1 ? 'two' : ''}`}, el('span', {class: 'node'}, t('now.inside')),
       inside.length === 0 ? el('span', {class: 'nobody'}, t('now.nobody')) : inside.map(n => el('span', {class: `chip owner${names.indexOf(n)}`}, n)), inside.length > 1 && el('strong', {}, t('now.two'))),
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
-  void state;
 }
 
 function showPicture({records, at, state}, list) {
-  const box = part('picture'), width = Math.max(300, Math.min(760, Math.floor(box.clientWidth || box.parentElement.clientWidth - 24)));
+  const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
   drawnWidth = box.clientWidth;
   box.replaceChildren(diagram({rows: list, records, clients: names, nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
   box.scrollTop = box.scrollHeight;
+  if (game.path.length > 0 && matchMedia('(max-width: 860px)').matches) { // what is new stands above the choices
+    scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
+  }
 }
 
 function showPrediction() {
@@ -432,7 +437,6 @@ function showTools({state}) {
     button(t('redo'), redo, {id: 'redo', 'aria-disabled': game.ahead.length === 0 ? 'true' : undefined}),
     button(t('restart'), () => goTo(whole(), 0), {id: 'restart', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
     button(t('hint'), hint, {id: 'hint', 'aria-keyshortcuts': 'h'}));
-  void state;
 }
 
 function hint() {
@@ -464,7 +468,7 @@ function showHints(played) {
     if (game.hint > 1) {
       const rowsBefore = rows(records.slice(0, seen[d]));
       if (d === n) list.push(t('hint.when.now'));
-      else list.push(t('hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
+      else list.push(t(d - n === 1 ? 'hint.when.next' : 'hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
     }
     if (game.hint > 2) {
       const next = graph.options[graph.option[way[0]]];
@@ -553,7 +557,7 @@ function showSchedule({states}) {
   }, {id: 'copy', class: 'quiet'});
   const others = game.tried.filter(b => b.name !== graph.name(path));
   let last = graph.name(path);
-  box.replaceChildren(
+  fill(box,
     el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': t('schedule.start')}), labels),
     el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', copyButton),
     others.length > 0 && el('h3', {}, t('branches')),
@@ -565,7 +569,6 @@ function showSchedule({states}) {
       return el('li', {}, button([el('span', {class: 'trunk', 'aria-hidden': 'true'}, graph.name(b.path.slice(0, same))), graph.name(b.path.slice(same)), ' ', el('span', {class: `state ${state}`}, `${{broken: '✗', over: '✓'}[state] ?? '…'} ${t(`branches.${state}`)}`)],
         () => goTo(b.path, b.path.length), {class: 'branch', 'aria-label': t('branches.open', {name: b.name, state: t(`branches.${state}`)})}));
     })));
-  void states;
 }
 
 function showTimeline({state, seen}, list, before) {
@@ -578,7 +581,6 @@ function showTimeline({state, seen}, list, before) {
       el('span', {class: 'row'}, text(r, i === list.length - 1)),
       line > 0 && !r.more && button(t('timeline.lineShort', {line}), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line})}));
   })));
-  void state;
 }
 
 function showSource(step, line) {
@@ -627,7 +629,7 @@ function showCompare() {
   const theirs = beside(other, game.path), a = rows(run().records), b = rows(theirs.records);
   let differs = 0;
   while (differs < Math.min(a.length, b.length) && comes(a[differs]) === comes(b[differs])) differs++;
-  const column = (level, list, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('code', {}, lockOf(level.Step).Lock)),
+  const column = (level, list, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
     el('ol', {class: 'rows'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
     el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join('; ') : '✓ ' + t('compare.holds')), foot);
   const select = el('select', {id: 'beside', onchange: e => { game.compare = Number(e.target.value); showCompare(); }}, others.map(o => el('option', {value: o.Step, selected: o === other}, stepTitle(o.Step))));
