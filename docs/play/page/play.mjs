@@ -459,7 +459,7 @@ function showHints(played) {
   const root = game.cell.State, chance = lastChance(states);
   if (breaksAt(game.path) > 0) list.push(t('hint.won'));
   else if (graph.violating[root] === 0) list.push(t('hint.holds', {all: graph.all[root]}));
-  else if (state === End && chance < 0 || state !== End && graph.violating[state] === 0 || state === End) list.push(t('hint.dead', {n: chance}));
+  else if (state === End || graph.violating[state] === 0) list.push(t('hint.dead', {n: chance}));
   else {
     const way = graph.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
     const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];
