@@ -27,8 +27,9 @@ func atRoot(t *testing.T) {
 }
 
 var (
-	asked    = regexp.MustCompile("\\bt\\(['`]([\\w.-]*)(\\$\\{)?")           // t('key', t(`kind.${
-	chosen   = regexp.MustCompile(`\bt\([^'()]+\? '([\w.-]+)' : '([\w.-]+)'`) // t(is ? 'one' : 'other'
+	// t('key', t(`kind.${, and t(is ? 'one' : 'other'
+	asked    = regexp.MustCompile("\\bt\\(['`]([\\w.-]*)(\\$\\{)?")
+	chosen   = regexp.MustCompile(`\bt\([^'()]+\? '([\w.-]+)' : '([\w.-]+)'`)
 	inMarkup = regexp.MustCompile(`index \.Words "([\w.-]+)"`)
 )
 
@@ -69,7 +70,7 @@ func TestWords(t *testing.T) {
 	require.NoError(t, err)
 	_, script, err := readPage()
 	require.NoError(t, err)
-	for _, key := range []string{"title", "noscript", "language"} { // page.go says these, and the menu of languages
+	for _, key := range []string{"title", "noscript", "language"} { // page.go, and the menu of languages
 		script += fmt.Sprintf("t('%s')", key)
 	}
 	for _, m := range inMarkup.FindAllStringSubmatch(static.Tree.Root.String(), -1) {
