@@ -70,7 +70,8 @@ func TestWords(t *testing.T) {
 	require.NoError(t, err)
 	_, script, err := readPage()
 	require.NoError(t, err)
-	for _, key := range []string{"title", "noscript", "language"} { // page.go, and the menu of languages
+	// page.go says these, and the menu of languages.
+	for _, key := range []string{"title", "noscript", "language"} {
 		script += fmt.Sprintf("t('%s')", key)
 	}
 	for _, m := range inMarkup.FindAllStringSubmatch(static.Tree.Root.String(), -1) {
