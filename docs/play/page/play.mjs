@@ -224,11 +224,11 @@ function setLanguage(l) {
 function help() {
   const old = document.querySelector('dialog');
   if (old) return old.close();
-  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => el('kbd', {}, k))), el('td', {}, t(word)));
+  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => k === '…' ? ' … ' : el('kbd', {}, k))), el('td', {}, t(word)));
   const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
     el('h2', {id: 'help-title'}, t('help.title')), el('p', {}, t('help.body')),
     el('h3', {}, t('help.keys')),
-    el('table', {class: 'keys'}, el('tbody', {}, key('1 9 0', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
+    el('table', {class: 'keys'}, el('tbody', {}, key('1 … 9', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
     el('h3', {}, t('help.picture')), el('p', {}, t('help.pictureBody')),
     el('h3', {}, t('help.lead')), el('p', {}, t('help.leadBody')),
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
