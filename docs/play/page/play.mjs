@@ -240,6 +240,7 @@ function help() {
 
 function showMenu(problem = '') {
   document.title = t('title');
+  document.body.classList.remove('predicting', 'choosing');
   const solved = levels.filter(l => ['broken', 'holds'].includes(stateOf(cellName(l)))).length;
   const playable = levels.filter(l => graph.cells.has(cellName(l)));
   const said = el('p', {class: 'problem', role: 'alert'}, rich(problem));
@@ -327,6 +328,7 @@ function show() {
     scrollTo(0, 0);
   }
   const played = run(), {states, records, seen, state, at} = played;
+  document.body.classList.toggle('predicting', game.prediction === undefined);
   const hidden = leads && !game.revealed; // what is wrong, the room says
   const list = rows(records).filter(r => !hidden || r.who !== '**'), total = seen.length;
   const before = total > 1 ? seen[total - 2] : 0;
