@@ -35,19 +35,12 @@ type attempt struct {
 }
 
 func TestAttempts_EachIsWhole(t *testing.T) {
-	counts := map[string]int{}
 	for _, a := range attempts(t) {
-		counts[filepath.Dir(a.name)]++
 		if !a.wrong {
 			assert.Empty(t, a.caughtBy, "%s: nothing catches a right one", a.name)
 			continue
 		}
 		assert.Contains(t, storyNames(t, a.step), a.caughtBy, "%s: %q names no story of %s", a.name, caughtBy, a.step.Dir)
-	}
-	for _, s := range course.Steps[:7] {
-		dir := fmt.Sprintf("step%02d", s.N)
-		assert.GreaterOrEqual(t, counts[dir+"/wrong"], 10, "wrong locks for %s", s.Label())
-		assert.GreaterOrEqual(t, counts[dir+"/right"], 3, "right locks for %s", s.Label())
 	}
 }
 
@@ -93,7 +86,7 @@ func sample(list []attempt, lot *rand.Rand) (drawn []attempt) {
 // play runs all stories of its step on the attempt.
 func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	file := filepath.Join(tr.tmp, strings.ReplaceAll(a.name, "/", "-")+".go")
-	require.NoError(t, os.WriteFile(file, a.src, 0o666))
+	require.NoError(t, os.WriteFile(file, playable(a.src), 0o666))
 	b := greenBuild(a.step)
 	b.replace[course.LockFile] = file
 	b.leaveOut(course.BugFile, course.ExhibitFile)
