@@ -68,14 +68,14 @@ var inChinese = map[string]string{
 	// The staircase.
 	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
 	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
-	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期时间一到别人就能进",
+	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期后别人能进",
 	"dying at any point of acquiring blocks nobody beyond the ttl":       "死在加锁的任何一步，也不会死锁",
 	"a late holder cannot delete the next owner's lock":                  "超时的持锁者误删不了别人的锁",
 	"nothing fits between the check and the delete":                      "检查和删除之间插不进任何命令",
 	"the owner may nest":                                                 "可重入",
 	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
 	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
-	"a paused holder's late write is refused":                            "持锁者停顿后迟到的写入被拒绝",
+	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
 	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都是跑测试得来的：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.
