@@ -283,7 +283,7 @@ func TestEveryLinkToAHeadingFindsIt(t *testing.T) {
 	for _, file := range files {
 		file = filepath.ToSlash(file)
 		for _, s := range b.sections(file) {
-			for _, m := range linkTarget.FindAllStringSubmatch(strings.Join(s.prose(), "\n"), -1) {
+			for _, m := range linkTo.FindAllStringSubmatch(strings.Join(s.prose(), "\n"), -1) {
 				to, anchor, ok := b.target(file, m[1])
 				if !ok || anchor == "" {
 					continue
