@@ -156,7 +156,8 @@ func TestChinese_ChecksFail(t *testing.T) {
 func TestChinese_ChecksPass(t *testing.T) {
 	for _, c := range []struct{ file, old, now string }{
 		{"README.md", "a token ([", "a\n  token  (["},
-		{"README.md", "(docs/matrix.md)", "(docs/matrix.md#m)"}, // a link is compared, and needs no stamp
+		// A link is compared, and needs no stamp.
+		{"README.md", "(docs/matrix.md)", "(docs/matrix.md#m)"},
 		{"README.zh-CN.md", "它用", "它（别人叫它“令牌”）用"},
 		{"README.zh-CN.md", "它用", "防护令牌和 [How to do the distributed locking that works](https://example.com/x) 用"},
 		{"README.zh-CN.md", "它用", "《Redis系列(十三)应用之分布式锁》用"},
