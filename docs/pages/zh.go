@@ -45,13 +45,7 @@ var missing = []string{
 	"step07_watchdog/README.md",
 	"step08_redlock/README.md",
 	"docs/interview.md",
-	"docs/find-the-bug.md",
-	"docs/find-the-bug-2.md",
-	"docs/redlock.md",
-	"docs/redisson.md",
-	"docs/production.md",
 	"docs/workshop.md",
-	"docs/fencing/README.md",
 }
 
 const bilingual = "docs/glossary.md"
