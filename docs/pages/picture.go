@@ -87,9 +87,9 @@ func (r played) head() string {
 func (d drawing) draw(page string, outputs map[string]string) (files map[string]string, line string, err error) {
 	var panels []picture.Panel
 	themes := map[string]picture.Theme{"": picture.Light, "-dark": picture.Dark}
-	name, say := d.name, func(text string) string { return text }
+	name, colon, stop, say := d.name, ": ", ". ", func(text string) string { return text }
 	if isChinese(page) {
-		name, say = d.name+".zh-CN", picture.InChinese
+		name, colon, stop, say = d.name+".zh-CN", "：", "。", picture.InChinese
 		for suffix, theme := range themes {
 			themes[suffix] = theme.Chinese()
 		}
@@ -109,7 +109,7 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 			p.Records = append(p.Records, record)
 		}
 		panels = append(panels, p)
-		says = append(says, strings.TrimSuffix(say(p.Head)+": "+say(said), ": "))
+		says = append(says, strings.TrimSuffix(say(p.Head)+colon+say(said), colon))
 	}
 	files = map[string]string{}
 	for suffix, theme := range themes {
@@ -122,8 +122,8 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 		return nil, "", err
 	}
 	src := filepath.ToSlash(to) + "/" + name
-	return files, fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s." src="%[1]s.svg"></picture>`,
-		src, html.EscapeString(strings.Join(says, ". "))), nil
+	return files, fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`,
+		src, html.EscapeString(strings.Join(says, stop)+strings.TrimSpace(stop))), nil
 }
 
 // keep writes the pictures, or with check compares them.

@@ -139,12 +139,12 @@ func sections(page string) []section {
 type slugger map[string]int
 
 var (
-	linkTarget = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
-	notInSlug  = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc} -]`)
+	linkTo    = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
+	notInSlug = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc} -]`)
 )
 
 func (s slugger) slug(title string) string {
-	text := linkTarget.ReplaceAllString(title, "")
+	text := linkTo.ReplaceAllString(title, "")
 	text = strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
 	slug := text
 	for _, used := s[slug]; used; _, used = s[slug] {
@@ -415,7 +415,7 @@ func (b *library) carry(file string, draw func(args string) (string, error)) (pa
 			nth++
 			continue
 		}
-		text = linkTarget.ReplaceAllStringFunc(text, func(link string) string {
+		text = linkTo.ReplaceAllStringFunc(text, func(link string) string {
 			return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
 		})
 		if text, err = relink(file, text); err != nil {

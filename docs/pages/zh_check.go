@@ -14,6 +14,8 @@ var chineseHeading = map[string]string{
 	"The incident": "事故现场",
 	"Timeline":     "时间线",
 	"See it fail":  "看它失败",
+	"Predict":      "先猜一猜",
+	"Write it":     "自己写",
 	"Why":          "为什么",
 	"The fix":      "怎么修",
 	"See it hold":  "看它通过",
@@ -35,7 +37,7 @@ func (s section) hash() string {
 		}
 		isPicture := i > 0 && strings.HasPrefix(l.text, "<picture>") && markerLine.MatchString(s.lines[i-1].text)
 		if !(l.fenced && generated) && !isPicture {
-			text = append(text, linkTarget.ReplaceAllString(l.text, "]"))
+			text = append(text, linkTo.ReplaceAllString(l.text, "]"))
 		}
 		if !l.fenced && !fence {
 			generated = false
@@ -178,7 +180,7 @@ func differ(add func(string, ...any), what string, ours, theirs map[string]bool)
 // links are the targets of a section, as the English page has them.
 func (b *library) links(file string, s section) map[string]bool {
 	found := map[string]bool{}
-	for _, m := range linkTarget.FindAllStringSubmatch(strings.Join(s.prose(), "\n"), -1) {
+	for _, m := range linkTo.FindAllStringSubmatch(strings.Join(s.prose(), "\n"), -1) {
 		found[b.inEnglish(file, m[1])] = true
 	}
 	return found
@@ -229,7 +231,7 @@ func (b *library) unsaidEnglish(file string) (wrong []string) {
 	said := map[string]bool{}
 	for _, s := range b.sections(file) {
 		text := strings.Join(s.prose(), "\n")
-		for _, at := range linkTarget.FindAllStringSubmatchIndex(text, -1) {
+		for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
 			link := text[at[2]:at[3]]
 			to, _, ok := b.target(file, link)
 			if !ok || isChinese(to) || to == bilingual || slices.Contains(translated, to) || said[to] {

@@ -23,6 +23,8 @@ var inChinese = map[string]string{
 	"Exactly three nodes say yes, and one of them forgets": "恰好三个节点同意，其中一个忘了",
 	"Two of five nodes hang":                               "五个节点，两个没有响应",
 	"Validity, by example":                                 "有效时间：一个例子",
+	"The acquire has no reply":                             "加锁没有响应",
+	"An Unlock under a cancelled context":                  "context 取消后解锁",
 	"Kleppmann's figure":                                   "Kleppmann 的那张图",
 
 	// Locks.
@@ -65,17 +67,20 @@ var inChinese = map[string]string{
 	"a master died, its replica knew nothing of alice's lock, and bob is inside with her":                           "主节点宕机，从节点不知道 alice 的锁，bob 也进来了",
 	"alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost":                      "bob 用 34 写过以后，alice 又用 33 写，居然写成功：bob 卖的那一笔没了",
 
+	"the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out":       "alice 的 TryLock 响应丢失，她得到一个错误；她留在 Redis 里的 key 把 bob 挡在外面",
+	"alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside": "alice 的请求被取消，她的 Unlock 什么也没释放；里面没人，bob 却进不来",
+
 	// The staircase.
 	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
 	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
-	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期时间一到别人就能进",
+	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期后别人能进",
 	"dying at any point of acquiring blocks nobody beyond the ttl":       "死在加锁的任何一步，也不会死锁",
 	"a late holder cannot delete the next owner's lock":                  "超时的持锁者误删不了别人的锁",
 	"nothing fits between the check and the delete":                      "检查和删除之间插不进任何命令",
 	"the owner may nest":                                                 "可重入",
 	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
 	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
-	"a paused holder's late write is refused":                            "持锁者停顿后迟到的写入被拒绝",
+	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
 	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都是跑测试得来的：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.
@@ -97,6 +102,8 @@ var inChinese = map[string]string{
 	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
 	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
 	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
+
+	"alice's request is cancelled": "alice 的请求被取消",
 
 	// What is wrong with it.
 	"without a ttl":           "没有过期时间",
