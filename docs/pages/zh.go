@@ -44,7 +44,6 @@ var missing = []string{
 	"step06_reentrant/README.md",
 	"step07_watchdog/README.md",
 	"step08_redlock/README.md",
-	"docs/interview.md",
 	"docs/find-the-bug.md",
 	"docs/find-the-bug-2.md",
 	"docs/redlock.md",
