@@ -164,7 +164,7 @@ func TestChinese_ChecksPass(t *testing.T) {
 		{"README.zh-CN.md", "它用", "防护令牌和 [How to do the distributed locking that works](https://example.com/x) 用"},
 		{"README.zh-CN.md", "它用", "《Redis系列(十三)应用之分布式锁》用"},
 		{"README.zh-CN.md", "它用", "**它用：** 锁，用"},
-		{"README.zh-CN.md", "它用", "> it is the holder that renews it.\n\n它用"},
+		{"README.zh-CN.md", "<details>", "> it is the holder that renews it.\n\n<details>"},
 	} {
 		inTwoLanguages(t)
 		change(t, c.file, c.old, c.now)
