@@ -79,6 +79,7 @@ func (b *library) disagree(file string) (wrong []string) {
 		default:
 			add("the English text has changed since this was translated\n  see what: go run ./docs/pages -stale %s\n  when the Chinese says the same: go run ./docs/pages -stamp %[1]s#%s", english(file), e.slug)
 		}
+		s.explained(add)
 		s.style(add)
 	}
 	return append(wrong, b.unsaidEnglish(file)...)
@@ -245,6 +246,31 @@ func (b *library) unsaidEnglish(file string) (wrong []string) {
 	return wrong
 }
 
+var han = regexp.MustCompile(`\p{Han}`)
+
+// explained demands a line of Chinese below each output.
+func (s section) explained(add func(string, ...any)) {
+	output, fences, nth := false, 0, 0
+	for _, l := range s.lines {
+		text := strings.TrimSpace(l.text)
+		switch {
+		case l.fenced || text == "":
+		case strings.HasPrefix(text, "<!-- run:"):
+			output, fences, nth = true, 0, nth+1
+		case strings.HasPrefix(text, "```") && output && fences < 2:
+			fences++
+		case output:
+			if !han.MatchString(text) || strings.HasPrefix(text, "<") {
+				add("no line in Chinese says what output %d shows", nth)
+			}
+			output = false
+		}
+	}
+	if output {
+		add("no line in Chinese says what output %d shows", nth)
+	}
+}
+
 // terms are words that are never the ones of the course, and those that are. Between
 // quotation marks they may stand: so others say it.
 var terms = []struct {
@@ -283,7 +309,7 @@ var (
 	outsideLink  = regexp.MustCompile(`\[[^\]]*\]\(https?:[^)\s]*\)`)
 	anyLink      = regexp.MustCompile(`\[([^\]]*)\]\([^)\s]*\)`)
 	htmlTag      = regexp.MustCompile(`</?[a-z]+>`)
-	sentence     = regexp.MustCompile(`[A-Za-z][A-Za-z'’-]*(?: [A-Za-z][A-Za-z'’-]*){6,}`)
+	sentence     = regexp.MustCompile(`[A-Za-z][A-Za-z'’-]*(?: [A-Za-z][A-Za-z'’-]*){4,}`)
 	startOfBlock = regexp.MustCompile("^\\s*([-*] |\\d+\\. |[|<>#]|```|$)")
 )
 

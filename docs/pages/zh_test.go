@@ -135,11 +135,13 @@ func TestChinese_ChecksFail(t *testing.T) {
 		{"README.zh-CN.md", "| 甲 | 乙 |\n", "| 甲 | 乙 |\n| 丙 | 丁 |\n", "its tables have 4 rows, 3 in English"},
 		{"README.zh-CN.md", "（英文）", "", "the first link to docs/matrix.md, which is in English only, is followed by （英文）"},
 		{"README.zh-CN.md", "它用", "令牌用", "not 令牌: 唯一标识（token）"},
+		{"README.zh-CN.md", "它用 `PEXPIRE` 续期：`TestRenewal`。", "", "no line in Chinese says what output 1 shows"},
+		{"README.zh-CN.md", "它用 `PEXPIRE` 续期：`TestRenewal`。", "`PEXPIRE` `TestRenewal`", "no line in Chinese says what output 1 shows"},
 		{"README.zh-CN.md", "`。", "`.\n它续期。", "a paragraph is one line"},
 		{"README.zh-CN.md", "它用", "它renew 用", "a space stands between"},
 		{"README.zh-CN.md", "它用", "锁,它用", "full-width"},
 		{"README.zh-CN.md", "它用", "锁 ，它用", "no space stands before"},
-		{"README.zh-CN.md", "它用", "it is the holder that renews it: 它用", "English is left"},
+		{"README.zh-CN.md", "它用", "it is the holder that: 它用", "English is left"},
 		{"README.zh-CN.md", "它用", "看**“它”**用", "GitHub does not show this as bold"},
 	} {
 		inTwoLanguages(t)
@@ -162,7 +164,7 @@ func TestChinese_ChecksPass(t *testing.T) {
 		{"README.zh-CN.md", "它用", "防护令牌和 [How to do the distributed locking that works](https://example.com/x) 用"},
 		{"README.zh-CN.md", "它用", "《Redis系列(十三)应用之分布式锁》用"},
 		{"README.zh-CN.md", "它用", "**它用：** 锁，用"},
-		{"README.zh-CN.md", "它用", "> it is the holder that renews it.\n\n它用"},
+		{"README.zh-CN.md", "<details>", "> it is the holder that renews it.\n\n<details>"},
 	} {
 		inTwoLanguages(t)
 		change(t, c.file, c.old, c.now)
