@@ -43,7 +43,7 @@ var rules = []Rule{
 	{7, 8, "Do returns ErrNotRun if the work did not begin, and ErrLost if the lock was lost under it. The work's context ends with the cause ErrLost.",
 		"TestDo_ItsThreeOutcomesCanBeToldApart"},
 	{7, 8, "Unlock stops the watchdog first: nothing is sent afterwards, and no goroutine stays. A hold shorter than ttl/3 starts none.",
-		"TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine"},
+		"TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine"},
 	{8, 8, "All nodes are asked at once. One that hangs costs NodeTimeout at most; 0 is the smaller of 50ms and ttl/10.",
 		"TestNodeTimeout_DefaultAndOverride"},
 	{8, 8, "A majority is of the nodes as configured, not of those that answer. On a failure every node is released, even where nothing is believed to be.",
