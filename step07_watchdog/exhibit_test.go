@@ -111,7 +111,7 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 
 // A watchdog in a goroutine of its own would be right as well; this one costs nothing
 // until it has something to do.
-func TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine(t *testing.T) {
+func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines

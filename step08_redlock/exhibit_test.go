@@ -86,7 +86,7 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 
 // A watchdog in a goroutine of its own would be right as well; this one costs nothing
 // until it has something to do.
-func TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine(t *testing.T) {
+func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines

@@ -42,7 +42,7 @@ var rules = []Rule{
 		"TestMaxHold_EndsAHoldThatIsNeverReleased"},
 	{7, 8, "Do returns ErrNotRun if the work did not begin, and ErrLost if the lock was lost under it. The work's context ends with the cause ErrLost.",
 		"TestDo_ItsThreeOutcomesCanBeToldApart"},
-	{7, 8, "Unlock stops the watchdog first: nothing is sent afterwards, and no goroutine stays. A hold shorter than ttl/3 starts none.",
+	{7, 8, "Unlock stops the watchdog first: nothing is sent afterwards, and no goroutine stays. The course's own does not even start one for a hold shorter than ttl/3.",
 		"TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine"},
 	{8, 8, "All nodes are asked at once. One that hangs costs NodeTimeout at most; 0 is the smaller of 50ms and ttl/10.",
 		"TestNodeTimeout_DefaultAndOverride"},
