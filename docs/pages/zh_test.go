@@ -111,6 +111,19 @@ func TestChinese_AnEmptyBlockIsCopied(t *testing.T) {
 	require.Contains(t, read(t, "README.zh-CN.md"), "```sh\ngo test ./... # all tests\n```")
 }
 
+func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
+	inTwoLanguages(t)
+	writeAll(t, "sub/other.go", "package lock\n\ntype Lock struct{}\n", "sub/lock.go", "package lock\n")
+	change(t, "README.md", "sub/lock.go#L11", "sub/other.go")
+	require.NoError(t, run(nil, false, version))
+	require.Contains(t, read(t, "README.zh-CN.md"), "[`Lock`](sub/other.go#L3)")
+	require.NoError(t, run(nil, true, version))
+
+	change(t, "README.zh-CN.md", "[`Lock`]", "[`Unlock`]")
+	require.ErrorContains(t, carryOver(nil), "README.zh-CN.md:6: sub/other.go: no declaration Unlock")
+	require.ErrorContains(t, run(nil, true, version), "the code in backticks: not in English: Unlock", "one complaint hides the next one")
+}
+
 func TestForm_OfAChinesePage(t *testing.T) {
 	require.Empty(t, form("step01_setnx/README.zh-CN.md", "# 锁\n\n## 为什么\n"), "its headings are compared with the English ones")
 	require.Empty(t, form("docs/interview.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
