@@ -13,8 +13,8 @@
 //     files in docs/pictures
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
-// With -check it writes nothing and exits with 1 if a page would change, or if a page
-// breaks one of the rules of its form.
+// With -check it writes nothing and exits with 1 if a page would change, breaks one of the
+// rules of its form, or names a story or a declaration in a command that is not there.
 //
 // Not made here, because each run gives another one: docs/benchmarks.md (docs/bench), and
 // docs/explore/deep.md, which takes minutes (go run ./docs/explore -all).
@@ -99,6 +99,7 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		}
 		texts.WriteString(page)
 		complaints = append(complaints, form(file, page)...)
+		complaints = append(complaints, wrongNames(file, page)...)
 		if page == string(old) {
 			continue
 		}
