@@ -27,6 +27,8 @@ const (
 	leaks                    // the story is over, and a goroutine is not
 )
 
+func (k endingKind) String() string { return [...]string{"breaks", "hangs", "leaks"}[k] }
+
 // What the file that watches says before it prints all stacks. See testdata.
 const (
 	noProgress = "tour: no progress\n"
@@ -89,6 +91,8 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		return e
 	case mark == noEnd:
 		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
+	case mine[0].inCall():
+		e.says = []string{fmt.Sprintf("it hangs; your code is at %s:%d, in a call or in a loop that does not end", myFile, e.lines[0])}
 	default:
 		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s:%d", mine[0].does(), myFile, e.lines[0])}
 	}
@@ -263,19 +267,30 @@ func (g goroutine) does() string {
 	return "waits"
 }
 
-// top is the function that it is in, without what belongs to Go's runtime and to package sync.
+// inCall reports whether it is in a function that the learner's file has called.
+func (g goroutine) inCall() bool { f := g.topFrame(); return f != nil && !f.mine }
+
+// top is the function that it is in.
 func (g goroutine) top() string {
-	for _, f := range g.frames {
-		name := f.fn
-		if i := strings.LastIndex(name, "("); i > 0 && strings.HasSuffix(name, ")") {
-			name = name[:i]
-		}
-		internal := strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "time.")
-		if !internal {
-			return name
+	f := g.topFrame()
+	if f == nil {
+		return "Go's runtime"
+	}
+	name := f.fn
+	if i := strings.LastIndex(name, "("); i > 0 && strings.HasSuffix(name, ")") {
+		name = name[:i]
+	}
+	return name
+}
+
+// topFrame passes over what belongs to Go's runtime, to waiting and to time.
+func (g goroutine) topFrame() *frame {
+	for i, f := range g.frames {
+		if !slices.ContainsFunc([]string{"runtime.", "sync.", "internal/", "time."}, func(p string) bool { return strings.HasPrefix(f.fn, p) }) {
+			return &g.frames[i]
 		}
 	}
-	return "Go's runtime"
+	return nil
 }
 
 func boolean(b bool) int {

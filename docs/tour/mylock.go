@@ -36,15 +36,19 @@ type standing struct {
 	Passed  int            `json:"passed"`
 	Of      int            `json:"of"`
 	Parts   []string       `json:"parts,omitempty"`
-	Failing []failing      `json:"failing,omitempty"`
-	Hints   map[string]int `json:"hints,omitempty"` // how many stages of a story's hint were given
+	Failing []failing      `json:"failing,omitempty"` // the one that was shown first
+	Hints   map[string]int `json:"hints,omitempty"`   // how many stages of a story's hint were given
 }
 
 // A failing is a story that did not pass in the last run.
 type failing struct {
 	File  string `json:"file"`
 	Story string `json:"story"`
+	How   string `json:"how,omitempty"` // it "hangs", "leaks" or "breaks"; "" is by its assertion
 }
+
+// is compares by name.
+func (f failing) is(story string) bool { return f.Story == story }
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {

@@ -33,7 +33,7 @@ const (
 const watchPatience = "5s"
 
 // screen is how many lines of a timeline a learner is shown.
-const screen = 40
+const screen = 30
 
 // A trial is what a story says of the learner's lock.
 type trial struct {
@@ -240,6 +240,9 @@ func (t *tour) tryStories(s course.Step, src []byte, b build) (list, later []sto
 	return list, later, nil
 }
 
+// ofParts is where parts begin in the order of stories.
+const ofParts = 100
+
 // order is the place of a story in a step: its file, but the parts of the step's own.
 func order(s course.Step, st story) int {
 	for i, f := range s.Guarantees() {
@@ -247,7 +250,7 @@ func order(s course.Step, st story) int {
 			return i
 		}
 	}
-	return 100 + s.PartOf(st.file, st.name)
+	return ofParts + s.PartOf(st.file, st.name)
 }
 
 // chosen returns the stories with these names.
