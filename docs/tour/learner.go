@@ -212,7 +212,7 @@ func (t *tour) compare(s course.Step) error {
 	for _, d := range slices.Concat(b, a) {
 		switch {
 		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case declared(a, d.Name).Text == declared(b, d.Name).Text:
+		case code(declared(a, d.Name)) == code(declared(b, d.Name)):
 			equal = append(equal, d.Name)
 		default:
 			differ = append(differ, d.Name)
@@ -231,6 +231,13 @@ func (t *tour) compare(s course.Step) error {
 		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
 	}
 	return nil
+}
+
+// code is a declaration without the lines that are comments.
+func code(d source.Declaration) string {
+	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "//")
+	}), "\n")
 }
 
 // runHint shows a stage of the hint for a story: the first failing one of the last try,
