@@ -69,7 +69,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	if !playing && mine != nil {
 		return leak(mine, "")
 	}
-	// A mutex first, as it stops the clock for all others; then what the story itself waits for.
+	// A mutex first, as others may wait for its holder; then what the story itself waits for.
 	slices.SortStableFunc(mine, func(a, b goroutine) int {
 		return 2*(boolean(b.onMutex())-boolean(a.onMutex())) + boolean(b.plays(st.name)) - boolean(a.plays(st.name))
 	})
@@ -91,7 +91,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		return e
 	case mark == noEnd:
 		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
-	case mine[0].inCall():
+	case mine[0].inCall() && !mine[0].onMutex():
 		e.says = []string{fmt.Sprintf("it hangs; your code is at %s:%d, in a call or in a loop that does not end", myFile, e.lines[0])}
 	default:
 		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s:%d", mine[0].does(), myFile, e.lines[0])}
@@ -100,8 +100,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		e.says[0] += ", and at line " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.lines[1:]), " ", " and "), "[]")
 	}
 	if mine[0].onMutex() {
-		e.says = append(e.says, "Is it locked twice, or never unlocked on some path? And: time in the stories is virtual, and stands still while "+
-			"somebody waits for a mutex. So hold one only to read or write fields, not across a call to Redis or a sleep.")
+		e.says = append(e.says, "Is it locked twice, or not unlocked on some way out?")
 	}
 	return e
 }
@@ -248,8 +247,11 @@ func (g goroutine) plays(story string) bool {
 		!slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "(*lab).close") })
 }
 
+// onMutex reports whether it waits for a mutex: one of the standard library, or the one
+// that stands in for it (see playable).
 func (g goroutine) onMutex() bool {
-	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex")
+	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") ||
+		len(g.frames) > 0 && strings.Contains(g.frames[0].fn, "/docs/tour/sync.")
 }
 
 // does says what the goroutine is doing, in words.

@@ -146,7 +146,7 @@ func (t *tour) groups(a attemptAt) {
 		}
 		word := t.paint(green, "solved ")
 		switch {
-		case p.lacks != nil:
+		case len(p.lacks) > 0:
 			word = t.paint(dim, "later  ")
 		case p.passed < p.of:
 			word = t.paint(red, "missing")
@@ -155,7 +155,7 @@ func (t *tour) groups(a attemptAt) {
 		for i, line := range wrap(columns-37, p.Asks) {
 			t.printf("  %s  %-24s %s\n", []string{word, "       "}[min(i, 1)], []string{text, ""}[min(i, 1)], line)
 		}
-		if p.lacks != nil {
+		if len(p.lacks) > 0 {
 			t.printf("%35s needs %s\n", "", strings.Join(p.lacks, ", "))
 		}
 	}
@@ -439,6 +439,15 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 func (t *tour) solved(a attemptAt) {
 	s := a.step
 	t.strong("%s is solved.", capital(s.Label()))
+	if list := advice(a.src, s.N); list != nil {
+		t.printf("\nWhat no story can see, and your source shows:\n\n")
+		for _, text := range list {
+			for i, line := range wrap(columns-4, text) {
+				t.printf("  %s%s\n", []string{"- ", "  "}[min(i, 1)], line)
+			}
+		}
+		t.printf("\n")
+	}
 	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")
