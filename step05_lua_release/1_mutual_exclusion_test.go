@@ -35,7 +35,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
 					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx))
+					require.NoError(t, alice.TryLock(ctx), "nobody is inside, and alice was refused")
 					var unlockErr, carolErr error
 					leaves := lab.beforeNth("bob", nth, func() {
 						if unlockErr = alice.Unlock(ctx); carolComes {
