@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -39,6 +40,19 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
 			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, and after that bob was refused", ttl)
 		})
 	}
+}
+
+func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		waiting, cancel := context.WithTimeout(ctx, ttl/10)
+		defer cancel()
+		require.NoError(t, alice.TryLock(waiting))
+		lab.note("alice would have waited for %v at most; then she works for 3 ttl", ttl/10)
+		time.Sleep(3 * ttl)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended, not her work, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside and cannot leave")
+	})
 }
 
 func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 )
@@ -39,6 +40,9 @@ var advices = []struct {
 	},
 		"A mutex waits without looking at a context: if it is held while Redis answers, a call whose context has ended waits on. " +
 			"A channel with room for one, or golang.org/x/sync/semaphore, can be interrupted."},
+	{1, func(s surveyed) bool { return s.writesField && !s.synchronises() },
+		"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. Copy it into the step's folder and " +
+			"run go test -race there."},
 	{2, func(s surveyed) bool {
 		return s.calls("ExpireAt") || s.calls("PExpireAt") || s.says("EXPIREAT") || s.says("PEXPIREAT") || s.says("PXAT") || s.says("EXAT")
 	},
@@ -68,13 +72,20 @@ type surveyed struct {
 	named     []string // of other packages: sync.Mutex
 	called    []string // names of functions and methods
 	strings   []string
+	channels  bool
 	setsGetNX bool // SetArgs with Mode NX and Get
 	expireNX  bool // a command by hand
+
+	writesField bool // of the Lock, in one of its methods
 }
 
 func (s surveyed) imports(path string) bool { return slices.Contains(s.paths, path) }
 func (s surveyed) names(what string) bool   { return slices.Contains(s.named, what) }
 func (s surveyed) calls(name string) bool   { return slices.Contains(s.called, name) }
+
+func (s surveyed) synchronises() bool {
+	return s.channels || slices.ContainsFunc(s.paths, func(p string) bool { return p == "sync" || p == "sync/atomic" || p == "golang.org/x/sync/semaphore" })
+}
 
 // says reports whether a string is the command.
 func (s surveyed) says(command string) bool {
@@ -96,6 +107,10 @@ func survey(f *ast.File) (s surveyed) {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
+		case *ast.FuncDecl:
+			s.writesField = s.writesField || writesReceiver(n)
+		case *ast.ChanType:
+			s.channels = true
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
 				s.strings = append(s.strings, strings.Trim(n.Value, "`\""))
@@ -119,6 +134,32 @@ func survey(f *ast.File) (s surveyed) {
 		return true
 	})
 	return s
+}
+
+// writesReceiver reports whether a method of Lock assigns to one of its fields.
+func writesReceiver(fn *ast.FuncDecl) (writes bool) {
+	if fn.Recv == nil || fn.Body == nil || len(fn.Recv.List[0].Names) == 0 || types.ExprString(fn.Recv.List[0].Type) != "*Lock" {
+		return false
+	}
+	receiver := fn.Recv.List[0].Names[0].Name
+	field := func(e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		id, ok := sel.X.(*ast.Ident)
+		return ok && id.Name == receiver
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			writes = writes || slices.ContainsFunc(n.Lhs, field)
+		case *ast.IncDecStmt:
+			writes = writes || field(n.X)
+		}
+		return true
+	})
+	return writes
 }
 
 // has reports whether all these strings are among the arguments, or the values, of n.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,12 +36,19 @@ type attempt struct {
 }
 
 func TestAttempts_EachIsWhole(t *testing.T) {
+	counts := map[string]int{}
 	for _, a := range attempts(t) {
+		counts[path.Dir(a.name)]++
 		if !a.wrong {
 			assert.Empty(t, a.caughtBy, "%s: nothing catches a right one", a.name)
 			continue
 		}
 		assert.Contains(t, storyNames(t, a.step), a.caughtBy, "%s: %q names no story of %s", a.name, caughtBy, a.step.Dir)
+	}
+	for _, s := range course.Steps[:7] {
+		dir := fmt.Sprintf("step%02d", s.N)
+		assert.GreaterOrEqual(t, counts[dir+"/wrong"], 10, "wrong locks for %s", s.Label())
+		assert.GreaterOrEqual(t, counts[dir+"/right"], 3, "right locks for %s", s.Label())
 	}
 }
 
