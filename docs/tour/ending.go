@@ -66,7 +66,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
 	playing := slices.ContainsFunc(stacks, func(g goroutine) bool { return g.plays(st.name) })
 	mine := slices.DeleteFunc(slices.Clone(stacks), func(g goroutine) bool { return g.line() == 0 })
-	if !playing && mine != nil {
+	if !playing && len(mine) > 0 {
 		return leak(mine, "")
 	}
 	// A mutex first, as others may wait for its holder; then what the story itself waits for.
@@ -80,14 +80,12 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		}
 	}
 	switch {
-	case mine == nil:
-		e.says = []string{"it hangs, and no line of " + myFile + " is being run"}
-		for _, g := range stacks {
-			if g.plays(st.name) {
-				e.says[0] += ": it waits in " + g.top()
-				break
-			}
+	case len(mine) == 0:
+		at := ""
+		if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
+			at = " in " + stacks[i].top()
 		}
+		e.says = []string{"it hangs" + at + ", and no line of " + myFile + " can be named"}
 		return e
 	case mark == noEnd:
 		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
@@ -206,7 +204,8 @@ func parseStacks(text, dir string) []goroutine {
 		}
 		n, _ := strconv.Atoi(place[colon+1:])
 		f := frame{fn: fn, file: strings.ReplaceAll(place[:colon], `\`, "/"), line: n}
-		f.mine = strings.HasSuffix(f.file, "/"+dir+"/"+course.LockFile)
+		// An endless loop without a body is said to be on line 1.
+		f.mine = strings.HasSuffix(f.file, "/"+dir+"/"+course.LockFile) && n > 1
 		if by, ok := strings.CutPrefix(fn, "created by "); ok {
 			f.fn, _, _ = strings.Cut(by, " in goroutine ")
 			g.created = f
@@ -241,9 +240,12 @@ func (g goroutine) startedAt() int {
 	return 0
 }
 
-// plays reports whether it is in the middle of the story.
+// plays reports whether it is in the middle of the story, or of what the laboratory does
+// before the first one.
 func (g goroutine) plays(story string) bool {
-	return slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "."+story+".") }) &&
+	return slices.ContainsFunc(g.frames, func(f frame) bool {
+		return strings.Contains(f.fn, "."+story+".") || strings.Contains(f.fn, ".inLab.")
+	}) &&
 		!slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "(*lab).close") })
 }
 

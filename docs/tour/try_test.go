@@ -200,11 +200,13 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 func TestCompilerText(t *testing.T) {
 	const root = "/home/x/course"
 	for out, want := range map[string]string{
-		"# example.com/redislock-steps/step04_owner_token\n./step04_owner_token/lock.go:3:5: undefined: x\n": "mylock/lock.go:3:5: undefined: x",
-		"step04_owner_token/lock.go:1:1: expected 'package'\nFAIL\tx [setup failed]\nFAIL\n":                 "mylock/lock.go:1:1: expected 'package'",
-		".\\step04_owner_token\\lock.go:3:5: undefined: x\r\n":                                               "mylock/lock.go:3:5: undefined: x",
-		root + "/step04_owner_token/lock.go:3:5: undefined: x\n":                                             "mylock/lock.go:3:5: undefined: x",
-		"./step04_owner_token/lab_test.go:9:1: l.Unlock undefined\n":                                         "step04_owner_token/lab_test.go:9:1: l.Unlock undefined",
+		"# example.com/redislock-steps/step04_owner_token\n./step04_owner_token/lock.go:3:5: undefined: x\n":                    "mylock/lock.go:3:5: undefined: x",
+		"step04_owner_token/lock.go:1:1: expected 'package'\nFAIL\tx [setup failed]\nFAIL\n":                                    "mylock/lock.go:1:1: expected 'package'",
+		".\\step04_owner_token\\lock.go:3:5: undefined: x\r\n":                                                                  "mylock/lock.go:3:5: undefined: x",
+		root + "/step04_owner_token/lock.go:3:5: undefined: x\n":                                                                "mylock/lock.go:3:5: undefined: x",
+		"/tmp/redislock-tour-318069847/lock.go:60:1: missing return\n":                                                          "mylock/lock.go:60:1: missing return",
+		"..\\..\\redislock-tour-3\\lock.go:5:1: \"example.com/redislock-steps/docs/tour/sync\" imported as sync and not used\n": `mylock/lock.go:5:1: "sync" imported and not used`,
+		"./step04_owner_token/lab_test.go:9:1: l.Unlock undefined\n":                                                            "step04_owner_token/lab_test.go:9:1: l.Unlock undefined",
 	} {
 		require.Equal(t, want, compilerText(out, root, course.Steps[3]))
 	}
