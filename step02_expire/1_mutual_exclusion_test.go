@@ -35,7 +35,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
 					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx))
+					require.NoError(t, alice.TryLock(ctx), "nobody is inside, and alice was refused")
 					var unlockErr, carolErr error
 					leaves := lab.beforeNth("bob", nth, func() {
 						if unlockErr = alice.Unlock(ctx); carolComes {
@@ -86,13 +86,15 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	var shop errgroup.Group
 	shop.SetLimit(12)
 	stock := key + "-stock"
+	patience, cancel := context.WithTimeout(ctx, slack(6*ttl)) // it takes a few seconds
+	defer cancel()
 	require.NoError(t, lab.client("owner").nodes[0].Set(ctx, stock, 100, 0).Err())
 	for customer := range 120 {
 		name := fmt.Sprintf("server-%d", 1+customer%3)
 		lock, server := lab.lock(name), lab.client(name).nodes[0]
 		shop.Go(func() error {
 			if locked {
-				if err := lock.Lock(ctx); err != nil {
+				if err := lock.Lock(patience); err != nil {
 					return err
 				}
 				defer lock.Unlock(ctx)
@@ -106,7 +108,7 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 			return server.Set(ctx, stock, n-1, 0).Err()
 		})
 	}
-	require.NoError(t, shop.Wait(), "a seller could not enter, or not reach the stock")
+	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or not reach the stock", 6*ttl)
 	left, err := lab.client("owner").nodes[0].Get(ctx, stock).Int()
 	require.NoError(t, err)
 	return int(sales.Load()), left

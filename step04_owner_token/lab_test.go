@@ -844,25 +844,32 @@ func (tr *trace) text(who string, args []string) string {
 			words[i+1] = strings.ToUpper(words[i+1])
 		}
 	}
+	if command == "script" && len(args) > 2 {
+		return "SCRIPT LOAD " + namesIn(args[2], true)[0]
+	}
 	if !strings.HasPrefix(command, "eval") || len(args) < 4 {
 		return strings.Join(words, " ")
 	}
-	source := args[1]
-	if known, ok := scripts.Load(source); ok {
-		source = known.(string)
-	} else if command == "eval" {
-		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(source))), source)
-	}
-	names := []string{"a script"}
-	if first, _, _ := strings.Cut(source, "\n"); strings.HasPrefix(first, "-- ") {
-		names = strings.Fields(first[3:])
-	}
+	names := namesIn(args[1], command == "eval")
 	for i := 1; i < len(names) && 3+i < len(words); i++ {
 		if names[i] != "token" {
 			words[3+i] = names[i] + "=" + words[3+i]
 		}
 	}
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
+}
+
+// namesIn returns the names in the first line of a script, which is given by its SHA-1 or whole.
+func namesIn(script string, whole bool) []string {
+	if whole {
+		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(script))), script)
+	} else if known, ok := scripts.Load(script); ok {
+		script = known.(string)
+	}
+	if first, _, _ := strings.Cut(script, "\n"); strings.HasPrefix(first, "-- ") && len(first) > 3 {
+		return strings.Fields(first[3:])
+	}
+	return []string{"a script"}
 }
 
 // end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the

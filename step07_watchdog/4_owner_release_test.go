@@ -44,6 +44,28 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 	})
 }
 
+func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
+	for nth, came := 1, true; came && nth < 20; nth++ {
+		t.Run(fmt.Sprintf("after command %d", nth), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+				require.NoError(t, alice.TryLock(ctx))
+				lab.endLease()
+				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
+				var carolErr error
+				comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
+				err := alice.Unlock(ctx)
+				if came = comes.fired; !came {
+					return // her Unlock has no command number nth: that was all
+				}
+				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and took bob's lock away, if only for a moment: carol is inside with bob")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her Unlock does not say so")
+				require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+			})
+		})
+	}
+}
+
 func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"example.com/redislock-steps/docs/explore/internal/graph"
 	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
@@ -30,6 +31,8 @@ type job struct {
 	Random  int  // so many random schedules instead of all
 	Seed    uint64
 	Replay  string // this schedule only
+	Graph   bool   // keep all schedules as a graph
+	Check   bool   // and play every edge of it again
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -39,6 +42,8 @@ type cell struct {
 	Kinds     string
 	Bad       []bad
 	All       []string // the names of all that violate
+	Graph     *graph.Graph
+	Plays     int // schedules that were played again
 }
 
 // bad is a schedule that shows violations.
@@ -52,14 +57,15 @@ type bad struct {
 // A lab is a job and the stage on which its schedules play.
 type lab struct {
 	job
-	stage schedule.Stage
+	stage    schedule.Stage
+	recorder recorder
 }
 
 func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		l := &lab{j, schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
 		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +76,10 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 
 // explore runs the schedules of a job.
 func (l *lab) explore(each func(*schedule.Schedule)) int {
-	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Play: func(choose search.Choose) bool {
+	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Again: l.Graph, Play: func(choose search.Choose) bool {
+		if l.Graph {
+			choose = l.recorder.note(choose)
+		}
 		ended := l.stage.Play(choose)
 		if ended != nil {
 			each(ended)
@@ -91,7 +100,11 @@ func (l *lab) cell() cell {
 		return c
 	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
+	b := graph.NewBuilder()
 	c.Schedules = l.explore(func(s *schedule.Schedule) {
+		if l.Graph {
+			b.Add(l.recorder.points, s.Path, s.Records)
+		}
 		if len(s.Found) > 0 {
 			b := l.bad(s)
 			c.All = append(c.All, l.id(s.Path))
@@ -106,6 +119,10 @@ func (l *lab) cell() cell {
 		if both := inOrder(c.Kinds + b.Kinds); both != c.Kinds {
 			c.Kinds, c.Bad = both, append(c.Bad, b)
 		}
+	}
+	if l.Graph {
+		b.End(l.String())
+		c.Graph = &b.Graph
 	}
 	return c
 }

@@ -136,7 +136,7 @@ func eachInFlight(what func(*schedule.Schedule, *client.Client, *network.Message
 			return nil
 		}
 		for _, m := range alice.InFlight() {
-			opts = append(opts, s.StrikeAt(m.Label(), func() { what(s, alice, m) }))
+			opts = append(opts, s.StrikeAt(m, func() { what(s, alice, m) }))
 		}
 		return opts
 	}
@@ -208,7 +208,7 @@ func delayWrite(s *schedule.Schedule) []search.Option {
 	if _, waits := alice.AtGate(); !waits || alice.Phase() != client.Holding {
 		return nil
 	}
-	return []search.Option{s.StrikeAt("", func() {
+	return []search.Option{s.StrikeAt(nil, func() {
 		s.OnClient(alice, "gives up: her write is delayed")
 		alice.GaveUp = true
 		s.LateOn = "R"

@@ -18,6 +18,8 @@ const usage = `usage:
   explore -check              the same, and docs/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/lock.go, instead of step N's
+  explore -lock DIR -step N -html FILE
+                              the same as a page on which you can play (docs/play)
   explore -all [-seed S]      three clients, and step 08 with more nodes; takes minutes,
                               writes docs/explore/deep.md
   explore replay ID           one schedule as a timeline
@@ -43,6 +45,8 @@ func run(args []string) error {
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
+	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
+	html := flags.String("html", "", "write docs/play's page of your own lock into this file")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
 		return errors.New("please change into the root of the repository, and try again")
@@ -52,8 +56,12 @@ func run(args []string) error {
 		return replay(flags.Args()[1:])
 	case flags.NArg() > 0:
 		return errors.New(strings.TrimSpace(usage))
+	case *html != "" && *dir == "":
+		return errors.New("-html needs -lock DIR -step N; the page of the course's locks is made by go run ./docs/play -o FILE")
+	case *html != "":
+		return goRun("./docs/play", "-lock", *dir, "-step", fmt.Sprint(*step), "-o", *html)
 	case *dir != "":
-		return withLock(*dir, *step, *fault)
+		return withLock(*dir, *step, *fault, *file)
 	case *all:
 		return exploreDeep(*seed)
 	}
@@ -61,9 +69,16 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	for i := range jobs {
+		jobs[i].Graph = *file != "" && jobs[i].repeats()
+		jobs[i].Check = *check
+	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
 		return err
+	}
+	if *file != "" {
+		return writeGraph(*file, cells)
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {

@@ -52,7 +52,15 @@ func child() {
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
 		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			json.NewEncoder(os.Stdout).Encode(l.cell())
+			c := l.cell()
+			if l.Graph && l.Check {
+				var err error
+				if c.Plays, err = l.check(c.Graph, c.Graph.Cells[0]); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+			}
+			json.NewEncoder(os.Stdout).Encode(c)
 			os.Exit(0)
 		})
 	}}}, nil, nil)
@@ -123,7 +131,7 @@ func surprises(cells []cell) error {
 
 // withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the
 // file when it builds this program.
-func withLock(dir string, step int, fault string) error {
+func withLock(dir string, step int, fault, graph string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
@@ -140,8 +148,12 @@ func withLock(dir string, step int, fault string) error {
 	if err := errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "run", "-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	fmt.Printf("%s instead of the lock of step %02d\n", own, step)
+	return goRun("-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+}
+
+func goRun(args ...string) error {
+	cmd := exec.Command("go", append([]string{"run"}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }

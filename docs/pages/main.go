@@ -16,8 +16,8 @@
 //     files in docs/pictures
 //   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
 //
-// With -check it writes nothing and exits with 1 if a page would change, or if a page
-// breaks one of the rules of its form.
+// With -check it writes nothing and exits with 1 if a page would change, breaks one of the
+// rules of its form, or names a story or a declaration in a command that is not there.
 //
 // A Chinese page (README.zh-CN.md beside README.md) has the blocks, the links and the line
 // numbers of the English one; its pictures are drawn with Chinese titles. Before each of
@@ -125,6 +125,7 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		}
 		texts.WriteString(page)
 		complaints = append(complaints, form(file, page)...)
+		complaints = append(complaints, wrongNames(file, page)...)
 		if page == string(old) {
 			continue
 		}

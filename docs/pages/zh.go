@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -344,12 +345,12 @@ func (b *library) regenerate(file, old string, outputs map[string]string) (page 
 		return old, nil, []string{file + ": add it to the list of translated pages (docs/pages/zh.go)"}, nil
 	}
 	drawn = map[string]string{}
-	page, err = b.carry(file, func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) })
+	page, wrong, err = b.carry(file, func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) })
 	if err != nil {
 		return "", nil, nil, err
 	}
 	b.set(file, page)
-	return page, drawn, b.disagree(file), nil
+	return page, drawn, append(wrong, b.disagree(file)...), nil
 }
 
 // unwritten returns complaints about the lists of pages.
@@ -368,7 +369,7 @@ func unwritten(b *library) (wrong []string) {
 // carry returns a Chinese page with what it has in common with the English one: its blocks,
 // the targets of its links, and their line numbers. draw makes the line that shows a
 // picture; without it, pictures stay as they are.
-func (b *library) carry(file string, draw func(args string) (string, error)) (page string, err error) {
+func (b *library) carry(file string, draw func(args string) (string, error)) (page string, wrong []string, err error) {
 	ours, theirs := b.sections(file), b.sections(english(file))
 	if !sameTree(ours, theirs) {
 		theirs = nil // nothing says which block is which
@@ -411,10 +412,14 @@ func (b *library) carry(file string, draw func(args string) (string, error)) (pa
 		text = linkTo.ReplaceAllStringFunc(text, func(link string) string {
 			return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
 		})
-		if text, err = relink(file, text); err != nil {
-			return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
+		if theirs != nil && at >= 0 {
+			text = theirs[at].sameSource(text)
 		}
-		out = append(out, text)
+		linked, err := relink(file, text)
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, i+1, err))
+		}
+		out = append(out, linked)
 		m := markerLine.FindStringSubmatch(text)
 		if before = ""; m != nil && m[1] != "picture" {
 			before = text
@@ -424,13 +429,32 @@ func (b *library) carry(file string, draw func(args string) (string, error)) (pa
 		}
 		shown, err := draw(m[2])
 		if err != nil {
-			return "", fmt.Errorf("%s:%d: %w", file, i+1, err)
+			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 		if out = append(out, shown); i+1 < len(all) && strings.HasPrefix(all[i+1].text, "<picture>") {
 			i++
 		}
 	}
-	return b.withLanguages(file, strings.Join(out, "\n")), nil
+	return b.withLanguages(file, strings.Join(out, "\n")), wrong, nil
+}
+
+// sameSource returns a line of a Chinese page with its links to declarations as the English
+// section has them: a story may have moved to another file.
+func (s section) sameSource(text string) string {
+	prose := strings.Join(s.prose(), "\n")
+	return sourceLink.ReplaceAllStringFunc(text, func(link string) string {
+		m := sourceLink.FindStringSubmatch(link)
+		moved := ""
+		for _, e := range sourceLink.FindAllStringSubmatch(prose, -1) {
+			switch {
+			case e[1] == m[1] && e[2] == m[2]:
+				return link
+			case e[1] == m[1]:
+				moved = e[0]
+			}
+		}
+		return cmp.Or(moved, link)
+	})
 }
 
 // sameTree reports whether two pages have headings of the same levels.

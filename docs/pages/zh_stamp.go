@@ -44,14 +44,14 @@ func carryOver(files []string) error {
 	}
 	var wrong []string
 	for _, file := range list {
-		page, err := b.carry(file, nil)
+		page, lost, err := b.carry(file, nil)
 		if err != nil {
 			return err
 		}
 		if err := errors.Join(b.write(file, page), b.write(english(file), b.withLanguages(english(file), b.text(english(file))))); err != nil {
 			return err
 		}
-		wrong = append(append(wrong, b.disagree(file)...), form(file, page)...)
+		wrong = append(append(append(wrong, lost...), b.disagree(file)...), form(file, page)...)
 	}
 	if wrong != nil {
 		return errors.New(strings.Join(wrong, "\n"))

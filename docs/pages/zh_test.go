@@ -104,6 +104,34 @@ func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	require.NoError(t, run(nil, true, version), "-check says otherwise")
 }
 
+func TestChinese_AnEmptyBlockIsCopied(t *testing.T) {
+	inTwoLanguages(t)
+	change(t, "README.zh-CN.md", "go test ./... # 全部测试\n", "")
+	require.NoError(t, carryOver([]string{"README.md"}))
+	require.Contains(t, read(t, "README.zh-CN.md"), "```sh\ngo test ./... # all tests\n```")
+}
+
+func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
+	inTwoLanguages(t)
+	writeAll(t, "sub/other.go", "package lock\n\ntype Lock struct{}\n", "sub/lock.go", "package lock\n")
+	change(t, "README.md", "sub/lock.go#L11", "sub/other.go")
+	require.NoError(t, run(nil, false, version))
+	require.Contains(t, read(t, "README.zh-CN.md"), "[`Lock`](sub/other.go#L3)")
+	require.NoError(t, run(nil, true, version))
+
+	change(t, "README.zh-CN.md", "[`Lock`]", "[`Unlock`]")
+	require.ErrorContains(t, carryOver(nil), "README.zh-CN.md:6: sub/other.go: no declaration Unlock")
+	require.ErrorContains(t, run(nil, true, version), "the code in backticks: not in English: Unlock", "one complaint hides the next one")
+}
+
+func TestForm_OfAChinesePage(t *testing.T) {
+	require.Empty(t, form("step01_setnx/README.zh-CN.md", "# 锁\n\n## 为什么\n"), "its headings are compared with the English ones")
+	require.Empty(t, form("docs/interview.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
+	stamped := "<!-- en: 0123456789 -->\n# 锁\n\n[English](a.md) | 中文\n"
+	require.Empty(t, form("docs/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines-2)))
+	require.Len(t, form("docs/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines)), 1)
+}
+
 func TestChinese_ALinkGoesToTheChinesePageAsSoonAsItIsThere(t *testing.T) {
 	inTwoLanguages(t)
 	writeAll(t, "docs/redlock.zh-CN.md", "# 红锁\n\n## 超时的持锁者\n\n## 超时的持锁者\n\n[上](../README.md#the-watchdog)\n")

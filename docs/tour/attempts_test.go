@@ -29,8 +29,8 @@ type attempt struct {
 	name     string // step04/wrong/del-by-its-own-clock
 	step     course.Step
 	wrong    bool
-	caughtBy string // the first story that fails, of a wrong one
-	advice   string // what only the source shows, of one that passes
+	caughtBy string   // the first story that fails, of a wrong one
+	advice   []string // how what only the source shows begins, of a right one
 	src      []byte
 }
 
@@ -166,10 +166,12 @@ func readAttempt(file, text string) (attempt, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	head, hunks, _ := strings.Cut(text, "\n@@")
 	for line := range strings.Lines(head + "\n") {
-		for prefix, to := range map[string]*string{caughtBy: &a.caughtBy, advised: &a.advice} {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
-				*to = value
-			}
+		line = strings.TrimSpace(line)
+		if value, ok := strings.CutPrefix(line, caughtBy); ok {
+			a.caughtBy = value
+		}
+		if value, ok := strings.CutPrefix(line, advised); ok {
+			a.advice = append(a.advice, value)
 		}
 	}
 	src, err := os.ReadFile(filepath.FromSlash("../../" + s.Path()))

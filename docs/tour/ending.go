@@ -27,6 +27,8 @@ const (
 	leaks                    // the story is over, and a goroutine is not
 )
 
+func (k endingKind) String() string { return [...]string{"breaks", "hangs", "leaks"}[k] }
+
 // What the file that watches says before it prints all stacks. See testdata.
 const (
 	noProgress = "tour: no progress\n"
@@ -67,7 +69,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	if !playing && mine != nil {
 		return leak(mine, "")
 	}
-	// A mutex first, as it stops the clock for all others; then what the story itself waits for.
+	// A mutex first, as others may wait for its holder; then what the story itself waits for.
 	slices.SortStableFunc(mine, func(a, b goroutine) int {
 		return 2*(boolean(b.onMutex())-boolean(a.onMutex())) + boolean(b.plays(st.name)) - boolean(a.plays(st.name))
 	})
@@ -89,6 +91,8 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		return e
 	case mark == noEnd:
 		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
+	case mine[0].inCall() && !mine[0].onMutex():
+		e.says = []string{fmt.Sprintf("it hangs; your code is at %s:%d, in a call or in a loop that does not end", myFile, e.lines[0])}
 	default:
 		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s:%d", mine[0].does(), myFile, e.lines[0])}
 	}
@@ -96,8 +100,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		e.says[0] += ", and at line " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.lines[1:]), " ", " and "), "[]")
 	}
 	if mine[0].onMutex() {
-		e.says = append(e.says, "Is it locked twice, or never unlocked on some path? And: time in the stories is virtual, and stands still while "+
-			"somebody waits for a mutex. So hold one only to read or write fields, not across a call to Redis or a sleep.")
+		e.says = append(e.says, "Is it locked twice, or not unlocked on some way out?")
 	}
 	return e
 }
@@ -244,8 +247,11 @@ func (g goroutine) plays(story string) bool {
 		!slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "(*lab).close") })
 }
 
+// onMutex reports whether it waits for a mutex: one of the standard library, or the one
+// that stands in for it (see playable).
 func (g goroutine) onMutex() bool {
-	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex")
+	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") ||
+		len(g.frames) > 0 && strings.Contains(g.frames[0].fn, "/docs/tour/sync.")
 }
 
 // does says what the goroutine is doing, in words.
@@ -263,19 +269,30 @@ func (g goroutine) does() string {
 	return "waits"
 }
 
-// top is the function that it is in, without what belongs to Go's runtime and to package sync.
+// inCall reports whether it is in a function that the learner's file has called.
+func (g goroutine) inCall() bool { f := g.topFrame(); return f != nil && !f.mine }
+
+// top is the function that it is in.
 func (g goroutine) top() string {
-	for _, f := range g.frames {
-		name := f.fn
-		if i := strings.LastIndex(name, "("); i > 0 && strings.HasSuffix(name, ")") {
-			name = name[:i]
-		}
-		internal := strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "time.")
-		if !internal {
-			return name
+	f := g.topFrame()
+	if f == nil {
+		return "Go's runtime"
+	}
+	name := f.fn
+	if i := strings.LastIndex(name, "("); i > 0 && strings.HasSuffix(name, ")") {
+		name = name[:i]
+	}
+	return name
+}
+
+// topFrame passes over what belongs to Go's runtime, to waiting and to time.
+func (g goroutine) topFrame() *frame {
+	for i, f := range g.frames {
+		if !slices.ContainsFunc([]string{"runtime.", "sync.", "internal/", "time."}, func(p string) bool { return strings.HasPrefix(f.fn, p) }) {
+			return &g.frames[i]
 		}
 	}
-	return "Go's runtime"
+	return nil
 }
 
 func boolean(b bool) int {

@@ -212,7 +212,7 @@ func (t *tour) compare(s course.Step) error {
 	for _, d := range slices.Concat(b, a) {
 		switch {
 		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case declared(a, d.Name).Text == declared(b, d.Name).Text:
+		case code(declared(a, d.Name)) == code(declared(b, d.Name)):
 			equal = append(equal, d.Name)
 		default:
 			differ = append(differ, d.Name)
@@ -233,6 +233,13 @@ func (t *tour) compare(s course.Step) error {
 	return nil
 }
 
+// code is a declaration without the lines that are comments.
+func code(d source.Declaration) string {
+	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "//")
+	}), "\n")
+}
+
 // runHint shows a stage of the hint for a story: the first failing one of the last try,
 // unless one is named; the next stage, unless one is asked for.
 func (t *tour) runHint(s course.Step, names []string, stage int) error {
@@ -246,6 +253,11 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case names != nil:
 		if of, err = t.beginsIn(s, names[0]); err != nil {
 			return err
+		}
+		for _, f := range st.Failing {
+			if f.is(of.Story) {
+				of = f
+			}
 		}
 	case st.Of == 0:
 		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
@@ -263,7 +275,14 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 			from = course.Steps[f.From-1]
 		}
 	}
-	h, err := from.HintFor(of.File, of.Story)
+	about := of.Story
+	if from.N < s.N {
+		about = of.File // it held before: what is new in its step is not what is wrong
+	}
+	h, err := from.HintFor(of.File, about)
+	if of.How != "" {
+		h, err = course.HintForEnding(of.How)
+	}
 	if err != nil {
 		return err
 	}
@@ -275,7 +294,10 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	}
 	st.Hints[of.Story] = max(stage, st.Hints[of.Story])
 	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Story)
-	if from.N < s.N {
+	switch {
+	case of.How != "":
+		t.prose("", "(It %s.)", of.How)
+	case from.N < s.N:
 		t.prose("", "(A story of step %02d: it held before. What have you changed since?)", from.N)
 	}
 	t.prose("", "\n%s\n", unfolded(h.Stages[stage-1]))
@@ -312,7 +334,7 @@ func (t *tour) beginsIn(s course.Step, name string) (failing, error) {
 		}
 		for _, st := range list {
 			if st.name == storyOf(name) {
-				return failing{f.Name, st.name}, nil
+				return failing{File: f.Name, Story: st.name}, nil
 			}
 			all = append(all, st.name)
 		}

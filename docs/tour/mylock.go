@@ -32,19 +32,26 @@ type progress struct {
 
 // standing is how far the attempt at a step has come.
 type standing struct {
-	Solved  bool           `json:"solved"` // the last run
-	Passed  int            `json:"passed"`
-	Of      int            `json:"of"`
-	Parts   []string       `json:"parts,omitempty"`
-	Failing []failing      `json:"failing,omitempty"`
-	Hints   map[string]int `json:"hints,omitempty"` // how many stages of a story's hint were given
+	// Of the last run. The first one that failed is the one that was shown in full.
+	Solved  bool      `json:"solved"`
+	Passed  int       `json:"passed"`
+	Of      int       `json:"of"`
+	Parts   []string  `json:"parts,omitempty"`
+	Failing []failing `json:"failing,omitempty"`
+
+	// How many stages of a story's hint were given.
+	Hints map[string]int `json:"hints,omitempty"`
 }
 
 // A failing is a story that did not pass in the last run.
 type failing struct {
 	File  string `json:"file"`
 	Story string `json:"story"`
+	How   string `json:"how,omitempty"` // it "hangs", "leaks" or "breaks"; "" is by its assertion
 }
+
+// is compares by name.
+func (f failing) is(story string) bool { return f.Story == story }
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {

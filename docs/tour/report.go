@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (t *tour) tryReport(a attemptAt) error {
 	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
 	t.nowOk(before, now)
 	next := a.next()
-	t.failingList(a.trials, before)
+	t.failingList(a, before)
 	if next >= 0 {
 		t.printf("  In full:\n\n")
 		t.trial(a, a.trials[next])
@@ -43,13 +44,13 @@ func (t *tour) tryReport(a attemptAt) error {
 	return nil
 }
 
-// next is the index of the story to look at first: one that fails before one that leaks.
+// next is the index of the story to look at first, -1 if all is well. One that hangs has
+// ended the run.
 func (a attemptAt) next() int {
-	fails := func(r trial) bool { return r.verdict != passed && r.verdict != leaked && r.verdict != notRun }
-	if i := slices.IndexFunc(a.trials, fails); i >= 0 {
+	if i := slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == hung }); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == leaked })
+	return slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict != passed && r.verdict != notRun })
 }
 
 // standing is what is remembered of a run.
@@ -58,8 +59,13 @@ func (a attemptAt) standing() standing {
 	for _, r := range a.trials {
 		st.Passed += boolean(r.verdict == passed || r.verdict == leaked)
 		if r.verdict != passed && r.verdict != notRun {
-			st.Failing = append(st.Failing, failing{r.file, r.name})
+			st.Failing = append(st.Failing, r.failing())
 		}
+	}
+	if next := a.next(); next >= 0 {
+		first := a.trials[next].failing()
+		st.Failing = slices.DeleteFunc(st.Failing, func(f failing) bool { return f.is(first.Story) })
+		st.Failing = slices.Insert(st.Failing, 0, first)
 	}
 	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil
 	for _, part := range a.parts() {
@@ -80,6 +86,14 @@ func (a attemptAt) butLeaks() string {
 	return fmt.Sprintf(", but %s left a goroutine behind", count(n, "story"))
 }
 
+func (r trial) failing() failing {
+	f := failing{File: r.file, Story: r.name}
+	if r.end != nil && r.verdict != failed {
+		f.How = r.end.kind.String()
+	}
+	return f
+}
+
 // A partOf is how far a part of a step has come.
 type partOf struct {
 	course.Part
@@ -93,7 +107,7 @@ func (a attemptAt) parts() []partOf {
 		list = append(list, partOf{Part: p, lacks: lacks(a.src, course.File{Needs: p.Needs})})
 	}
 	count := func(st story, ok bool) {
-		if order(a.step, st) >= 100 {
+		if order(a.step, st) >= ofParts {
 			part := &list[a.step.PartOf(st.file, st.name)]
 			part.of++
 			part.passed += boolean(ok)
@@ -103,7 +117,7 @@ func (a attemptAt) parts() []partOf {
 		return nil
 	}
 	for _, r := range a.trials {
-		count(r.story, r.verdict == passed || r.verdict == leaked)
+		count(r.story, r.verdict == passed)
 	}
 	for _, st := range a.later {
 		count(st, false)
@@ -132,7 +146,7 @@ func (t *tour) groups(a attemptAt) {
 		}
 		word := t.paint(green, "solved ")
 		switch {
-		case p.lacks != nil:
+		case len(p.lacks) > 0:
 			word = t.paint(dim, "later  ")
 		case p.passed < p.of:
 			word = t.paint(red, "missing")
@@ -141,7 +155,7 @@ func (t *tour) groups(a attemptAt) {
 		for i, line := range wrap(columns-37, p.Asks) {
 			t.printf("  %s  %-24s %s\n", []string{word, "       "}[min(i, 1)], []string{text, ""}[min(i, 1)], line)
 		}
-		if p.lacks != nil {
+		if len(p.lacks) > 0 {
 			t.printf("%35s needs %s\n", "", strings.Join(p.lacks, ", "))
 		}
 	}
@@ -192,7 +206,7 @@ func since(before, now standing) string {
 func (t *tour) nowOk(before, now standing) {
 	var ok []string
 	for _, f := range before.Failing {
-		if !slices.Contains(now.Failing, f) {
+		if !slices.ContainsFunc(now.Failing, func(n failing) bool { return n.is(f.Story) }) {
 			ok = append(ok, f.Story)
 		}
 	}
@@ -210,7 +224,8 @@ func (t *tour) nowOk(before, now standing) {
 
 // failingList names what fails, a line each. Stories that end in the same way, by the same
 // panic or goroutine, share one.
-func (t *tour) failingList(trials []trial, before standing) {
+func (t *tour) failingList(a attemptAt, before standing) {
+	trials, part := a.trials, -1
 	bad, later := 0, 0
 	alike := map[string]int{}
 	for _, r := range trials {
@@ -228,8 +243,12 @@ func (t *tour) failingList(trials []trial, before standing) {
 				continue
 			}
 			note := ""
-			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.Contains(before.Failing, failing{r.file, r.name}) {
+			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.ContainsFunc(before.Failing, func(f failing) bool { return f.is(r.name) }) {
 				note = "  (passed before)"
+			}
+			if at := order(a.step, r.story) - ofParts; at >= 0 && at != part {
+				part = at
+				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
 			}
 			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
 			if r.end != nil {
@@ -280,6 +299,8 @@ func (t *tour) trial(a attemptAt, r trial) {
 	t.printf("  %s %s\n", t.trialTag(r), name)
 	if shown != nil && shown.timeline != "" {
 		t.text(shown.timeline, screen)
+	} else if r.verdict == failed {
+		t.printf("%s(no timeline: too many do something at once)\n\n", margin)
 	}
 	if r.verdict == failed {
 		t.message(red, slices.Concat(shown.message(), shown.outcome()))
@@ -333,16 +354,30 @@ func (tr transcript) lastOf(name string) *test {
 	return nil
 }
 
-// returned is the error that a call has returned, where a message was printed instead.
+// returned is the error that a call has returned, if it says more than which one it is.
 func (t *test) returned() []string {
-	for line := range strings.Lines(t.output) {
-		line = strings.TrimSpace(line)
-		if i := strings.Index(line, "redislock: "); i >= 0 && !strings.Contains(line, " -> ") {
-			text := strings.Trim(strings.TrimSpace(line[i:]), `"`)
-			return []string{"the call returned: " + strings.ReplaceAll(text, `\"`, `"`)}
+	text := strings.Join(fields(t.output)["Error:"], "\n")
+	for _, form := range errorForms {
+		found := form.FindStringSubmatch(text)
+		if found == nil {
+			continue
 		}
+		got := strings.ReplaceAll(found[1], `\"`, `"`)
+		for _, known := range append(t.outcome(), ": lock not acquired", ": lock not held") {
+			if strings.HasSuffix(known, "got: "+got) || strings.HasSuffix(got, known) {
+				return nil
+			}
+		}
+		return []string{"the call returned: " + got}
 	}
 	return nil
+}
+
+// errorForms are the ways in which testify shows an error.
+var errorForms = []*regexp.Regexp{
+	regexp.MustCompile(`(?s)^Received unexpected error:\s+(.*)`),
+	regexp.MustCompile(`(?s)^Error "(.*)" does not contain `),
+	regexp.MustCompile(`\bin chain: "((?:[^"\\]|\\.)*)"`),
 }
 
 // printed is what the learner's code has printed: what package testing and testify print
@@ -351,6 +386,10 @@ func printed(output string) []string {
 	var list []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\r\n")
+		if line == storyBegins { // before that, the laboratory has tried the lock
+			list = nil
+			continue
+		}
 		if line == noProgressLine || line == noEndLine || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			break // from here on it is Go's
 		}
@@ -361,6 +400,9 @@ func printed(output string) []string {
 	}
 	return list
 }
+
+// storyBegins is what the file that watches says when the first story of a process begins.
+const storyBegins = "tour: the story begins"
 
 var noProgressLine, noEndLine = strings.TrimSpace(noProgress), strings.TrimSpace(noEnd)
 
@@ -397,6 +439,15 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 func (t *tour) solved(a attemptAt) {
 	s := a.step
 	t.strong("%s is solved.", capital(s.Label()))
+	if list := advice(a.src, s.N); list != nil {
+		t.printf("\nWhat no story can see, and your source shows:\n\n")
+		for _, text := range list {
+			for i, line := range wrap(columns-4, text) {
+				t.printf("  %s%s\n", []string{"- ", "  "}[min(i, 1)], line)
+			}
+		}
+		t.printf("\n")
+	}
 	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")

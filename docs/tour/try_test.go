@@ -112,8 +112,8 @@ func TestTry(t *testing.T) {
 	shows(t, "try", 0, "  07  22/27    a watchdog", "<- mylock/lock.go\n", "renew 1 of 3, Lost 0 of 3", "Next: change mylock/lock.go, then go run ./docs/tour try 7")
 
 	work(t, miniLock(7))
-	out := shows(t, "try 7", 0, "solved   1. renew      3 of 3", "Stories passed: 27 of 27. 5 more than in the last run.", "now ok TestLeadWatchdog\n",
-		"Step 07 is solved.\nYour lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8")
+	out := shows(t, "try 7", 0, "solved   1. renew      3 of 3", "solved   2. Lost       3 of 3", "Stories passed: 27 of 27. 5 more than in the last run.", "now ok TestLeadWatchdog\n",
+		"Step 07 is solved.\n", "your source shows:\n\n  - The token does not come from crypto/rand.", "Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8")
 	require.NotContains(t, out, "is new")
 	require.NotContains(t, out, "Rules:")
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")

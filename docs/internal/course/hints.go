@@ -53,6 +53,25 @@ func (s Step) HintFor(file, story string) (Hint, error) {
 	return Hint{}, fmt.Errorf("there is no hint for %s in step %02d", story, s.N)
 }
 
+// HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"
+// or "breaks".
+func HintForEnding(how string) (Hint, error) {
+	const name = "hints/endings.md"
+	text, err := hintTexts.ReadFile(name)
+	if err != nil {
+		return Hint{}, err
+	}
+	list, err := parseHints(name, string(text))
+	if err != nil {
+		return Hint{}, err
+	}
+	i := slices.IndexFunc(list, func(h Hint) bool { return slices.Contains(h.Of, how) })
+	if i < 0 {
+		return Hint{}, fmt.Errorf("%s has no hint for what %s", name, how)
+	}
+	return list[i], nil
+}
+
 func parseHints(name, text string) ([]Hint, error) {
 	var list []Hint
 	open := false // its names are being read

@@ -46,6 +46,15 @@ func TestEveryStory_HasAHint(t *testing.T) {
 	}
 }
 
+func TestEveryWrongEnding_HasAHint(t *testing.T) {
+	for _, how := range []string{"hangs", "leaks", "breaks"} {
+		_, err := HintForEnding(how)
+		require.NoError(t, err)
+	}
+	_, err := HintForEnding("sings")
+	require.ErrorContains(t, err, "no hint for what sings")
+}
+
 func TestParseHints(t *testing.T) {
 	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   goes on\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
 	require.NoError(t, err)

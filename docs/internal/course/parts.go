@@ -14,7 +14,7 @@ type Part struct {
 var parts = map[int][]Part{
 	5: {
 		{"script", "One script compares and deletes.", nil,
-			[]string{"TestTheLeaseEndsAnywhereInUnlock", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
+			[]string{"TestTheLeaseEndsAnywhereInUnlock", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
 		{"detach", "Unlock works under a cancelled context, and comes back when Redis hangs.", nil,
 			[]string{"TestUnlockUnderACancelledContext", "TestUnlockAgainstAHungRedis"}},
 		{"take back", "What may have run: a TryLock without an answer is taken back, and a release without an answer is no loss.", nil, nil},

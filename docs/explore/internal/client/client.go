@@ -93,7 +93,9 @@ func New(name string, net *network.Net, j *judge.Judge, rules Rules, lock func([
 		if rules.Options != nil {
 			rules.Options(opt)
 		}
-		c.rdbs = append(c.rdbs, redis.NewClient(opt))
+		rdb := redis.NewClient(opt)
+		rdb.AddHook(c.Host.Lines())
+		c.rdbs = append(c.rdbs, rdb)
 	}
 	c.Lock = lock(c.rdbs)
 	if f, ok := c.Lock.(fenced); ok {

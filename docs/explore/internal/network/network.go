@@ -5,6 +5,7 @@ package network
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
@@ -69,13 +70,14 @@ type Host struct {
 	wires   []*wire
 	atWork  func() bool
 	asked   map[string]bool // what it has sent in this call, and Redis has not answered
+	lines   map[string]int  // of lock.go, by the words of the command that it sends
 	calls   int
 	refused map[int]int64 // when it could not reach a node, the last time
 }
 
 // Join adds a host. At work, its program is not in a call of the lock.
 func (n *Net) Join(name string, atWork func() bool) *Host {
-	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, refused: map[int]int64{}}
+	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, lines: map[string]int{}, refused: map[int]int64{}}
 	n.Hosts = append(n.Hosts, h)
 	return h
 }
@@ -87,6 +89,7 @@ type Message struct {
 	Cause int  // the choice after which it was sent
 	Back  bool // sent in the background: the client's program was not in a call of the lock
 	Text  string
+	Line  int // of lock.go, that sends it; 0 is not known
 	wire  *wire
 	args  []string
 	again bool // it was sent before, and not answered
@@ -96,7 +99,7 @@ type Message struct {
 func (n *Net) send(m *Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	m.Text = n.command(m)
+	m.Text, m.Line = n.command(m), m.lines[strings.Join(m.args, " ")]
 	question := m.Node.String() + m.Text
 	m.again = m.asked[question]
 	m.asked[question] = true
@@ -216,7 +219,7 @@ func (m *Message) Execute() (reply []byte) {
 	if !before && after {
 		n.owner = m.Name
 	}
-	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: text, Again: m.again, Lost: m.lost}
+	r := trace.Record{Kind: trace.Command, Who: m.Name, Node: n.N, Text: m.Text, Reply: text, Again: m.again, Lost: m.lost, Line: m.Line}
 	if m.lost {
 		r.Reply += ", but the reply is lost"
 	}
@@ -306,6 +309,13 @@ func (n *Net) Disconnect(node *Node) {
 	for _, h := range n.Hosts {
 		h.Disconnect(node)
 	}
+}
+
+// Held reports whether the host has sent something to a node that hangs.
+func (h *Host) Held() bool {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return slices.ContainsFunc(h.net.flight, func(m *Message) bool { return m.Host == h && m.Node.Hung })
 }
 
 // Silence takes a client's idle connections away, and nobody tells the client. What it

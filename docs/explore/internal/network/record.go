@@ -128,6 +128,9 @@ func (h *Host) Call(method string, call func() error) error {
 	return err
 }
 
+// Now is the time since the schedule began, in µs.
+func (n *Net) Now() int64 { return n.now() }
+
 func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
 
 // command writes a command as redis-cli does. A script has its name, and its arguments

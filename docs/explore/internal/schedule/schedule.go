@@ -240,14 +240,14 @@ func (s *Schedule) sweep() {
 func (s *Schedule) options() (opts []search.Option) {
 	for _, c := range s.Clients {
 		if cause, waits := c.AtGate(); waits {
-			on := "" // it tries to get the lock
+			on, text := "", "tries" // to get the lock
 			if c.Phase() == client.Holding {
-				on = "R"
+				on, text = "R", "writes"
 			}
-			opts = append(opts, search.Option{Label: strings.ToUpper(c.Name[:1]), By: c.Name, Cause: cause, On: on, Do: func() { c.Gate <- struct{}{} }})
+			opts = append(opts, search.Option{Label: strings.ToUpper(c.Name[:1]), By: c.Name, Cause: cause, On: on, Text: text, Do: func() { c.Gate <- struct{}{} }})
 		}
 		for _, m := range c.InFlight() {
-			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Cause: m.Cause, On: m.Node.String(), Do: m.Deliver})
+			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Cause: m.Cause, On: m.Node.String(), Text: m.Text, Line: m.Line, Do: m.Deliver})
 		}
 	}
 	slices.SortStableFunc(opts, func(a, b search.Option) int {
@@ -286,12 +286,37 @@ func (s *Schedule) Strike(what string, strike func()) []search.Option {
 	}}}
 }
 
-// StrikeAt is a fault that strikes at something of alice's.
-func (s *Schedule) StrikeAt(what string, strike func()) search.Option {
-	return search.Option{Label: "F" + what, By: Names[0], Cause: -1, On: search.Everything, Do: func() {
+// StrikeAt is a fault that strikes at something of alice's: at a message, or nil.
+func (s *Schedule) StrikeAt(m *network.Message, strike func()) search.Option {
+	o := search.Option{Label: "F", By: Names[0], Cause: -1, On: search.Everything, Do: func() {
 		s.Struck = true
 		strike()
 	}}
+	if m != nil {
+		o.Label, o.Text, o.Line = "F"+m.Label(), m.Text, m.Line
+	}
+	return o
+}
+
+// Idle says in a letter for each client why nothing of it can happen next.
+func (s *Schedule) Idle() string {
+	idle := make([]byte, len(s.Clients))
+	for i, c := range s.Clients {
+		_, waits := c.AtGate()
+		switch {
+		case c.Dead():
+			idle[i] = 'd' // it is dead
+		case c.Phase() == client.Done:
+			idle[i] = 'e' // it has ended
+		case waits || len(c.InFlight()) > 0:
+			idle[i] = '.' // it can go on
+		case c.Held():
+			idle[i] = 'h' // a node hangs
+		default:
+			idle[i] = 'w' // it waits for an answer, or for time to pass
+		}
+	}
+	return string(idle)
 }
 
 // Spare is the nodes that are more than a majority.

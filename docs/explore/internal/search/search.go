@@ -16,6 +16,8 @@ type Option struct {
 	By    string // the client who goes on, "" if it is none
 	Cause int    // the choice without which it would not be there, -1 if none is known
 	On    string // what it changes: nodes by number, the resource (R), what the clients send (s)
+	Text  string // what it is, for who chooses by hand
+	Line  int    // of the lock, where Text comes from
 	Do    func()
 }
 
@@ -37,6 +39,7 @@ type Search struct {
 	Play    func(Choose) (ended bool) // one schedule; false if it was cut short
 	Bound   int                       // of preemptions; -1 is none
 	Reorder bool                      // a client's commands can overtake each other
+	Again   bool                      // with a bound: states that were seen are played again
 }
 
 // A point is a state in which something must be chosen.
@@ -62,7 +65,7 @@ func (s *Search) Run() (schedules int) {
 		ended := s.Play(func(g Game, opts []Option) int {
 			if depth == len(path) {
 				p := s.newPoint(g, opts, path)
-				if s.Bound >= 0 {
+				if s.Bound >= 0 && !s.Again {
 					state := g.State()
 					if spent, ok := seen[state]; ok && spent <= p.spent {
 						return -1

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/explore/internal/graph"
+	"example.com/redislock-steps/docs/internal/trace"
+)
+
+// graphOf explores a cell, and lets look at its graph.
+func graphOf(t *testing.T, n int, fault string, look func(*lab, cell)) {
+	t.Helper()
+	s := steps[n-1]
+	inLab(t, s, job{Step: n, Fault: fault, Clients: 2, Nodes: s.nodes, Bound: s.bound, Graph: true}, func(l *lab) { look(l, l.cell()) })
+}
+
+// What docs/play shows is what replay plays, on every edge; and the way into the page
+// changes nothing.
+func TestTheGraph_IsWhatReplayPlays(t *testing.T) {
+	for _, c := range []struct {
+		step  int
+		fault string
+	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {5, "late-set"}, {6, "waits"}, {7, "slow-answers"}, {8, "healing"}, {9, "restart"}} {
+		graphOf(t, c.step, c.fault, func(l *lab, found cell) {
+			_, err := l.check(found.Graph, found.Graph.Cells[0])
+			require.NoError(t, err)
+			require.True(t, reflect.DeepEqual(found.Graph, found.Graph.Pack().Unpack()), "%v: packed and unpacked, it is another graph", l.job)
+			all, violating := found.Graph.Count()
+			at := found.Graph.Cells[0].State
+			require.Equal(t, []int{found.Schedules, found.Violating()}, []int{all[at], violating[at]}, "%v: schedules, and those that violate", l.job)
+
+			b := graph.NewBuilder()
+			b.Merge(found.Graph)
+			b.Merge(found.Graph)
+			require.Len(t, b.Graph.States, len(found.Graph.States), "to merge the same cell again adds no state")
+		})
+	}
+}
+
+// A check of a graph that cannot fail proves nothing.
+func TestAWrongGraph_IsCaught(t *testing.T) {
+	for what, spoil := range map[string]func(*graph.Graph){
+		"a record that did not happen": func(g *graph.Graph) { g.Records[len(g.Records)-1].Text += "?" },
+		"another time":                 func(g *graph.Graph) { g.Records[len(g.Records)/2].At++ },
+		"an option with another text":  func(g *graph.Graph) { g.Options[0].Text += "?" },
+		"a state that is another one":  func(g *graph.Graph) { g.States[g.Cells[0].State].Edges[0].To-- },
+		"two orders that are not one": func(g *graph.Graph) {
+			e := g.States[g.Cells[0].State].Edges
+			e[0].To, e[1].To = e[1].To, e[0].To
+		},
+		"a verdict that nobody gave": func(g *graph.Graph) {
+			g.Records = append(g.Records, trace.Record{Kind: trace.Verdict, Text: "X: nobody"})
+			e := &g.States[0].Edges[0]
+			e.Records = append(e.Records, len(g.Records)-1)
+		},
+	} {
+		graphOf(t, 3, "twice", func(l *lab, found cell) {
+			spoil(found.Graph)
+			_, err := l.check(found.Graph, found.Graph.Cells[0])
+			require.Error(t, err, what)
+		})
+	}
+}
+
+// In Lock, step 08 pauses at random, and has no graph. All others have one.
+func TestWhichCells_HaveAGraph(t *testing.T) {
+	jobs, err := matrix(0, "")
+	require.NoError(t, err)
+	var without []string
+	for _, j := range jobs {
+		if !j.repeats() {
+			without = append(without, j.String())
+		}
+	}
+	require.Equal(t, []string{"08/waits", "08/crash-waits", "08/resent-waits", "08/outage-waits"}, without)
+}

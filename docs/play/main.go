@@ -1,0 +1,215 @@
+// Play makes a page on which the reader is the network: the reader decides which command
+// reaches Redis next and when something fails, and tries to break a lock. Everything that
+// can be chosen was run by docs/explore. See docs/play/README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+const usage = `usage:
+  play [ID]              make the page, and open it in the browser; ID is a schedule: 05/pause/aFbBA
+  play -no-browser [ID]  the same, and only say where it is
+  play -o FILE           write the page into a file, which needs nothing else
+  play -check            compare every edge of the page's graph with what docs/explore plays
+
+with -lock DIR -step N, your own lock, DIR/lock.go, instead of step N's
+`
+
+type options struct {
+	out, lock, source string
+	step              int
+	noBrowser, check  bool
+}
+
+func main() {
+	var o options
+	flags := flag.NewFlagSet("play", flag.ExitOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
+	flags.StringVar(&o.out, "o", "", "write the page into this file")
+	flags.StringVar(&o.lock, "lock", "", "a folder with a lock.go")
+	flags.IntVar(&o.step, "step", 0, "the step whose lock yours replaces")
+	flags.StringVar(&o.source, "source", "", "where the links to the lessons lead: the URL of the repository's files")
+	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
+	flags.BoolVar(&o.check, "check", false, "compare the graph with what docs/explore plays")
+	flags.Parse(os.Args[1:])
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, o, flags.Args()); err != nil && ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, "play:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, args []string) error {
+	root, err := course.Root()
+	if err != nil {
+		return err
+	}
+	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check) {
+		return errors.New(strings.TrimSpace(usage))
+	}
+	if o.out != "" && o.source == "" {
+		if o.source, err = linksFrom(o.out, root); err != nil {
+			return err
+		}
+	}
+	file, err := filepath.Abs(o.out)
+	if err != nil {
+		return err
+	}
+	if o.lock != "" {
+		if o.lock, err = filepath.Abs(o.lock); err != nil {
+			return err
+		}
+	}
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	g, err := exploration(ctx, o)
+	if err != nil || o.check {
+		return err
+	}
+	page, err := newPage(g, o)
+	if err != nil {
+		return err
+	}
+	if o.out == "" {
+		return serve(ctx, page, root, strings.Join(args, ""), !o.noBrowser)
+	}
+	if err := os.WriteFile(file, page, 0o666); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d kB\n", o.out, len(page)/1000)
+	return nil
+}
+
+// linksFrom is how a page in a file links to the files of the repository.
+func linksFrom(file, root string) (string, error) {
+	abs, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(abs, root)
+	if err != nil {
+		return "", nil // on another drive
+	}
+	return filepath.ToSlash(rel) + "/", nil
+}
+
+// exploration returns what docs/explore has found: the levels and their graph. It takes
+// half a minute, so it is kept for the next time.
+func exploration(ctx context.Context, o options) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "redislock-play-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	explore := filepath.Join(dir, "explore.exe")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", explore, "./docs/explore")
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("docs/explore: %w", err)
+	}
+	file := filepath.Join(dir, "graph.json")
+	args := []string{"-graph", file}
+	if o.check {
+		args = append(args, "-check")
+	}
+	if o.lock != "" {
+		args = append(args, "-lock", o.lock, "-step", fmt.Sprint(o.step))
+	}
+	kept := ""
+	if o.lock == "" && !o.check {
+		if kept, err = keptFor(explore); err == nil {
+			if g, err := os.ReadFile(kept); err == nil {
+				return g, nil
+			}
+		}
+		fmt.Println("Running every lock through every order of events. This takes a minute, the first time.")
+	}
+	cmd := exec.CommandContext(ctx, explore, args...)
+	cmd.Stderr = os.Stderr
+	if o.lock != "" || o.check {
+		cmd.Stdout = os.Stdout
+	}
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("docs/explore: %w", err)
+	}
+	g, err := os.ReadFile(file)
+	if err == nil && kept != "" && os.MkdirAll(filepath.Dir(kept), 0o777) == nil {
+		os.WriteFile(kept, g, 0o666) // if it cannot be kept, it is made again
+	}
+	return g, err
+}
+
+// serve shows the page to the browsers of this machine until it is interrupted.
+func serve(ctx context.Context, page []byte, root, schedule string, browse bool) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("http://%s/play.html", listener.Addr())
+	if schedule != "" {
+		url += "#" + schedule
+	}
+	server := &http.Server{Handler: handler(page, root), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		server.Close()
+	}()
+	fmt.Printf("Break this lock: %s\nCtrl-C ends it.\n", url)
+	if browse {
+		openBrowser(url)
+	}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// handler has the page, and the files to which it links.
+func handler(page []byte, root string) http.Handler {
+	files := os.DirFS(root)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/play.html", http.StatusFound) })
+	mux.HandleFunc("GET /play.html", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Write(page)
+	})
+	for _, s := range course.Entries() {
+		for _, name := range []string{"/" + s.Dir + "/README.md", "/" + s.Dir + "/" + course.LockFile} {
+			mux.HandleFunc("GET "+name, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+				http.ServeFileFS(w, r, files, name[1:])
+			})
+		}
+	}
+	return mux
+}
+
+// openBrowser does what it can: the address is printed as well.
+func openBrowser(url string) {
+	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if open == nil {
+		open = []string{"xdg-open"}
+	}
+	cmd := exec.Command(open[0], append(open[1:], url)...)
+	if cmd.Start() == nil {
+		go cmd.Wait()
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+//go:embed page
+var files embed.FS
+
+// modules are the parts of the page's one module, in their order.
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "play.mjs"}
+
+// A level is a cell of docs/faults.md.
+type level struct {
+	Step                 int
+	Fault, Title         string
+	Nodes, Bound         int
+	Kinds, Why           string
+	ID, Story            string
+	Schedules, Violating int
+}
+
+// way is a first visit: locks that break and locks that hold, so that "yes" is not always right.
+var way = []struct {
+	Step  int
+	Fault string
+}{
+	{1, "none"}, {1, "crash-hold"},
+	{2, "crash-hold"}, {2, "crash-acquire"},
+	{3, "crash-acquire"}, {3, "slow"}, {3, "resent"},
+	{4, "twice"}, {4, "slow"},
+	{5, "stolen"}, {5, "nested"}, {5, "slow"},
+	{6, "nested"}, {6, "slow"},
+	{7, "slow"}, {7, "restart"}, {7, "pause"},
+	{8, "down-1"}, {8, "restart"}, {8, "late-write"},
+	{9, "late-write"}, {9, "pause"}, {9, "restart"},
+}
+
+// A lock is the source of one, and what it does in a line.
+type lock struct {
+	Step              int
+	Lock, Dir, Source string
+}
+
+// newPage makes the page of what docs/explore has found.
+func newPage(exploration []byte, o options) ([]byte, error) {
+	var found struct {
+		Levels []level
+		Graph  json.RawMessage
+	}
+	if err := json.Unmarshal(exploration, &found); err != nil {
+		return nil, err
+	}
+	words, all, err := readWords()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range found.Levels {
+		if words["fault."+l.Fault] != l.Title {
+			return nil, fmt.Errorf("docs/play/page/words/en.json: %q is %q, and docs/explore says %q", "fault."+l.Fault, words["fault."+l.Fault], l.Title)
+		}
+	}
+	locks, err := readLocks(o)
+	if err != nil {
+		return nil, err
+	}
+	static, err := staticPart(found.Levels, words)
+	if err != nil {
+		return nil, err
+	}
+	levels := slices.Clone(found.Levels)
+	for i := range levels {
+		levels[i].Story, levels[i].Title = "", "" // the graph and the words have them
+	}
+	source := o.source
+	if source == "" {
+		source = "/"
+	}
+	data, err := pack(map[string]any{"Levels": levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Source": source, "Own": o.lock != ""})
+	if err != nil {
+		return nil, err
+	}
+	style, script, err := readPage()
+	if err != nil {
+		return nil, err
+	}
+	frame, err := files.ReadFile("page/play.html")
+	if err != nil {
+		return nil, err
+	}
+	return []byte(strings.NewReplacer(
+		"{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
+		"{{static}}", static, "{{style}}", style, "{{script}}", script, "{{words}}", string(all), "{{data}}", data,
+	).Replace(string(frame))), nil
+}
+
+// readPage returns the style and the module.
+func readPage() (style, script string, err error) {
+	css, err := files.ReadFile("page/play.css")
+	for _, name := range modules {
+		js, readErr := files.ReadFile("page/" + name)
+		script, err = script+string(js), errors.Join(err, readErr)
+	}
+	return string(css), script, err
+}
+
+// readWords returns the English words, and all of all languages as JSON.
+func readWords() (english map[string]string, all []byte, err error) {
+	names, err := fs.Glob(files, "page/words/*.json")
+	if err != nil {
+		return nil, nil, err
+	}
+	languages := map[string]map[string]string{}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		var words map[string]string
+		if err := json.Unmarshal(text, &words); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		languages[strings.TrimSuffix(path.Base(name), ".json")] = words
+	}
+	all, err = json.Marshal(languages) // it escapes <, so that no word ends the script
+	return languages["en"], all, err
+}
+
+// readLocks reads the sources of all locks.
+func readLocks(o options) (locks []lock, err error) {
+	for _, s := range course.Entries() {
+		dir := s.Dir
+		if o.lock != "" {
+			if s.N != o.step {
+				continue
+			}
+			dir = o.lock
+		}
+		source, err := os.ReadFile(filepath.Join(dir, course.LockFile))
+		if err != nil {
+			return nil, err
+		}
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, string(source)})
+	}
+	return locks, nil
+}
+
+// pack compresses the data, and writes it as a text.
+func pack(data any) (string, error) {
+	js, err := json.Marshal(data)
+	if err != nil {
+		return "", err
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.Write(js); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+var static = template.Must(template.New("").Parse(`<table><thead><tr><th scope="col">{{index .Words "noscript.fault"}}</th>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead><tbody>
+{{range .Rows}}<tr><th scope="row">{{.Title}}</th>{{range .Cells}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</tbody></table>
+<h2>{{index .Words "noscript.schedules"}}</h2>
+{{range .Red}}<details><summary>{{.Step}}, {{.Title}}: {{.Kinds}}</summary><p>{{.Why}}</p><pre>{{.ID}}
+{{.Story}}</pre></details>
+{{end}}`))
+
+// staticPart is what the page says without JavaScript.
+func staticPart(levels []level, words map[string]string) (string, error) {
+	type row struct {
+		Title string
+		Cells []string
+	}
+	type red struct{ Step, Title, Kinds, Why, ID, Story string }
+	var columns []string
+	var rows []row
+	var reds []red
+	for _, s := range course.Entries() {
+		if slices.ContainsFunc(levels, func(l level) bool { return l.Step == s.N }) {
+			columns = append(columns, s.Label())
+		}
+	}
+	for i, l := range levels {
+		if i == 0 || l.Fault != levels[i-1].Fault {
+			rows = append(rows, row{l.Title, slices.Repeat([]string{words["noscript.none"]}, len(columns))})
+		}
+		step, verdict := label(l.Step), words["noscript.holds"]
+		if l.Kinds != "" {
+			verdict = words["noscript.breaks"] + " " + l.Kinds
+			reds = append(reds, red{step, l.Title, l.Kinds, l.Why, l.ID, l.Story})
+		}
+		rows[len(rows)-1].Cells[slices.Index(columns, step)] = verdict
+	}
+	var b strings.Builder
+	err := static.Execute(&b, map[string]any{"Words": words, "Columns": columns, "Rows": rows, "Red": reds})
+	return b.String(), err
+}
+
+func label(step int) string { return course.Entries()[step-1].Label() }
+
+// keptFor is where the exploration of an explorer is kept: the same program finds the same.
+func keptFor(explorer string) (string, error) {
+	program, err := os.ReadFile(explorer)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "redislock-play", fmt.Sprintf("%x.json", sha256.Sum256(program))), err
+}

@@ -1,0 +1,147 @@
+// Data: the graph of all schedules, as docs/explore writes it (docs/explore/internal/graph).
+// There is no lock in here: what can be chosen, and what follows, stands in the graph.
+
+const End = -1, Unexplored = -2;
+
+// load unpacks the data of the page.
+async function load(base64) {
+  const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const data = JSON.parse(await new Response(stream).text());
+  data.graph = new Graph(data.Graph);
+  return data;
+}
+
+class Graph {
+  constructor(p) {
+    this.p = p;
+    this.options = p.Options.map(([label, text, line]) => ({label: p.Strings[label], text: p.Strings[text], line}));
+    this.records = [];
+    // The edges of state i are first[i] to first[i+1]-1.
+    const n = p.States.length;
+    this.first = new Int32Array(n + 1);
+    this.to = new Int32Array(p.Edges.length).fill(Unexplored);
+    this.option = new Int32Array(p.Edges.length);
+    this.all = new Float64Array(n); // schedules that begin here
+    this.violating = new Float64Array(n); // and show a violation
+    this.steps = new Float64Array(n).fill(Infinity); // choices to the next violation, at least
+    const verdict = p.Runs.map(run => run.slice(1).some(r => p.Strings[p.Records[r][3]] === 'verdict'));
+    for (let i = 0, e = 0, to = 0; i < n; i++) {
+      this.first[i] = e;
+      const shape = p.Shapes[p.States[i]];
+      for (let k = 1; k < shape.length; k++, e++) {
+        this.option[e] = shape[k];
+        if (p.Edges[e] === 0) continue;
+        const back = p.To[to++];
+        this.to[e] = back === 0 ? End : i - back;
+        const wrong = verdict[p.Edges[e] - 1];
+        const all = back === 0 ? 1 : this.all[i - back];
+        this.all[i] += all;
+        this.violating[i] += wrong ? all : back === 0 ? 0 : this.violating[i - back];
+        this.steps[i] = Math.min(this.steps[i], 1 + (wrong ? 0 : back === 0 ? Infinity : this.steps[i - back]));
+      }
+      this.first[i + 1] = e;
+    }
+    this.verdict = verdict;
+    this.cells = new Map(p.Cells.map(c => [c.Name, c]));
+  }
+
+  // idle says for each client why it has no option.
+  idle(state) { return this.p.Strings[this.p.Shapes[this.p.States[state]][0]]; }
+
+  // edges are the options of a state.
+  edges(state) {
+    const list = [];
+    for (let e = this.first[state]; e < this.first[state + 1]; e++) {
+      list.push({edge: e, to: this.to[e], ...this.options[this.option[e]]});
+    }
+    return list;
+  }
+
+  // wrong reports whether an edge shows a violation.
+  wrong(edge) { return this.p.Edges[edge] > 0 && this.verdict[this.p.Edges[edge] - 1]; }
+
+  record(i) {
+    if (this.records[i]) return this.records[i];
+    const list = this.p.Records[i], text = n => this.p.Strings[n];
+    let at = 0;
+    const next = () => list[at++];
+    const r = {at: next(), who: text(next()), node: next(), kind: text(next()), text: text(next()), reply: text(next())};
+    const flags = next();
+    r.lost = (flags & 1) > 0, r.late = (flags & 2) > 0, r.again = (flags & 4) > 0;
+    r.mark = text(next()), r.line = next();
+    const nodes = next();
+    if (nodes > 0) {
+      r.redis = [];
+      for (let n = 0; n < nodes; n++) r.redis.push({token: text(next()), owner: text(next()), until: next()});
+    }
+    const inside = next();
+    if (inside > 0) {
+      r.inside = [];
+      for (let n = 1; n < inside; n++) r.inside.push(text(next()));
+    }
+    return this.records[i] = r;
+  }
+
+  // play follows edges from the beginning of a cell. It returns the states in which they
+  // were chosen, what has happened, how much of it after each choice (and before the first),
+  // when the next choice is, and the state in which it is: End is the end.
+  play(cell, edges) {
+    const states = [], records = [], seen = [];
+    let before = {redis: [], inside: []};
+    const tell = (run, at) => {
+      for (const i of this.p.Runs[run].slice(1)) {
+        const r = {...this.record(i)};
+        at = r.at += at;
+        r.redis = r.redis ? r.redis.map(k => k.until ? {...k, until: k.until + r.at} : k) : before.redis;
+        r.inside ??= before.inside;
+        records.push(before = r);
+      }
+      seen.push(records.length);
+    };
+    tell(cell.Run, 0);
+    let at = this.p.Runs[cell.Run][0], state = cell.State;
+    for (const e of edges) {
+      states.push(state);
+      const run = this.p.Edges[e] - 1;
+      tell(run, at);
+      at += this.p.Runs[run][0];
+      state = this.to[e];
+    }
+    if (state === End && records.length > 0) at = before.at;
+    return {states, records, seen, at, state};
+  }
+
+  // follow finds the edges that the name of a schedule means, as docs/explore does: the
+  // longest label with which the rest of the name begins.
+  follow(cell, name) {
+    const edges = [];
+    for (let state = cell.State; name !== '' && state >= 0;) {
+      let best = null;
+      for (const o of this.edges(state)) {
+        if (name.startsWith(o.label) && (!best || o.label.length > best.label.length)) best = o;
+      }
+      if (!best || best.to === Unexplored) break;
+      edges.push(best.edge);
+      name = name.slice(best.label.length);
+      state = best.to;
+    }
+    return {edges, rest: name};
+  }
+
+  // name is the name of a schedule.
+  name(edges) { return edges.map(e => this.options[this.option[e]].label).join(''); }
+
+  // shortest are the edges from a state to the next violation, null if there is none.
+  shortest(state) {
+    if (state < 0 || this.steps[state] === Infinity) return null;
+    const edges = [];
+    while (state >= 0) {
+      const e = this.edges(state).find(o => o.to !== Unexplored && (this.wrong(o.edge) ? 1 : 1 + (o.to >= 0 ? this.steps[o.to] : Infinity)) === this.steps[state]);
+      edges.push(e.edge);
+      if (this.wrong(e.edge)) break;
+      state = e.to;
+    }
+    return edges;
+  }
+}

@@ -1,0 +1,228 @@
+// Diagram: rows as a sequence diagram, in the shapes and colours of the pictures in the
+// lessons (docs/internal/picture): a key is a bar in its node's lane that becomes narrower
+// as its ttl runs out, a client that is inside is a bar in its own, and hatched is where
+// two are inside.
+
+const svgNS = 'http://www.w3.org/2000/svg';
+
+function svg(name, attributes, ...children) {
+  const e = document.createElementNS(svgNS, name);
+  for (const [k, v] of Object.entries(attributes ?? {})) e.setAttribute(k, v);
+  e.append(...children);
+  return e;
+}
+
+const measure = document.createElement('canvas').getContext('2d');
+function widthOf(text, bold) {
+  measure.font = `${bold ? '600 ' : ''}13px Helvetica, Arial, sans-serif`;
+  return measure.measureText(text).width;
+}
+
+const rowHeight = 30, headHeight = 40;
+
+// fitting is the first of some texts that has room, or the last, cut.
+function fitting(texts, room) {
+  const text = texts.find(s => widthOf(s) <= room);
+  if (text) return text;
+  let last = texts.at(-1);
+  while (last.length > 3 && widthOf(last + '…') > room) last = last.slice(0, -1);
+  return last + '…';
+}
+
+function lines(text, room) {
+  const list = [];
+  for (const word of text.split(' ')) {
+    if (list.length > 0 && widthOf(list.at(-1) + ' ' + word, true) <= room) list[list.length - 1] += ' ' + word;
+    else list.push(word);
+  }
+  return list;
+}
+
+// clock is a time in short.
+function clock(us) {
+  if (us < 1_000_000) return `${(Math.floor(us / 100) / 10).toFixed(1)} ms`;
+  return `${(Math.floor(us / 10_000) / 100).toFixed(2).replace(/\.?0+$/, '')} s`;
+}
+
+// diagram draws rows. mark is the number of rows that were there before the last choice:
+// what has come since is new.
+function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
+  const timeAt = 62, left = timeAt + 24, right = width - 32;
+  const names = [clients[0], ...nodes, ...clients.slice(1), resource];
+  const lane = {}, gap = (right - left) / (names.length - 1);
+  names.forEach((name, i) => { lane[name] = left + gap * i; });
+  if (names.length === 4) { // one node: more room between the clients, where the labels are
+    const r = Math.min(gap, 105);
+    lane[resource] = right;
+    lane[clients[1]] = right - r;
+    lane[nodes[0]] = (left + right - r) / 2;
+  }
+  const color = name => clients.includes(name) ? `var(--owner${clients.indexOf(name)})` : 'var(--dim)';
+  const pale = name => clients.includes(name) ? `var(--pale${clients.indexOf(name)})` : 'var(--paleline)';
+  const back = svg('g'), bars = svg('g'), front = svg('g');
+  const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) => front.append(svg('text', {
+    x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`, ...(fill ? {style: `fill:${fill}`} : {}),
+  }, text));
+  const dot = (name, y) => front.append(svg('circle', {cx: lane[name], cy: y, r: 4, style: `fill:${color(name)}`}));
+  const nodeOf = n => nodes[n - 1];
+  const toLeft = name => lane[name] > lane[nodes.at(-1)] && name !== resource; // its labels stand to the left of it
+
+  let y = headHeight;
+  const at = []; // the y of each record, for the bars
+  const deaths = {};
+  const place = (row, y, until) => {
+    for (let i = row.first; i < until; i++) at[i] = y;
+  };
+  const arrow = (from, to, y, {dashed, lost, style} = {}) => {
+    const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1);
+    front.append(svg('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow', style: `stroke:${style ?? color(from)}${dashed ? ';stroke-dasharray:3 4' : ''}`}));
+    if (!lost) front.append(svg('path', {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`, style: `fill:${style ?? color(from)}`}));
+  };
+  // says writes a label beside a client's lane, between it and the next.
+  const says = (name, y, texts, options = {}) => {
+    const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
+    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide ?? 0);
+    const text = fitting(texts, room);
+    label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end' : 'start'});
+  };
+  const band = (y, text, kind) => {
+    const room = width - timeAt - 44, all = lines(text, room), h = 12 + 17 * all.length;
+    front.append(svg('rect', {x: timeAt, y: y - 15, width: width - timeAt - 2, height: h, rx: 5, class: `band ${kind}`}));
+    all.forEach((line, i) => label(timeAt + (width - timeAt) / 2, y + 3 + 17 * i, line, {anchor: 'middle', bold: kind === 'bad', fill: kind === 'bad' ? 'var(--bad)' : undefined}));
+    return h - 26;
+  };
+  let lastTime = '';
+  rows.forEach((row, index) => {
+    const until = rows[index + 1]?.first ?? records.length;
+    y += rowHeight;
+    if (row.more > 0) {
+      label(timeAt + (width - timeAt) / 2, y, t('diagram.more', {n: row.more}), {anchor: 'middle', dim: true});
+      place(row, y, Math.max(until, row.first));
+      return;
+    }
+    const time = clock(row.at), first = row.of[0];
+    if (time !== lastTime) label(timeAt - 8, y + 4, time, {anchor: 'end', dim: true});
+    lastTime = time;
+    if (first.at >= fresh) front.append(svg('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5, class: 'fresh'}));
+    place(row, y, until);
+    const who = first.who;
+    switch (first.kind) {
+    case 'command': {
+      const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
+      for (const r of row.of) arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
+      dot(who, y);
+      const reply = row.reply.replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
+      const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
+      says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`], {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
+      if (row.mark) {
+        const node = nodeOf(first.node);
+        front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
+        says(who, y + 22, [row.mark], {fill: 'var(--bad)', bold: true, wide: 60});
+        y += 16;
+      }
+      break;
+    }
+    case 'return':
+      dot(who, y);
+      says(who, y + 10, [`${row.text} → ${row.reply}`, row.reply], {wide: 40});
+      break;
+    case 'expire':
+      for (const r of row.of) {
+        front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
+      }
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? ''}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      break;
+    case 'verdict':
+      y += band(y, '✗ ' + row.text, 'bad');
+      break;
+    case 'fault':
+    case 'refused':
+    case 'timeout':
+      y += band(y, `${row.who ? row.who + ' ' : ''}${row.text}`, 'fault');
+      if (/^dies\b/.test(row.text)) deaths[who] = y - 4;
+      break;
+    default: // a note
+      if (who && /reads|writes/.test(row.text)) {
+        const short = row.text.replace('is inside, ', '').replace(/ with token \d+/, '');
+        arrow(who, resource, y, {dashed: /refused/.test(row.text)});
+        dot(who, y);
+        label(lane[resource] - 12, y - 6, lane[resource] - lane[clients.at(-1)] - 20 < widthOf(short) ? fitting([short], 90) : fitting([row.text, short], lane[resource] - lane[clients.at(-1)] - 24), {anchor: 'end'});
+      } else if (who) {
+        dot(who, y);
+        says(who, y + 10, [row.text], {wide: 60});
+      } else {
+        front.append(svg('path', {d: `M${timeAt} ${y}H${width - 2}`, class: 'pass'}));
+        label(timeAt + (width - timeAt) / 2, y + 4, row.text, {anchor: 'middle', dim: true});
+      }
+    }
+  });
+  const bottom = y + 24;
+
+  // Lifelines and names.
+  names.forEach(name => {
+    back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`, class: 'life'}));
+    if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
+    front.append(svg('text', {x: lane[name], y: 20, 'text-anchor': 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, name));
+  });
+
+  // Bars: from the row in which something begins to that in which it ends.
+  const yAt = i => i >= records.length ? bottom : at[i] ?? headHeight;
+  const inside = {};
+  clients.forEach(name => {
+    inside[name] = [];
+    let from = -1;
+    for (let i = 0; i <= records.length; i++) {
+      const is = i < records.length && records[i].inside.includes(name);
+      if (is && from < 0) from = i;
+      if (from >= 0 && (!is || i === records.length)) {
+        inside[name].push([yAt(from), i < records.length ? yAt(i) : bottom]);
+        from = -1;
+      }
+    }
+    for (const [a, b] of inside[name]) {
+      if (b > a) bars.append(svg('rect', {x: lane[name] - 8, y: a, width: 16, height: b - a, rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`}));
+    }
+  });
+  for (const one of clients) {
+    for (const [a, b] of inside[one]) {
+      for (const other of clients) {
+        if (other === one) continue;
+        for (const [c, d] of inside[other]) {
+          const from = Math.max(a, c), to = Math.min(b, d);
+          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: 'both'}));
+        }
+      }
+    }
+  }
+  const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
+  nodes.forEach((node, n) => {
+    let i = 0;
+    while (i < records.length) {
+      const k = records[i].redis[n];
+      if (!k?.token) { i++; continue; }
+      let j = i + 1;
+      const samekey = b => b && b.token === k.token && b.owner === k.owner && Math.abs(b.until - k.until) < 1000;
+      while (j < records.length && samekey(records[j].redis[n])) j++;
+      const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
+      const points = [];
+      let y0 = -1;
+      for (let r = i; r <= j; r++) {
+        const y = r < records.length ? yAt(r) : bottom;
+        const time = r < records.length ? records[r].at : now;
+        if (y === y0) continue;
+        points.push([y, half(time)]);
+        y0 = y;
+      }
+      if (points.length > 1) {
+        const x = lane[node], shape = [...points.map(([y, h]) => `${x + h},${y}`), ...points.toReversed().map(([y, h]) => `${x - h},${y}`)];
+        bars.append(svg('polygon', {points: shape.join(' '), style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
+        if (points.at(-1)[0] - points[0][0] >= 20) bars.append(svg('text', {x, y: points[0][0] + 16, 'text-anchor': 'middle', class: 'ownerletter'}, (k.owner || '?')[0]));
+      }
+      i = j;
+    }
+  });
+  const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'}, svg('path', {d: 'M0 3H6', class: 'hatch'})));
+  const height = bottom + 6;
+  if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
+  return svg('svg', {class: 'diagram', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', focusable: 'false'}, hatch, back, bars, front);
+}

@@ -1,0 +1,694 @@
+// Play: the page. It shows a state of the graph, offers what can be chosen there, and
+// remembers what was.
+
+const app = document.getElementById('app');
+const words = JSON.parse(document.getElementById('words').textContent);
+const leads = new URLSearchParams(location.search).has('lead');
+const names = ['alice', 'bob'];
+const kinds = 'XLDKBTNU';
+
+// ---- words
+
+let language = 'en';
+
+function t(key, values = {}) {
+  const text = words[language]?.[key] ?? words.en[key];
+  if (text === undefined) throw new Error(`there is no word for ${key}`);
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+}
+
+// rich makes code of what stands between backquotes.
+function rich(text) {
+  return text.split('`').map((part, i) => i % 2 ? el('code', {}, part) : part);
+}
+const plain = text => text.replaceAll('`', '');
+
+// ---- elements
+
+function el(tag, props, ...children) {
+  const e = document.createElement(tag);
+  for (const [k, v] of Object.entries(props ?? {})) {
+    if (v === undefined || v === false) continue;
+    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+  return e;
+}
+
+// fill replaces what is in an element.
+const fill = (e, ...children) => e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+
+const button = (text, onclick, props = {}) => el('button', {type: 'button', onclick, ...props}, text);
+
+let said = 0;
+function say(text) {
+  // The same text twice is no change, and would not be said.
+  document.getElementById('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
+}
+
+// ---- progress
+
+const store = 'redislock-play';
+let progress = {};
+try { progress = JSON.parse(localStorage.getItem(store)) ?? {}; } catch { /* it is not kept */ }
+function keep() {
+  try { localStorage.setItem(store, JSON.stringify(progress)); } catch { /* it is not kept */ }
+}
+const stateOf = id => progress.levels?.[id] ?? 'new';
+function note(id, state) {
+  const rank = ['new', 'seen', 'shown', 'holds', 'broken'];
+  if (rank.indexOf(state) <= rank.indexOf(stateOf(id))) return;
+  if (stateOf(id) === 'shown' && state !== 'shown' && game?.shown) return;
+  progress.levels = {...progress.levels, [id]: state};
+  keep();
+}
+
+// ---- levels
+
+let data, graph, levels;
+const stepName = n => n === 9 ? 'fencing' : String(n).padStart(2, '0');
+const cellName = l => `${String(l.Step).padStart(2, '0')}/${l.Fault}`;
+const levelAt = (step, fault) => levels.find(l => l.Step === step && l.Fault === fault);
+const stepTitle = n => n === 9 ? t('step.fencing') : t('step', {step: stepName(n)});
+const lockOf = n => data.Locks.find(l => l.Step === n);
+const nodesOf = l => l.Nodes === 1 ? [t('node.one')] : Array.from({length: l.Nodes}, (_, i) => t('node.many', {n: i + 1}));
+
+const when = {
+  'crash-acquire': 'acquiring', 'crash-hold': 'holding', 'crash-waits': 'holding', 'crash-release': 'releasing', slow: 'busy', pause: 'busy', 'pause-waits': 'busy',
+  resent: 'inFlight', 'resent-waits': 'inFlight', unsent: 'inFlight', 'nested-resent': 'inFlight', deadline: 'inFlight', 'late-set': 'inFlight', 'slow-answer': 'inFlight',
+  'late-reply': 'inFlight', 'late-write': 'write', 'slow-answers': 'holding', 'renewal-once': 'holding', 'renewal-all': 'holding', dead: 'holding', healed: 'holding',
+  healing: 'holding', stolen: 'holdingReleasing', deleted: 'holdingReleasing',
+};
+
+// who does what an option stands for: a client, or F, T, W.
+const whoOf = label => names.find(n => n[0] === label[0].toLowerCase() && label[0] !== 'F') ?? label[0];
+
+// saying is an option in words.
+function saying(level, o) {
+  const who = whoOf(o.label), first = o.label[0];
+  if (first === 'F') return t(`strike.${level.Fault}`, {command: o.text});
+  if (first === 'T') return t('do.T');
+  if (first === 'W') return t(`do.W.${level.Fault}`);
+  if (first === first.toUpperCase()) return t(`do.${o.text}`, {who});
+  const node = level.Nodes === 1 ? t('node.one') : t('node.many', {n: o.label[1]});
+  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command', {who, command: o.text, node});
+}
+
+// ---- a game
+
+let game = null;
+
+function newGame(level) {
+  return {level, cell: graph.cells.get(cellName(level)), path: [], ahead: [], tried: [], prediction: undefined, hint: 0, shown: false, revealed: false, compare: 0};
+}
+
+const run = (path = game.path) => graph.play(game.cell, path);
+const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
+
+// kindsIn are the letters of the violations in records.
+const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
+
+// breaksAt is the number of the choice that shows the first violation, 0 if none does.
+const breaksAt = path => path.findIndex(e => graph.wrong(e)) + 1;
+
+// lastChance is the number of choices after which a schedule could still break the lock.
+function lastChance(states) {
+  for (let i = states.length - 1; i >= 0; i--) if (graph.violating[states[i]] > 0) return i;
+  return -1;
+}
+
+// decisive is the index of the choice before which the lock could still hold, and after
+// which it could not; -1 if it never could.
+function decisive(states, until) {
+  for (let i = until - 1; i >= 0; i--) if (graph.violating[states[i]] < graph.all[states[i]]) return i;
+  return -1;
+}
+
+function remember() {
+  const name = graph.name(game.path);
+  if (name === '' || game.tried.some(b => b.name.startsWith(name))) return;
+  game.tried = game.tried.filter(b => !name.startsWith(b.name));
+  game.tried.push({name, path: [...game.path]});
+  game.tried.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function choose(edge) {
+  if (game.ahead[0] === edge) game.ahead.shift();
+  else game.ahead = [];
+  game.path.push(edge);
+  arrived();
+}
+
+// goTo goes to the state after n choices of a path.
+function goTo(path, n) {
+  game.ahead = path.slice(n);
+  game.path = path.slice(0, n);
+  arrived();
+}
+
+const whole = () => [...game.path, ...game.ahead];
+const undo = () => game.path.length > 0 && goTo(whole(), game.path.length - 1);
+const redo = () => game.ahead.length > 0 && goTo(whole(), game.path.length + 1);
+
+function arrived() {
+  game.hint = 0;
+  remember();
+  history.replaceState(null, '', address(game.level, game.path));
+  const {state} = run(), broken = breaksAt(game.path) > 0, id = cellName(game.level);
+  if (broken) note(id, game.shown ? 'shown' : 'broken');
+  else if (state === End) {
+    const holds = graph.violating[game.cell.State] === 0;
+    note(id, holds && game.prediction === 'holds' ? 'holds' : 'seen');
+  }
+  game.revealed = game.revealed && (broken || state === End);
+  show();
+}
+
+// ---- what the address says
+
+function open() {
+  const hash = decodeURIComponent(location.hash.slice(1));
+  if (hash === '') {
+    game = null;
+    return showMenu();
+  }
+  const problem = openSchedule(hash);
+  if (problem) {
+    game = null;
+    showMenu(problem);
+  }
+}
+
+// openSchedule opens a name as replay reads it. It returns what is wrong with it.
+function openSchedule(text) {
+  const id = text.trim().match(/\d\d\/[\w-]+(\/[\w-]*)*$/)?.[0] ?? text.trim();
+  const part = id.split('/'), level = levelAt(Number(part[0]), part[1]);
+  if (part.length === 4 && level) return t('menu.deep', {command: `go run ./docs/explore replay ${id}`});
+  if (!level || part.length > 3) return t('menu.noSchedule', {name: text.trim().slice(0, 80)});
+  if (!graph.cells.has(cellName(level))) return t('menu.random');
+  const {edges, rest} = graph.follow(graph.cells.get(cellName(level)), part[2] ?? '');
+  if (rest !== '') return t('menu.noSchedule', {name: text.trim().slice(0, 80)});
+  if (game?.level !== level) {
+    game = newGame(level);
+    if (edges.length > 0) game.prediction = '';
+  }
+  game.path = edges;
+  game.ahead = [];
+  app.replaceChildren();
+  arrived();
+  return '';
+}
+
+// ---- the frame of all views
+
+function frame(...children) {
+  const languages = Object.keys(words);
+  const select = languages.length > 1 && el('select', {
+    id: 'language', 'aria-label': words.en.language, onchange: e => { setLanguage(e.target.value); app.replaceChildren(); game ? show() : showMenu(); },
+  }, languages.map(l => el('option', {value: l, selected: l === language}, words[l].language)));
+  app.replaceChildren(
+    el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
+    ...children,
+  );
+}
+
+function setLanguage(l) {
+  language = l;
+  document.documentElement.lang = l;
+  progress.language = l;
+  keep();
+}
+
+function help() {
+  const old = document.querySelector('dialog');
+  if (old) return old.close();
+  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => el('kbd', {}, k))), el('td', {}, t(word)));
+  const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
+    el('h2', {id: 'help-title'}, t('help.title')), el('p', {}, t('help.body')),
+    el('h3', {}, t('help.keys')),
+    el('table', {class: 'keys'}, el('tbody', {}, key('1 9 0', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
+    el('h3', {}, t('help.picture')), el('p', {}, t('help.pictureBody')),
+    el('h3', {}, t('help.lead')), el('p', {}, t('help.leadBody')),
+    button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// ---- the menu
+
+function showMenu(problem = '') {
+  document.title = t('title');
+  const solved = levels.filter(l => ['broken', 'holds'].includes(stateOf(cellName(l)))).length;
+  const playable = levels.filter(l => graph.cells.has(cellName(l)));
+  const said = el('p', {class: 'problem', role: 'alert'}, rich(problem));
+  const paste = el('input', {id: 'paste', type: 'text', autocomplete: 'off', spellcheck: 'false', placeholder: '05/pause/aFbBA', 'aria-describedby': 'paste-hint'});
+  const submit = e => {
+    e.preventDefault();
+    const wrong = openSchedule(paste.value);
+    said.replaceChildren(...rich(wrong));
+  };
+  const clear = button(t('menu.clear'), () => {
+    if (clear.dataset.sure) {
+      progress = {language: progress.language};
+      keep();
+      showMenu();
+      say(t('menu.cleared'));
+    }
+    clear.dataset.sure = 'yes';
+    clear.textContent = t('menu.clearSure');
+  }, {id: 'clear', class: 'quiet'});
+  frame(el('main', {class: 'menu', tabindex: '-1'},
+    el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead'))),
+    el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')), el('p', {}, t('menu.pathLead')),
+      el('ol', {class: 'path'}, data.Locks.filter(lock => data.Path.some(p => p.Step === lock.Step)).map(lock => el('li', {},
+        el('h3', {}, el('span', {class: 'step'}, stepTitle(lock.Step)), ' ', el('span', {class: 'lock'}, lock.Lock)),
+        data.Path.filter(p => p.Step === lock.Step).map(p => pathLink(levelAt(p.Step, p.Fault))))))),
+    el('section', {'aria-labelledby': 'all'}, el('h2', {id: 'all'}, t('menu.all')), el('p', {}, t('menu.allLead')), matrix()),
+    el('section', {class: 'open'}, el('form', {onsubmit: submit}, el('label', {for: 'paste'}, t('menu.paste')), ' ', paste, ' ', el('button', {type: 'submit'}, t('menu.open')),
+      el('small', {id: 'paste-hint'}, t('menu.pasteHint')), said)),
+    el('footer', {}, el('span', {id: 'progress'}, t('menu.progress', {solved, all: playable.length})), ' ', clear)));
+}
+
+const sign = id => el('span', {class: `sign ${stateOf(id)}`}, t(`sign.${stateOf(id)}`));
+
+function pathLink(l) {
+  if (!l) return '';
+  const id = cellName(l);
+  return el('a', {class: 'level', href: `#${id}/`}, el('span', {}, upper(t(`fault.${l.Fault}`))), sign(id));
+}
+
+// upper begins a sentence, if it does not begin with a name.
+const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s.slice(1);
+
+function matrix() {
+  const steps = [...new Set(levels.map(l => l.Step))].sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
+  return el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'all'}, el('table', {class: 'matrix'},
+    el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, t('menu.fault')), steps.map(n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n))))),
+    el('tbody', {}, faults.map(f => el('tr', {}, el('th', {scope: 'row'}, t(`fault.${f}`)), steps.map(n => {
+      const l = levelAt(n, f);
+      if (!l) return el('td', {title: t('menu.absent')}, '–');
+      const id = cellName(l);
+      if (!graph.cells.has(id)) return el('td', {title: t('menu.random')}, '–');
+      const state = stateOf(id);
+      return el('td', {}, el('a', {href: `#${id}/`, class: `cell ${state}`, 'aria-label': t('menu.level', {step: stepTitle(n), fault: t(`fault.${f}`), state: t(`state.${state}`)})}, {new: '·', seen: '…', shown: '?', broken: '✗', holds: '✓'}[state]));
+    }))))));
+}
+
+// ---- a level
+
+function skeleton() {
+  const l = game.level, lock = lockOf(l.Step), none = !['F', 'Fa'].some(() => words.en[`strike.${l.Fault}`]);
+  document.title = `${stepTitle(l.Step)}, ${t(`fault.${l.Fault}`)} – ${t('title')}`;
+  const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
+  frame(el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip')),
+    el('main', {class: 'play', tabindex: '-1'},
+      el('div', {class: 'title'},
+        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, lock.Lock), el('a', {href: data.Source + lock.Dir + '/README.md'}, t('lesson'))),
+        el('h1', {}, upper(t(`fault.${l.Fault}`))),
+        el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : rich(t('goal.rule', {fault: t(`strike.${l.Fault}`, {command: '…'}).replace(' `…`', '').replace('`…`', '')}))))),
+      el('div', {class: 'board'},
+        el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
+        el('div', {class: 'side'}, region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}), el('div', {id: 'outcome'}), region('schedule', t('schedule')))),
+      region('timeline', t('timeline')),
+      el('div', {id: 'compare'}), el('div', {id: 'source'})));
+  drawnWidth = 0;
+}
+
+const part = id => document.getElementById(id);
+let options = [], drawnWidth = 0, fresh = 0;
+
+function show() {
+  if (!part('choices') || app.dataset.level !== cellName(game.level) + language) {
+    app.dataset.level = cellName(game.level) + language;
+    skeleton();
+    fresh = 0;
+    scrollTo(0, 0);
+  }
+  const played = run(), {states, records, seen, state, at} = played;
+  const list = rows(records), total = seen.length;
+  const before = total > 1 ? seen[total - 2] : 0;
+  fresh = total > 1 && before < records.length ? records[before].at : 0;
+  showNow(played);
+  showPicture(played, list);
+  showPrediction();
+  showChoices(played);
+  showTools(played);
+  showHints(played);
+  showOutcome(played);
+  showSchedule(played);
+  showTimeline(played, list, before);
+  showCompare();
+  const news = list.filter(r => r.first >= before).map(r => text(r, true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' '));
+  if (game.path.length > 0) say(`${news.join('. ')}. ${state === End ? t('choices.over') : ''}`);
+}
+
+const msLeft = us => us >= 1_000_000 ? `${(us / 1e6).toFixed(1)} s` : `${(us / 1e3).toFixed(1)} ms`;
+
+function showNow({records, at, state}) {
+  const l = game.level, last = records.at(-1) ?? {redis: [], inside: []};
+  const keys = nodesOf(l).map((node, i) => {
+    const k = last.redis[i];
+    const has = k?.token && !(k.until && k.until <= at);
+    const left = has && k.until ? k.until - at : 0, part = has ? k.until ? Math.min(1, left / 10e6) : 1 : 0;
+    const owner = names.indexOf(k?.owner);
+    return el('div', {class: `key ${has ? owner >= 0 ? `owner${owner}` : 'other' : 'free'}`},
+      el('span', {class: 'node'}, node),
+      el('span', {class: 'whose'}, has ? rich(t('now.key', {owner: k.owner, token: k.token.replace(/[<>]/g, '')})) : t('now.free')),
+      el('span', {class: 'bar', 'aria-hidden': 'true'}, el('span', {style: `width:${(part * 100).toFixed(1)}%`})),
+      el('span', {class: 'left'}, has ? k.until ? t('now.left', {time: msLeft(left)}) : t('now.noTtl') : '\u00a0'));
+  });
+  const inside = last.inside;
+  part('now').replaceChildren(
+    el('div', {class: 'keys'}, keys),
+    el('div', {class: `inside ${inside.length > 1 ? 'two' : ''}`}, el('span', {class: 'node'}, t('now.inside')),
+      inside.length === 0 ? el('span', {class: 'nobody'}, t('now.nobody')) : inside.map(n => el('span', {class: `chip owner${names.indexOf(n)}`}, n)), inside.length > 1 && el('strong', {}, t('now.two'))),
+    el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
+}
+
+function showPicture({records, at, state}, list) {
+  const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
+  drawnWidth = box.clientWidth;
+  box.replaceChildren(diagram({rows: list, records, clients: names, nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
+  box.scrollTop = box.scrollHeight;
+  if (game.path.length > 0 && matchMedia('(max-width: 860px)').matches) { // what is new stands above the choices
+    scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
+  }
+}
+
+function showPrediction() {
+  const section = part('predict').parentElement, open = game.prediction === undefined;
+  section.classList.toggle('open', open);
+  section.querySelector('h2').hidden = !open;
+  if (!open) {
+    part('predict').replaceChildren(game.prediction === '' ? '' : el('p', {class: 'was'}, t('predict.was', {prediction: predicted()})));
+    return;
+  }
+  const pick = p => () => {
+    game.prediction = p;
+    show();
+    document.querySelector('#choices button:not([aria-disabled])')?.focus({preventScroll: true});
+  };
+  const choice = (n, p, word) => button([el('kbd', {'aria-hidden': 'true'}, String(n % 10)), ' ', el('span', {}, word)], pick(p), {class: 'prediction', 'data-predict': p});
+  part('predict').replaceChildren(el('div', {class: 'predictions'},
+    choice(1, 'unsure', t('predict.unsure')), choice(2, 'holds', t('predict.holds')),
+    ...[...kinds].map((k, i) => choice(3 + i, k, el('span', {}, i === 0 ? '' : '', `${t('predict.yes')} ${t(`kind.${k}`)}`)))));
+}
+
+const predicted = () => ['holds', 'unsure'].includes(game.prediction) ? t(`predict.short.${game.prediction}`) : t(`kind.${game.prediction}`);
+
+function showChoices({state}) {
+  const box = part('choices'), l = game.level;
+  const had = box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
+  options = [];
+  const list = [];
+  if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
+  else if (game.prediction === undefined) list.push(el('p', {class: 'over'}, t('choices.predict')));
+  else {
+    const idle = graph.idle(state), all = graph.edges(state);
+    const add = (o, cls) => {
+      const words = saying(l, o), off = o.to === Unexplored;
+      if (!off) options.push(o);
+      const n = options.length;
+      list.push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off && el('small', {}, t('why.unexplored')))],
+        off ? undefined : () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-disabled': off ? 'true' : undefined, 'aria-keyshortcuts': !off && n <= 10 ? String(n % 10) : undefined}));
+    };
+    const never = (words, cls) => list.push(button([el('kbd', {'aria-hidden': 'true'}, ''), el('span', {class: 'words'}, words)], undefined, {class: `choice ${cls}`, 'aria-disabled': 'true'}));
+    names.forEach((name, i) => {
+      const own = all.filter(o => whoOf(o.label) === name);
+      own.forEach(o => add(o, `owner${i}`));
+      if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
+    });
+    const others = all.filter(o => !names.includes(whoOf(o.label)));
+    others.forEach(o => add(o, 'fault'));
+    if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
+      const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
+      never(struck ? t('why.struck') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
+    }
+  }
+  box.replaceChildren(...list);
+  if (had >= 0) (box.querySelectorAll('button:not([aria-disabled])')[0] ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
+  document.body.classList.toggle('choosing', state !== End && game.prediction !== undefined);
+}
+
+function showTools({state}) {
+  part('tools').replaceChildren(
+    button(t('undo'), undo, {id: 'undo', 'aria-keyshortcuts': 'u', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
+    button(t('redo'), redo, {id: 'redo', 'aria-disabled': game.ahead.length === 0 ? 'true' : undefined}),
+    button(t('restart'), () => goTo(whole(), 0), {id: 'restart', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
+    button(t('hint'), hint, {id: 'hint', 'aria-keyshortcuts': 'h'}));
+}
+
+function hint() {
+  if (game.hint < 3) game.hint++;
+  const {state} = run();
+  if (game.hint === 3 && state !== End && graph.steps[state] < Infinity && breaksAt(game.path) === 0) {
+    game.shown = true;
+    note(cellName(game.level), 'shown');
+  }
+  show();
+  say(part('hints').textContent);
+}
+
+function showHints(played) {
+  const box = part('hints');
+  box.replaceChildren();
+  document.querySelectorAll('.choice.hinted').forEach(e => e.classList.remove('hinted'));
+  if (game.hint === 0) return;
+  const {states, state} = played, l = game.level, list = [];
+  const root = game.cell.State, chance = lastChance(states);
+  if (breaksAt(game.path) > 0) list.push(t('hint.won'));
+  else if (graph.violating[root] === 0) list.push(t('hint.holds', {all: graph.all[root]}));
+  else if (state === End && chance < 0 || state !== End && graph.violating[state] === 0 || state === End) list.push(t('hint.dead', {n: chance}));
+  else {
+    const way = graph.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
+    const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];
+    const who = whoOf(o.label);
+    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? who}));
+    if (game.hint > 1) {
+      const rowsBefore = rows(records.slice(0, seen[d]));
+      if (d === n) list.push(t('hint.when.now'));
+      else list.push(t(d - n === 1 ? 'hint.when.next' : 'hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
+    }
+    if (game.hint > 2) {
+      const next = graph.options[graph.option[way[0]]];
+      list.push(t('hint.which', {text: saying(l, next)}));
+      document.querySelector(`.choice[data-label="${next.label}"]`)?.classList.add('hinted');
+    }
+  }
+  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), game.hint < 3 && list.length === game.hint && breaksAt(game.path) === 0 && graph.violating[root] > 0 && state !== End && graph.violating[state] > 0 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
+}
+
+function showOutcome({states, state, records}) {
+  const box = part('outcome'), l = game.level, at = breaksAt(game.path), root = game.cell.State;
+  box.replaceChildren();
+  if (at === 0 && state !== End) return;
+  if (leads && !game.revealed) {
+    box.append(el('div', {class: 'outcome hidden-answer'}, el('p', {}, t('outcome.hidden')), button(t('outcome.reveal'), reveal, {class: 'primary'})));
+    return;
+  }
+  const list = [], buttons = [], all = graph.all[root], violating = graph.violating[root];
+  if (at > 0) {
+    const found = [...new Set(kindsIn(records))];
+    list.push(el('h2', {}, '✗ ', t('outcome.broken', {kinds: found.map(k => `${t(`kind.${k}`)} (${k})`).join('; ')})));
+    const d = decisive(states, at);
+    list.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: graph.violating[states[d]], all: graph.all[states[d]]}))));
+    const shortest = graph.steps[root];
+    list.push(el('p', {}, at > shortest ? t('outcome.steps', {n: at, shortest}) : t('outcome.stepsBest', {n: at})));
+    if (at > shortest) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(graph.shortest(root), graph.shortest(root).length); }, {id: 'shortest'}));
+    if (l.Why) list.push(el('p', {class: 'reason'}, t('outcome.why', {why: l.Why})));
+  } else {
+    list.push(el('h2', {}, '✓ ', t('outcome.held')));
+    const chance = lastChance(states);
+    list.push(el('p', {}, violating === 0 ? t('outcome.none', {all}) : `${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance})}`));
+    if (violating > 0) buttons.push(button(t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
+  }
+  if (l.Bound >= 0) list.push(el('p', {class: 'bound'}, t('outcome.bound')));
+  const p = game.prediction;
+  if (p) {
+    const prediction = predicted(), breaks = violating > 0;
+    const key = p === 'unsure' ? 'unsure' : (p === 'holds') !== breaks && (p === 'holds' || l.Kinds.includes(p)) ? 'right' : p !== 'holds' && breaks ? 'partly' : 'wrong';
+    list.push(el('p', {class: 'predicted'}, t(`outcome.${key}`, {prediction})));
+  }
+  if (game.shown && at > 0) list.push(el('p', {class: 'predicted'}, t('outcome.shown')));
+  const next = nextLevel(l);
+  if (at > 0 || violating === 0) {
+    buttons.push(button(t('outcome.compare'), () => { game.compare = fixedOf(l); show(); part('compare').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'}); }, {id: 'comparing'}));
+    if (next) buttons.push(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, t('outcome.next', {level: `${stepTitle(next.Step)}, ${t(`fault.${next.Fault}`)}`})));
+  }
+  box.append(el('div', {class: `outcome ${at > 0 ? 'broken' : 'held'}`}, list, el('div', {class: 'buttons'}, buttons)));
+}
+
+const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+function reveal() {
+  game.revealed = true;
+  show();
+}
+
+// nextLevel is the next of the way through the locks that was not solved.
+function nextLevel(l) {
+  const way = data.Path.map(p => levelAt(p.Step, p.Fault)).filter(Boolean), i = way.indexOf(l);
+  return [...way.slice(i + 1), ...way.slice(0, Math.max(i, 0))].find(l => !['broken', 'holds'].includes(stateOf(cellName(l))));
+}
+
+// fixedOf is the lock to compare with: the next one that holds under this fault, or the next.
+function fixedOf(l) {
+  const others = levels.filter(o => o.Fault === l.Fault && o.Step !== l.Step && graph.cells.has(cellName(o)));
+  return (others.find(o => o.Step > l.Step && o.Kinds === '') ?? others.find(o => o.Step > l.Step) ?? others.at(-1))?.Step ?? 0;
+}
+
+function showSchedule({states}) {
+  const l = game.level, box = part('schedule'), path = whole(), id = cellName(l) + '/' + graph.name(game.path);
+  const command = `go run ./docs/explore replay ${id}`;
+  const labels = path.map((e, i) => button(graph.options[graph.option[e]].label, () => goTo(path, i + 1), {
+    class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
+    'aria-label': plain(t('schedule.to', {n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
+  }));
+  const copyButton = button(t('copy'), async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      say(t('copied', {command}));
+      copyButton.textContent = '✓ ' + t('copy');
+    } catch {
+      say(t('copyFailed', {command}));
+      getSelection().selectAllChildren(part('command'));
+    }
+  }, {id: 'copy', class: 'quiet'});
+  const others = game.tried.filter(b => b.name !== graph.name(path));
+  let last = graph.name(path);
+  fill(box,
+    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': t('schedule.start')}), labels),
+    el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', copyButton),
+    others.length > 0 && el('h3', {}, t('branches')),
+    others.length > 0 && el('ul', {class: 'branches'}, others.map(b => {
+      let same = 0; // so many choices are those of the branch above
+      while (same < b.path.length && graph.name(b.path.slice(0, same + 1)) === last.slice(0, graph.name(b.path.slice(0, same + 1)).length)) same++;
+      last = b.name;
+      const end = run(b.path).state === End, state = breaksAt(b.path) > 0 ? 'broken' : end ? 'over' : 'open.state';
+      return el('li', {}, button([el('span', {class: 'trunk', 'aria-hidden': 'true'}, graph.name(b.path.slice(0, same))), graph.name(b.path.slice(same)), ' ', el('span', {class: `state ${state}`}, `${{broken: '✗', over: '✓'}[state] ?? '…'} ${t(`branches.${state}`)}`)],
+        () => goTo(b.path, b.path.length), {class: 'branch', 'aria-label': t('branches.open', {name: b.name, state: t(`branches.${state}`)})}));
+    })));
+}
+
+function showTimeline({state, seen}, list, before) {
+  const l = game.level, box = part('timeline');
+  if (list.length === 0) return box.replaceChildren(el('p', {}, t('timeline.empty')));
+  const choiceOf = i => seen.findIndex(n => i < n);
+  box.replaceChildren(el('ol', {class: 'rows'}, list.map((r, i) => {
+    const line = r.of[0].line, wrong = r.who === '**' || r.mark;
+    return el('li', {class: `${wrong ? 'wrong' : ''} ${game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
+      el('span', {class: 'row'}, text(r, i === list.length - 1)),
+      line > 0 && !r.more && button(t('timeline.lineShort', {line}), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line})}));
+  })));
+}
+
+function showSource(step, line) {
+  const lock = lockOf(step), box = part('source');
+  const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ', s, '\n'));
+  box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
+    el('p', {}, step < 9 && !data.Own && rich('`' + t('source.why', {arg: String(step)}).replace(' shows', '` shows'))),
+    el('pre', {tabindex: '0', 'aria-labelledby': 'h-source'}, el('code', {}, code)), button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
+  const pre = box.querySelector('pre'), hit = pre.querySelector('.hit');
+  pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;
+  box.scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'});
+  pre.focus({preventScroll: true});
+}
+
+// ---- old beside fixed
+
+// beside plays a schedule on another lock, as far as it makes sense: until a label is not
+// there, or a call of one of them is over and that of the other is not.
+function beside(level, path) {
+  const cell = graph.cells.get(cellName(level)), mine = run(path), edges = [];
+  const returns = (records, from, to) => records.slice(from, to).filter(r => r.kind === 'return').map(r => r.who).join();
+  let why = 'over';
+  for (let i = 0; i < path.length; i++) {
+    const now = graph.play(cell, edges);
+    if (now.state === End) break;
+    const label = graph.options[graph.option[path[i]]].label;
+    const o = graph.edges(now.state).find(o => o.label === label && o.to !== Unexplored);
+    if (!o) { why = 'commands'; break; }
+    edges.push(o.edge);
+    const then = graph.play(cell, edges);
+    if (then.state !== End && i + 1 < path.length && returns(mine.records, mine.seen[i], mine.seen[i + 1]) !== returns(then.records, then.seen[i], then.seen[i + 1])) { why = 'commands'; break; }
+    if (i === path.length - 1 && then.state !== End) why = 'same';
+  }
+  return {edges, why, ...graph.play(cell, edges)};
+}
+
+// comes is what came of a row, without the words in which two locks differ.
+const comes = r => `${r.who}|${r.of[0].kind}|${(r.of[0].kind === 'command' ? r.reply : r.text + r.reply).replace(/<(\w+)-\d+>/g, '$1')}|${r.mark}`;
+
+function showCompare() {
+  const box = part('compare'), l = game.level;
+  if (!game.compare) return box.replaceChildren();
+  const others = levels.filter(o => o.Fault === l.Fault && o.Step !== l.Step && graph.cells.has(cellName(o)));
+  if (others.length === 0) return box.replaceChildren(el('p', {}, t('compare.none')));
+  const other = others.find(o => o.Step === game.compare) ?? others[0];
+  const theirs = beside(other, game.path), a = rows(run().records), b = rows(theirs.records);
+  let differs = 0;
+  while (differs < Math.min(a.length, b.length) && comes(a[differs]) === comes(b[differs])) differs++;
+  const column = (level, list, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
+    el('ol', {class: 'rows'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
+    el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join('; ') : '✓ ' + t('compare.holds')), foot);
+  const select = el('select', {id: 'beside', onchange: e => { game.compare = Number(e.target.value); showCompare(); }}, others.map(o => el('option', {value: o.Step, selected: o === other}, stepTitle(o.Step))));
+  const takeOver = el('a', {class: 'button primary', href: address(other, theirs.edges)}, t('compare.takeOver', {step: stepTitle(other.Step)}));
+  box.replaceChildren(el('section', {class: 'compare', 'aria-labelledby': 'h-compare'}, el('h2', {id: 'h-compare'}, t('compare')),
+    el('p', {}, el('label', {for: 'beside'}, t('compare.with')), ' ', select, ' ', differs < a.length || differs < b.length ? t('compare.differs') : t('compare.same')),
+    el('div', {class: 'columns'}, column(l, a, run().records), column(other, b, theirs.records, el('div', {}, el('p', {}, theirs.why === 'commands' ? t('compare.commands') : theirs.why === 'over' || theirs.state === End ? t('compare.over') : ''), takeOver))),
+    button(t('compare.close'), () => { game.compare = 0; showCompare(); }, {class: 'quiet'})));
+}
+
+// ---- keys
+
+addEventListener('keydown', e => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.('input, select, textarea')) return;
+  if (e.key === '?') return help();
+  if (!game || document.querySelector('dialog')) return;
+  const n = e.key === '0' ? 10 : Number(e.key);
+  if (n >= 1 && n <= 10) {
+    if (game.prediction === undefined) document.querySelectorAll('.prediction')[n - 1]?.click();
+    else if (options[n - 1]) choose(options[n - 1].edge);
+  } else if (e.key === 'u' || e.key === 'ArrowLeft') undo();
+  else if (e.key === 'ArrowRight') redo();
+  else if (e.key === 'h') hint();
+  else if (e.key === 'r' && leads) reveal();
+  else return;
+  e.preventDefault();
+});
+
+// A name that is pasted anywhere opens its schedule.
+addEventListener('paste', e => {
+  if (e.target.closest?.('input, textarea')) return;
+  const pasted = e.clipboardData.getData('text');
+  if (/\d\d\/[\w-]+/.test(pasted)) {
+    const wrong = openSchedule(pasted);
+    if (wrong) { game = null; showMenu(wrong); }
+  }
+});
+
+addEventListener('hashchange', open);
+new ResizeObserver(() => {
+  const box = game && part('picture');
+  if (box && box.clientWidth !== drawnWidth) {
+    const played = run();
+    showPicture(played, rows(played.records));
+  }
+}).observe(document.body);
+
+// ---- begin
+
+document.body.classList.toggle('lead', leads);
+const wanted = new URLSearchParams(location.search).get('lang') ?? progress.language ?? navigator.language;
+language = Object.keys(words).find(l => l === wanted) ?? Object.keys(words).find(l => wanted.startsWith(l.split('-')[0])) ?? 'en';
+document.documentElement.lang = language;
+app.append(el('p', {class: 'loading'}, t('loading')));
+try {
+  data = await load(document.getElementById('data').textContent);
+  graph = data.graph, levels = data.Levels;
+  open();
+} catch (error) {
+  app.replaceChildren(el('p', {class: 'problem', role: 'alert'}, t('failed', {error: error.message})));
+  throw error;
+}
