@@ -31,7 +31,7 @@ func wrongNames(file, page string) (wrong []string) {
 			case err != nil, name[0] == '-', name == "TestX": // a flag, any story
 			case m[1] == "hint" && len(name) == 1: // a stage
 			default:
-				err = notThere(s, m[1], name)
+				err = unknown(s, m[1], name)
 			}
 		}
 		if err != nil {
@@ -41,8 +41,8 @@ func wrongNames(file, page string) (wrong []string) {
 	return wrong
 }
 
-// notThere is an error if a command on step s cannot find name.
-func notThere(s course.Step, verb, name string) error {
+// unknown is an error if a command on step s cannot find name.
+func unknown(s course.Step, verb, name string) error {
 	files := []string{s.Before().Path(), s.Path()}
 	if verb != "diff" {
 		name, _, _ = strings.Cut(name, "/") // a subtest
