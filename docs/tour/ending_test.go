@@ -67,9 +67,6 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	require.NotContains(t, out, "missing")
 	require.NotContains(t, out, "step01_setnx/lock.go")
 	shows(t, "hint 1", 0, "Hint 1 of 3 for TestTwoClients", "(It leaks.)", "one of your goroutines is not")
-
-	learner(t, "\t\"os\"\n", "\tos.Exit(0)")
-	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "did your code call os.Exit or log.Fatal?")
 }
 
 // stackOf is a goroutine as Go prints it.
