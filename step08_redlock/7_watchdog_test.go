@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -21,6 +22,36 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 		}
 		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl and lost her lock on the way")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+	})
+}
+
+func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
+	needsVirtualTime(t, "half a second may pass on a busy machine before a renewal is sent")
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice, who wants it for %v, was refused", ttl)
+			for range 20 {
+				time.Sleep(ttl)
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v, her work is not done, and bob is inside with her", ttl)
+			}
+			lab.crash("alice")
+			time.Sleep(slack(ttl))
+			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, and after that bob was refused", ttl)
+		})
+	}
+}
+
+func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		waiting, cancel := context.WithTimeout(ctx, ttl/10)
+		defer cancel()
+		require.NoError(t, alice.TryLock(waiting))
+		lab.note("alice would have waited for %v at most; then she works for 3 ttl", ttl/10)
+		time.Sleep(3 * ttl)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended, not her work, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside and cannot leave")
 	})
 }
 

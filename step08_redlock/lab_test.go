@@ -360,6 +360,7 @@ type wire struct {
 	after    atomic.Pointer[func()] // what comes between the next reply and the client
 	silent   atomic.Bool            // it has died, and neither end knows
 	listens  atomic.Bool            // it has subscribed
+	queues   bool                   // between MULTI and EXEC: what comes is not run yet
 }
 
 // A message is a command that has arrived.
@@ -432,7 +433,7 @@ func (w *wire) run(args []string) (reply []byte) {
 func (w *wire) serve(args []string) (unanswered *record) {
 	c, s := w.client, w.server
 	time.Sleep(latency + c.oneWay())
-	tw := c.arrive(s.node, args)
+	tw := c.arrive(s.node, w.name(args))
 	if c.dead.Load() {
 		return nil
 	}
@@ -445,6 +446,16 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	}
 	m.run(tw)
 	return nil
+}
+
+// name is what a command is called, that of MULTI if Redis only queues it.
+func (w *wire) name(args []string) string {
+	name := strings.ToLower(args[0])
+	w.queues = name == "multi" || w.queues && name != "exec" && name != "discard"
+	if w.queues {
+		return "multi"
+	}
+	return name
 }
 
 // run lets Redis answer, and the client read the answer.
@@ -505,14 +516,14 @@ func (c *client) inTurn() (done func()) {
 }
 
 // arrive returns the twist that the story has for this command, after having run what comes before.
-func (c *client) arrive(node int, args []string) (now *twist) {
+func (c *client) arrive(node int, command string) (now *twist) {
 	defer c.inTurn()()
 	for _, tw := range c.twists {
 		if tw.nodes != nil && !slices.Contains(tw.nodes, node) {
 			continue
 		}
 		tw.seen[node]++
-		if now == nil && (!tw.fired || tw.again) && tw.match(strings.ToLower(args[0]), tw.seen[node]) {
+		if now == nil && (!tw.fired || tw.again) && tw.match(command, tw.seen[node]) {
 			now, tw.fired = tw, true
 		}
 	}
@@ -527,7 +538,7 @@ func (c *client) arrive(node int, args []string) (now *twist) {
 
 func nthIs(n int) func(string, int) bool { return func(_ string, nth int) bool { return nth == n } }
 func isWrite(command string, _ int) bool {
-	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists"}, command)
+	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists", "script", "watch", "unwatch", "multi"}, command)
 }
 
 // beforeNth runs fn just before the client's nth command from now on reaches Redis.
@@ -833,25 +844,32 @@ func (tr *trace) text(who string, args []string) string {
 			words[i+1] = strings.ToUpper(words[i+1])
 		}
 	}
+	if command == "script" && len(args) > 2 {
+		return "SCRIPT LOAD " + namesIn(args[2], true)[0]
+	}
 	if !strings.HasPrefix(command, "eval") || len(args) < 4 {
 		return strings.Join(words, " ")
 	}
-	source := args[1]
-	if known, ok := scripts.Load(source); ok {
-		source = known.(string)
-	} else if command == "eval" {
-		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(source))), source)
-	}
-	names := []string{"a script"}
-	if first, _, _ := strings.Cut(source, "\n"); strings.HasPrefix(first, "-- ") {
-		names = strings.Fields(first[3:])
-	}
+	names := namesIn(args[1], command == "eval")
 	for i := 1; i < len(names) && 3+i < len(words); i++ {
 		if names[i] != "token" {
 			words[3+i] = names[i] + "=" + words[3+i]
 		}
 	}
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
+}
+
+// namesIn returns the names in the first line of a script, which is given by its SHA-1 or whole.
+func namesIn(script string, whole bool) []string {
+	if whole {
+		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(script))), script)
+	} else if known, ok := scripts.Load(script); ok {
+		script = known.(string)
+	}
+	if first, _, _ := strings.Cut(script, "\n"); strings.HasPrefix(first, "-- ") && len(first) > 3 {
+		return strings.Fields(first[3:])
+	}
+	return []string{"a script"}
 }
 
 // end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the

@@ -64,6 +64,8 @@ const (
 	timedOut         // -test.timeout
 	crashed          // panic, deadlock, fatal error, or an exit in the middle
 	notRun           // the binary has no such test
+	leaked           // passed, and a goroutine is left (try only)
+	hung             // it did not end (try only)
 )
 
 // A result is the verdict on one story and the run it was read from.
@@ -256,11 +258,20 @@ func (t *test) outcome() []string {
 	return list
 }
 
-// said returns what stands behind "Messages:" in testify's output, or else behind "Error:":
+// said returns what stands behind "Messages:" in testify's output, or else behind "Error:".
+func said(text string) []string {
+	fields := fields(text)
+	if fields["Messages:"] != nil {
+		return fields["Messages:"]
+	}
+	return fields["Error:"]
+}
+
+// fields takes testify's output apart:
 //
 //	<tab>Label:<spaces><tab>first line
 //	<tab><spaces><tab>further lines
-func said(text string) []string {
+func fields(text string) map[string][]string {
 	fields := map[string][]string{}
 	label := ""
 	for line := range strings.Lines(text) {
@@ -273,10 +284,7 @@ func said(text string) []string {
 		}
 		fields[label] = append(fields[label], rest)
 	}
-	if fields["Messages:"] != nil {
-		return fields["Messages:"]
-	}
-	return fields["Error:"]
+	return fields
 }
 
 // text is what a test has printed, without what package testing says around it.

@@ -300,6 +300,7 @@ func verdict(r Record) Record {
 		{`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`, "$1", "$2"},
 		{`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`, "another error", "$1"},
 		{`^Not equal: expected: (\S+) actual ?: (\S+)$`, "$1", "$2"},
+		{`^Error (".*") does not contain (".*")$`, "an error with $2", "$1"},
 		{`^Should be empty, but was (.*)`, "nothing", "$1"},
 		{`^"(.*)" is not (.*)`, "$2", "$1"},
 	} {

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// advice says what no story can see of a lock.go that passes them all, and the source
+// shows: one sentence each. It is silent about the course's own locks.
+func advice(src []byte, step int) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), myFile, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil // the compiler explains it better
+	}
+	s := survey(f)
+	var list []string
+	for _, a := range advices {
+		if step >= a.from && a.found(s) {
+			list = append(list, a.text)
+		}
+	}
+	return list
+}
+
+var advices = []struct {
+	from  int // the step in which it begins to matter
+	found func(surveyed) bool
+	text  string
+}{
+	{4, func(s surveyed) bool {
+		return !s.imports("crypto/rand") && !slices.ContainsFunc(s.paths, func(p string) bool { return strings.Contains(p, "uuid") })
+	}, "The token does not come from crypto/rand. No story can see whether two processes on two machines will ever draw the same one, or whether " +
+		"somebody can guess it: read it from there (rand.Text, or 20 bytes in hexadecimal)."},
+	{1, func(s surveyed) bool {
+		return (s.names("sync.Mutex") || s.names("sync.RWMutex")) && !s.imports("golang.org/x/sync/semaphore")
+	},
+		"A mutex waits without looking at a context: if it is held while Redis answers, a call whose context has ended waits on. " +
+			"A channel with room for one, or golang.org/x/sync/semaphore, can be interrupted."},
+	{1, func(s surveyed) bool { return s.writesField && !s.synchronises() },
+		"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. Copy it into the step's folder and " +
+			"run go test -race there."},
+	{2, func(s surveyed) bool {
+		return s.calls("ExpireAt") || s.calls("PExpireAt") || s.says("EXPIREAT") || s.says("PEXPIREAT") || s.says("PXAT") || s.says("EXAT")
+	},
+		"The time at which the lock ends is taken from the clock of the client. If that differs from the clock of Redis, the lock lasts longer or " +
+			"shorter than its ttl: send how long it lasts, not until when."},
+	{5, func(s surveyed) bool {
+		return s.imports("context") && s.calls("Background") && !s.calls("WithoutCancel") && !s.calls("Subscribe")
+	},
+		"The release uses context.Background, which drops the values of the caller's context, a trace id for instance: context.WithoutCancel keeps them."},
+	{6, func(s surveyed) bool { return s.calls("Publish") || s.says("PUBLISH") && !s.inScript("PUBLISH") },
+		"PUBLISH is a command of its own after the release. A client that dies between the two wakes nobody, and those who wait sleep until the " +
+			"lease would have ended: inside the script, both happen or none."},
+	{5, func(s surveyed) bool { return s.calls("Eval") },
+		"EVAL sends the whole script every time. EVALSHA sends 40 bytes of it, and script.Run sends EVAL only to a Redis that does not know it."},
+	{1, func(s surveyed) bool { return s.calls("GetDel") || s.says("GETDEL") }, "GETDEL needs Redis 6.2."},
+	{1, func(s surveyed) bool { return s.setsGetNX }, "SET with both NX and GET needs Redis 7.0."},
+	{1, func(s surveyed) bool { return s.calls("ExpireNX") || s.expireNX }, "EXPIRE and PEXPIRE with NX need Redis 7.0."},
+	{1, func(s surveyed) bool {
+		return s.calls("Println") || s.calls("Printf") || s.calls("Print") || s.imports("log")
+	},
+		"It prints. A library returns errors, and leaves it to its caller what to say where."},
+}
+
+// surveyed is what a file uses.
+type surveyed struct {
+	paths     []string // that it imports
+	named     []string // of other packages: sync.Mutex
+	called    []string // names of functions and methods
+	strings   []string
+	channels  bool
+	setsGetNX bool // SetArgs with Mode NX and Get
+	expireNX  bool // a command by hand
+
+	writesField bool // of the Lock, in one of its methods
+}
+
+func (s surveyed) imports(path string) bool { return slices.Contains(s.paths, path) }
+func (s surveyed) names(what string) bool   { return slices.Contains(s.named, what) }
+func (s surveyed) calls(name string) bool   { return slices.Contains(s.called, name) }
+
+func (s surveyed) synchronises() bool {
+	return s.channels || slices.ContainsFunc(s.paths, func(p string) bool { return p == "sync" || p == "sync/atomic" || p == "golang.org/x/sync/semaphore" })
+}
+
+// says reports whether a string is the command.
+func (s surveyed) says(command string) bool {
+	return slices.ContainsFunc(s.strings, func(text string) bool { return strings.EqualFold(text, command) })
+}
+
+// inScript reports whether a script calls the command.
+func (s surveyed) inScript(command string) bool {
+	return slices.ContainsFunc(s.strings, func(text string) bool {
+		return strings.Contains(text, "redis.") && strings.Contains(strings.ToUpper(text), "'"+command+"'")
+	})
+}
+
+func survey(f *ast.File) (s surveyed) {
+	for _, spec := range f.Imports {
+		s.paths = append(s.paths, strings.Trim(spec.Path.Value, `"`))
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.FuncDecl:
+			s.writesField = s.writesField || writesReceiver(n)
+		case *ast.ChanType:
+			s.channels = true
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				s.strings = append(s.strings, strings.Trim(n.Value, "`\""))
+			}
+		case *ast.SelectorExpr:
+			if id, ok := n.X.(*ast.Ident); ok {
+				s.named = append(s.named, id.Name+"."+n.Sel.Name)
+			}
+		case *ast.CallExpr:
+			switch fn := n.Fun.(type) {
+			case *ast.SelectorExpr:
+				s.called = append(s.called, fn.Sel.Name)
+			case *ast.Ident:
+				s.called = append(s.called, fn.Name)
+			}
+			s.expireNX = s.expireNX || has(n, "EXPIRE", "NX") || has(n, "PEXPIRE", "NX")
+			s.setsGetNX = s.setsGetNX || has(n, "SET", "NX", "GET")
+		case *ast.CompositeLit:
+			s.setsGetNX = s.setsGetNX || has(n, "NX") && keyed(n, "Get")
+		}
+		return true
+	})
+	return s
+}
+
+// writesReceiver reports whether a method of Lock assigns to one of its fields.
+func writesReceiver(fn *ast.FuncDecl) (writes bool) {
+	if fn.Recv == nil || fn.Body == nil || len(fn.Recv.List[0].Names) == 0 || types.ExprString(fn.Recv.List[0].Type) != "*Lock" {
+		return false
+	}
+	receiver := fn.Recv.List[0].Names[0].Name
+	field := func(e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		id, ok := sel.X.(*ast.Ident)
+		return ok && id.Name == receiver
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			writes = writes || slices.ContainsFunc(n.Lhs, field)
+		case *ast.IncDecStmt:
+			writes = writes || field(n.X)
+		}
+		return true
+	})
+	return writes
+}
+
+// has reports whether all these strings are among the arguments, or the values, of n.
+func has(n ast.Node, words ...string) bool {
+	list := map[string]bool{}
+	var of []ast.Expr
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		of = n.Args
+	case *ast.CompositeLit:
+		for _, e := range n.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				of = append(of, kv.Value)
+			}
+		}
+	}
+	for _, e := range of {
+		if lit, ok := e.(*ast.BasicLit); ok {
+			list[strings.ToUpper(strings.Trim(lit.Value, "`\""))] = true
+		}
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return !list[w] })
+}
+
+func keyed(n *ast.CompositeLit, name string) bool {
+	return slices.ContainsFunc(n.Elts, func(e ast.Expr) bool {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return false
+		}
+		id, ok := kv.Key.(*ast.Ident)
+		return ok && id.Name == name
+	})
+}

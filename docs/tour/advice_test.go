@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+func TestAdvice_IsSilentAboutTheCoursesLocks(t *testing.T) {
+	for _, s := range course.Steps {
+		src, err := os.ReadFile("../../" + s.Path())
+		require.NoError(t, err)
+		require.Empty(t, advice(src, s.N), s.Label())
+	}
+}
+
+// Every advice is given to an attempt, so none can be forgotten in silence.
+func TestAdvice_IsWhatTheAttemptsSay(t *testing.T) {
+	for _, a := range attempts(t) {
+		if a.wrong {
+			continue
+		}
+		got := advice(a.src, a.step.N)
+		require.Len(t, got, len(a.advice), "%s: %q", a.name, got)
+		for i, want := range a.advice {
+			require.Contains(t, got[i], want, a.name)
+		}
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	for _, tt := range []struct {
+		step      int
+		src, want string // want is "" for none
+	}{
+		{1, "import \"log\"\nfunc f() { log.Print(1) }", "It prints."},
+		{3, "func f() { rdb.Do(ctx, \"set\", key, token, \"nx\", \"get\") }", "SET with both NX and GET"},
+		{3, "func f() { rdb.Do(ctx, \"set\", key, token, \"nx\") }", ""},
+		{3, "func f() { rdb.GetDel(ctx, key) }", "GETDEL needs"},
+		{3, "func f() { rdb.Do(ctx, \"PEXPIRE\", key, 1, \"NX\") }", "EXPIRE and PEXPIRE with NX"},
+		{3, "func f() { rdb.Do(ctx, \"PEXPIRE\", key, 1) }", ""},
+		{3, "import \"math/rand\"\nfunc f() { rand.Int() }", ""},
+		{4, "import \"math/rand\"\nfunc f() { rand.Int() }", "The token does not come from crypto/rand"},
+		{4, "import \"github.com/google/uuid\"\nfunc f() { uuid.NewString() }", ""},
+		{6, "import (\"context\"; \"crypto/rand\")\nfunc f() { rand.Text(); release(context.Background()) }", "The release uses context.Background"},
+		{6, "import \"crypto/rand\"\nconst s = `redis.pcall('PUBLISH', KEYS[1], 'x')`", ""},
+		{6, "import \"crypto/rand\"\nfunc f() { rdb.Do(ctx, \"publish\", c, 1) }", "PUBLISH is a command of its own"},
+		{1, "func f() {", ""},
+	} {
+		got := advice([]byte("package redislock\n"+tt.src), tt.step)
+		if tt.want == "" {
+			require.Empty(t, got, tt.src)
+			continue
+		}
+		require.Len(t, got, 1, tt.src)
+		require.Contains(t, got[0], tt.want)
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// inOwnCourse changes into a copy of what the first steps of the real course need.
+func inOwnCourse(t *testing.T) {
+	t.Helper()
+	real, err := course.Root()
+	require.NoError(t, err)
+	root := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", course.First.Dir, course.Steps[0].Dir, watchDir + "/" + watchFile, "docs/tour/sync"} {
+		from, to := filepath.Join(real, filepath.FromSlash(name)), filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Stat(from)
+		require.NoError(t, err)
+		if info.IsDir() {
+			require.NoError(t, os.CopyFS(to, os.DirFS(from)))
+			continue
+		}
+		text, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, write(to, string(text)))
+	}
+	t.Chdir(root)
+}
+
+// learner writes the lock of step 1 with something in front of the last line of TryLock.
+func learner(t *testing.T, imports, more string) {
+	t.Helper()
+	src, err := os.ReadFile(course.Steps[0].Path())
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(src), "\r\n", "\n")
+	const end = "\treturn nil\n}\n\n// Lock acquires"
+	require.Equal(t, 1, strings.Count(text, end))
+	text = strings.Replace(text, end, more+"\n"+end, 1)
+	work(t, strings.Replace(text, "import (\n", "import (\n"+imports, 1))
+}
+
+func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
+	inOwnCourse(t)
+	t.Setenv(watchEnv, "400ms")
+	const at = " at mylock/lock.go:59"
+
+	learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
+	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+"\n        59  if os.Getenv")
+
+	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.check(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
+	src, err := os.ReadFile(myFile)
+	require.NoError(t, err)
+	work(t, string(src)+"\nvar stuck sync.Mutex\n")
+	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex"+at+"\n    Is it locked twice, or not unlocked on some way out?\n")
+
+	learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
+	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "Panic: assignment to entry in nil map, at mylock/lock.go:61\n        61  seen[l.key] = 1\n")
+
+	learner(t, "\t\"os\"\n", "\tgo func() {\n\t\t<-make(chan int)\n\t}()\n\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)")
+	out := shows(t, "try 1", 1, "leaks    1_mutual_exclusion_test.go", "Stories passed: ", "left a goroutine behind", "LEAK  TestTwoClients",
+		"A goroutine of yours never ends: started"+at, "it waits (chan receive)", "Your code has printed:\n      the value is true\n")
+	require.NotContains(t, out, "missing")
+	require.NotContains(t, out, "step01_setnx/lock.go")
+	shows(t, "hint 1", 0, "Hint 1 of 3 for TestTwoClients", "(It leaks.)", "one of your goroutines is not")
+}
+
+// stackOf is a goroutine as Go prints it.
+func stackOf(state string, frames ...string) string {
+	text := "goroutine 7 [" + state + "]:\n"
+	for i := 0; i < len(frames); i += 2 {
+		text += frames[i] + "\n\t" + frames[i+1] + " +0x1d\n"
+	}
+	return text + "\n"
+}
+
+func TestEndingOf(t *testing.T) {
+	const (
+		lock  = "C:/x/step04_owner_token/lock.go:"
+		bub   = ", synctest bubble 1"
+		plays = "m.TestA.func1(0x1)"
+	)
+	inStory := stackOf("chan receive (durable)"+bub, "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3")
+	for _, tt := range []struct {
+		name, raw string
+		kind      endingKind
+		says      string
+		lines     []int
+	}{
+		{"waits", "\n" + noProgress + inStory, hangs, "it hangs; your code waits (chan receive) at mylock/lock.go:49", []int{49}},
+		{"windows", "\n" + noProgress + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []int{49}},
+		{"a mutex goes first", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*Lock).Unlock(0x1)", lock+"80"),
+			hangs, "it hangs; your code waits for a mutex at mylock/lock.go:80, and at line 49", []int{80, 49}},
+		{"the mutex that stands in", "\n" + noProgress + stackOf("chan receive (durable)"+bub, "c/docs/tour/sync.(*RWMutex).lock(0x1)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, "C:/x/a_test.go:3"),
+			hangs, "waits for a mutex at mylock/lock.go:80", []int{80}},
+		{"in a call", "\n" + noProgress + stackOf("select (durable)"+bub, "net.(*pipe).read(0x1)", "/go/pipe.go:1", "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3"),
+			hangs, "it hangs; your code is at mylock/lock.go:49, in a call or in a loop that does not end", []int{49}},
+		{"goes on", "\n" + noEnd + inStory, hangs, "it goes on and on; your code is at mylock/lock.go:49", []int{49}},
+		{"another step's file", "\n" + noProgress + strings.ReplaceAll(inStory, "step04_owner_token", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of mylock/lock.go can be named", nil},
+		{"over, and one goes on", "\n" + noProgress + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
+			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", []int{88}},
+		{"nobody wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", []int{49}},
+		{"left", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n\n" +
+			stackOf("running", "m.TestA(0x1)", "C:/x/a_test.go:3") + stackOf("chan send (durable)"+bub, "m.(*Lock).run.func1()", lock+"70", "created by m.(*Lock).run in goroutine 3", lock+"69"),
+			leaks, "started at mylock/lock.go:69, it waits (chan send) at mylock/lock.go:70", []int{69}},
+		{"left by a timer", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
+			stackOf("select (durable)"+bub, "m.(*Lock).renew(0x1)", lock+"90", "m.(*Lock).watch.func1()", lock+"85", "created by time.goFunc", "/go/time.go:1"),
+			leaks, "started at mylock/lock.go:85, it waits (select) at mylock/lock.go:90", []int{85}},
+		{"left by go-redis", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
+			stackOf("chan receive (durable)"+bub, "github.com/redis/go-redis/v9.(*channel).initMsgChan.func1()", "/go/pubsub.go:1", "created by github.com/redis/go-redis/v9.(*channel).initMsgChan in goroutine 3", "/go/pubsub.go:2"),
+			leaks, "Is there something that must be closed?", nil},
+		{"panics", "=== RUN   TestA\npanic: oh [recovered, repanicked]\n\n" + stackOf("running"+bub, "panic({0x1})", "/go/panic.go:1", "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "panic: oh, at mylock/lock.go:49", []int{49}},
+		{"panics elsewhere", "panic: oh\n\n" + stackOf("running", "main.main()", "/go/x.go:1"), breaks, "No line of mylock/lock.go was being run.", nil},
+		{"a map", "fatal error: concurrent map writes\n\n" + stackOf("running"+bub, "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "fatal error: concurrent map writes, at mylock/lock.go:49", []int{49}},
+		{"exits", "bye\n", breaks, "exit status 2: did your code call os.Exit", nil},
+	} {
+		e := endingOf(tt.raw, "step04_owner_token", story{name: "TestA"}, 2)
+		require.Equal(t, tt.kind, e.kind, tt.name)
+		require.Contains(t, strings.Join(e.says, "\n"), tt.says, tt.name)
+		require.Equal(t, tt.lines, e.lines, tt.name)
+	}
+}
+
+func TestPrinted(t *testing.T) {
+	const output = "=== RUN   TestA\nof the first look\n" + storyBegins + "\nmine\n    lab_test.go:9: timeline:\n          0.1ms  alice\n\tError Trace:\n\nmine, too\n--- FAIL: TestA (0.00s)\npanic: oh\n\ngoroutine 7 [running]:\n"
+	require.Equal(t, []string{"mine", "mine, too"}, printed(output))
+}
+
+func TestReturned(t *testing.T) {
+	const head = "\n\tError Trace:\t/a_test.go:3\n\tError:      \t"
+	for output, want := range map[string]string{
+		head + "Received unexpected error:\n\t            \tredislock: acquire \"coupons\": ERR wrong number\n\tMessages:   \tx\n":                                                                          "the call returned: redislock: acquire \"coupons\": ERR wrong number",
+		head + "Received unexpected error:\n\t            \tredislock: acquire \"coupons\": lock not acquired\n":                                                                                            "",
+		head + "Target error should be in err chain:\n\t            \texpected: \"lock not held\"\n\t            \tin chain: \"redislock: release \\\"coupons\\\": redis: nil\"\n\t            \t\t\"x\"\n": "the call returned: redislock: release \"coupons\": redis: nil",
+		head + "Error \"bad ttl\" does not contain \"0s\"\n": "the call returned: bad ttl",
+		head + "Not equal: \n\t            \texpected: 3\n":  "",
+	} {
+		require.Equal(t, want, strings.Join((&test{output: output}).returned(), "\n"), output)
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	for word, want := range map[string]string{"tyr": "try", "gren": "green", "hnit": "hint", "rest": "reset", "matrx": "matrix", "frobnicate": "", "x": ""} {
+		if want != "" {
+			want = " (did you mean " + want + "?)"
+		}
+		require.Equal(t, want, didYouMean(word, commands), word)
+	}
+}
