@@ -298,31 +298,44 @@ func TestAnotherLanguage(t *testing.T) {
 // In Chinese only what the programs print is English, and links lead to the Chinese lessons.
 func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 	l := find(t, 3, "slow")
-	b := open(t, server+"?lang=zh-CN#"+l.name()+"/", desktop)
-	b.key("1")
-	b.key("hhh")
-	b.noEnglish("#hints")
-	b.must(second(b.choose(l.ID[strings.LastIndex(l.ID, "/")+1:])))
-	eval[any](b, `document.getElementById('comparing').click()`)
-	if got := b.text("#outcome"); !strings.Contains(got, "持锁者还在干活，租约就到期了") {
-		t.Errorf("the page says %q", got)
+	for _, v := range []view{desktop, views[2]} {
+		t.Run(v.name, func(t *testing.T) {
+			b := open(t, server+"?lang=zh-CN#"+l.name()+"/", v)
+			b.key("1")
+			b.key("hhh")
+			b.noEnglish("#hints")
+			b.must(second(b.choose(l.ID[strings.LastIndex(l.ID, "/")+1:])))
+			eval[any](b, `document.getElementById('comparing').click()`)
+			if got := b.text("#outcome"); !strings.Contains(got, "持锁者还在干活，租约就到期了") {
+				t.Errorf("the page says %q", got)
+			}
+			if got := b.list(); !strings.Contains(got, "the ttl is over") {
+				t.Errorf("the list is what replay prints, and says %q", got)
+			}
+			if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step03_atomic_set/README.zh-CN.md") {
+				t.Errorf("the lesson is %q", got)
+			}
+			b.fits()
+			b.noEnglish("body")
+			b.key("?")
+			b.noEnglish("dialog")
+			b.key("?")
+			b.goTo("#")
+			b.fits()
+			b.noEnglish("body")
+			for _, v := range b.axe() {
+				t.Errorf("axe: %s", v)
+			}
+			b.fine()
+		})
 	}
-	if got := b.list(); !strings.Contains(got, "the ttl is over") {
-		t.Errorf("the list is what replay prints, and says %q", got)
+}
+
+func (b *tab) fits() {
+	b.t.Helper()
+	if wide := eval[float64](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+		b.t.Errorf("the page is %v px wider than the window", wide)
 	}
-	if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step03_atomic_set/README.zh-CN.md") {
-		t.Errorf("the lesson is %q", got)
-	}
-	b.noEnglish("body")
-	b.key("?")
-	b.noEnglish("dialog")
-	b.key("?")
-	b.goTo("#")
-	b.noEnglish("body")
-	for _, v := range b.axe() {
-		t.Errorf("axe: %s", v)
-	}
-	b.fine()
 }
 
 func (b *tab) switchTo(language string) {
