@@ -247,7 +247,7 @@ func open(t *testing.T, address string, v view) *tab {
 // ready waits until the page is unpacked.
 func (b *tab) ready() {
 	b.t.Helper()
-	b.do(chromedp.WaitVisible("#app main, #app .problem"))
+	eval[bool](b, `new Promise(done => { const look = () => document.querySelector('#app main, #app > .problem') ? done(true) : setTimeout(look, 5); look(); })`)
 }
 
 func (b *tab) problem(format string, args ...any) {
@@ -290,9 +290,11 @@ func (b *tab) key(keys string) {
 
 func eval[T any](b *tab, js string) T {
 	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](js))
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
-		b.t.Fatalf("%s: %v", js, err)
+		b.t.Fatalf("%.200s: %v", js, err)
 	}
 	return value
 }
@@ -300,7 +302,22 @@ func eval[T any](b *tab, js string) T {
 // goTo changes the address, as a link does.
 func (b *tab) goTo(hash string) {
 	b.t.Helper()
-	eval[bool](b, fmt.Sprintf(`new Promise(done => { addEventListener('hashchange', () => setTimeout(done, 0, true), {once: true}); location.hash = %q; })`, hash))
+	if b.hash() != strings.TrimSuffix(hash, "#") && b.hash() != hash {
+		b.leads(fmt.Sprintf(`location.hash = %q`, hash))
+	}
+}
+
+// leads does what leads to another address.
+func (b *tab) leads(js string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`new Promise(done => { addEventListener('hashchange', () => setTimeout(done, 0, true), {once: true}); %s; })`, js))
+}
+
+// reload loads the page again.
+func (b *tab) reload() {
+	b.t.Helper()
+	b.do(chromedp.Reload())
+	b.ready()
 }
 
 func (b *tab) hash() string { return eval[string](b, "location.hash") }

@@ -116,9 +116,7 @@ func TestUndo_Branches_AndTheAddress(t *testing.T) {
 	if got := b.list(); got != all {
 		t.Errorf("the branch tells another story:\n%s", got)
 	}
-	eval[any](b, `location.reload()`)
-	time.Sleep(200 * time.Millisecond)
-	b.ready()
+	b.reload()
 	if got := b.list(); got != all {
 		t.Errorf("loaded again, it is another story:\n%s", got)
 	}
@@ -184,9 +182,7 @@ func TestProgress_IsKept_AndCanBeCleared(t *testing.T) {
 	if got := b.text(`a[href="#01/none/"] .sign`); got != "✓ holds" {
 		t.Errorf("a level that was solved is %q", got)
 	}
-	eval[any](b, `location.reload()`)
-	time.Sleep(200 * time.Millisecond)
-	b.ready()
+	b.reload()
 	if got := b.text("#progress"); !strings.HasPrefix(got, "1 of ") {
 		t.Errorf("loaded again, the menu says %q", got)
 	}
@@ -228,8 +224,7 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	if got := b.text("#compare"); !strings.Contains(got, "step 05") {
 		t.Errorf("beside step 05, the page says %q", got)
 	}
-	eval[any](b, `document.querySelector('#compare a.button').click()`)
-	time.Sleep(100 * time.Millisecond)
+	b.leads(`document.querySelector('#compare a.button').click()`)
 	if got := b.hash(); !strings.HasPrefix(got, "#05/slow/") {
 		t.Errorf("to go on leads to %s", got)
 	}
@@ -275,9 +270,7 @@ func TestAnotherLanguage(t *testing.T) {
 	if got := b.text("h1"); got != "Knack das Schloss" {
 		t.Errorf("in another language the title is %q", got)
 	}
-	eval[any](b, `location.reload()`)
-	time.Sleep(200 * time.Millisecond)
-	b.ready()
+	b.reload()
 	if got := eval[string](b, `document.documentElement.lang + ' ' + document.querySelector('h1').innerText`); got != "de Knack das Schloss" {
 		t.Errorf("loaded again: %q", got)
 	}
@@ -310,9 +303,7 @@ func TestTheFirstChoice_IsThereSoon(t *testing.T) {
 	best := time.Hour
 	for range 3 { // the machine may be busy
 		start := time.Now()
-		eval[any](b, `location.reload()`)
-		time.Sleep(20 * time.Millisecond)
-		b.ready()
+		b.reload()
 		best = min(best, time.Since(start))
 	}
 	t.Logf("ready after %v", best)

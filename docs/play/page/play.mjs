@@ -283,7 +283,7 @@ const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s
 
 function matrix() {
   const steps = [...new Set(levels.map(l => l.Step))].sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
-  return el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'all'}, el('table', {class: 'matrix'},
+  return el('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'all'}, el('table', {class: 'matrix'},
     el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, t('menu.fault')), steps.map(n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n))))),
     el('tbody', {}, faults.map(f => el('tr', {}, el('th', {scope: 'row'}, t(`fault.${f}`)), steps.map(n => {
       const l = levelAt(n, f);
@@ -301,7 +301,7 @@ function skeleton() {
   const l = game.level, lock = lockOf(l.Step), none = !['F', 'Fa'].some(() => words.en[`strike.${l.Fault}`]);
   document.title = `${stepTitle(l.Step)}, ${t(`fault.${l.Fault}`)} – ${t('title')}`;
   const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
-  frame(el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip')),
+  frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
         el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, lock.Lock), el('a', {href: data.Source + lock.Dir + '/README.md'}, t('lesson'))),
@@ -543,7 +543,7 @@ function showSchedule({states}) {
   const command = `go run ./docs/explore replay ${id}`;
   const labels = path.map((e, i) => button(graph.options[graph.option[e]].label, () => goTo(path, i + 1), {
     class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
-    'aria-label': plain(t('schedule.to', {n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
+    'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
   }));
   const copyButton = button(t('copy'), async () => {
     try {
@@ -558,7 +558,7 @@ function showSchedule({states}) {
   const others = game.tried.filter(b => b.name !== graph.name(path));
   let last = graph.name(path);
   fill(box,
-    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': t('schedule.start')}), labels),
+    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': '| ' + t('schedule.start')}), labels),
     el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', copyButton),
     others.length > 0 && el('h3', {}, t('branches')),
     others.length > 0 && el('ul', {class: 'branches'}, others.map(b => {
@@ -575,7 +575,7 @@ function showTimeline({state, seen}, list, before) {
   const l = game.level, box = part('timeline');
   if (list.length === 0) return box.replaceChildren(el('p', {}, t('timeline.empty')));
   const choiceOf = i => seen.findIndex(n => i < n);
-  box.replaceChildren(el('ol', {class: 'rows'}, list.map((r, i) => {
+  box.replaceChildren(el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => {
     const line = r.of[0].line, wrong = r.who === '**' || r.mark;
     return el('li', {class: `${wrong ? 'wrong' : ''} ${game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
       el('span', {class: 'row'}, text(r, i === list.length - 1)),
@@ -630,7 +630,7 @@ function showCompare() {
   let differs = 0;
   while (differs < Math.min(a.length, b.length) && comes(a[differs]) === comes(b[differs])) differs++;
   const column = (level, list, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
-    el('ol', {class: 'rows'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
+    el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
     el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join('; ') : '✓ ' + t('compare.holds')), foot);
   const select = el('select', {id: 'beside', onchange: e => { game.compare = Number(e.target.value); showCompare(); }}, others.map(o => el('option', {value: o.Step, selected: o === other}, stepTitle(o.Step))));
   const takeOver = el('a', {class: 'button primary', href: address(other, theirs.edges)}, t('compare.takeOver', {step: stepTitle(other.Step)}));
