@@ -159,6 +159,14 @@ func (b bad) Story() string    { return trace.Text(b.Trace) }
 func (j job) StepName() string { return steps[j.Step-1].name() }
 func (c cell) Why() string     { return expected(c.Job).why }
 func (c cell) Violating() int  { return len(c.All) }
+
+// Play is the level of docs/play, or "" if the cell has none.
+func (c cell) Play() string {
+	if !c.Job.repeats() {
+		return ""
+	}
+	return c.Job.String()
+}
 func (j job) Title() string {
 	f, _ := faultNamed(j.Fault)
 	return f.title

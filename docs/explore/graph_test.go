@@ -23,7 +23,7 @@ func TestTheGraph_IsWhatReplayPlays(t *testing.T) {
 	for _, c := range []struct {
 		step  int
 		fault string
-	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {5, "late-set"}, {6, "waits"}, {7, "slow-answers"}, {8, "healing"}, {9, "restart"}} {
+	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {5, "late-set"}, {6, "waits"}, {7, "slow-answers"}, {8, "healing"}, {8, "late-reply"}, {8, "down-3"}, {9, "restart"}} {
 		graphOf(t, c.step, c.fault, func(l *lab, found cell) {
 			_, err := l.check(found.Graph, found.Graph.Cells[0])
 			require.NoError(t, err)

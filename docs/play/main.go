@@ -134,11 +134,11 @@ func exploration(ctx context.Context, o options) ([]byte, error) {
 		args = append(args, "-lock", o.lock, "-step", fmt.Sprint(o.step))
 	}
 	kept := ""
-	if o.lock == "" && !o.check {
-		if kept, err = keptFor(explore); err == nil {
-			if g, err := os.ReadFile(kept); err == nil {
-				return g, nil
-			}
+	if o.lock == "" {
+		if kept, err = keptFor(explore); err != nil {
+			kept = "" // no folder to keep it in
+		} else if g, err := os.ReadFile(kept); err == nil && !o.check {
+			return g, nil
 		}
 		fmt.Println("Running every lock through every order of events. This takes a minute, the first time.")
 	}

@@ -85,6 +85,11 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 		return nil, err
 	}
 	levels := slices.Clone(found.Levels)
+	if o.lock != "" {
+		for i := range levels {
+			levels[i].Why = "" // the reasons are those of the course's lock
+		}
+	}
 	for i := range levels {
 		levels[i].Story, levels[i].Title = "", "" // the graph and the words have them
 	}

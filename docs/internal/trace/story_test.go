@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,14 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 {"at":100,"who":"bob","kind":"return","text":"TryLock","reply":"redislock: acquire \"coupons\": LOADING","redis":[{}]}`,
 	} {
 		require.Contains(t, Text(tell(t, story)), what)
+	}
+}
+
+// The lock of step 08 lists what nodes said as they have said it: in any order.
+func TestNodesThatFail_AreNamedInTheirOrder(t *testing.T) {
+	const want = "0 of 3 nodes said yes, 2 failed [node 1: dial tcp: connection refused node 3: EOF]"
+	for _, text := range []string{want, "0 of 3 nodes said yes, 2 failed [node 3: EOF node 1: dial tcp: connection refused]"} {
+		require.Equal(t, want, Outcome(errors.New(`redislock: acquire "coupons": `+text)))
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 // playable are the levels of the page.
@@ -322,6 +325,23 @@ func TestWithoutJavaScript_ThereAreTheTables(t *testing.T) {
 		if l.Kinds != "" && !strings.Contains(static, "\n"+l.ID+"\n") && !strings.Contains(static, "<pre>"+l.ID+"\n") {
 			t.Errorf("%s breaks, and has no timeline", l.name())
 		}
+	}
+}
+
+var pictures = flag.Bool("pictures", false, "write docs/pictures/play.png and play-dark.png, the page after its first victory")
+
+func TestPictures(t *testing.T) {
+	if !*pictures {
+		t.Skip("go test -run Pictures -pictures writes them")
+	}
+	for name, scheme := range map[string]string{"play": "light", "play-dark": "dark"} {
+		b := open(t, server+"#03/slow/", view{name, 1000, 640, scheme})
+		b.key("1")
+		b.must(second(b.choose("aFb")))
+		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
+		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		b.must(err)
+		b.must(os.WriteFile(filepath.Join(repository, "docs/pictures", name+".png"), png, 0o666))
 	}
 }
 

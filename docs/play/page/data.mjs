@@ -93,7 +93,7 @@ class Graph {
       for (const i of this.p.Runs[run].slice(1)) {
         const r = {...this.record(i)};
         at = r.at += at;
-        r.redis = r.redis ? r.redis.map(k => k.until ? {...k, until: k.until + r.at} : k) : before.redis;
+        r.redis = r.redis ? r.redis.map(k => k.until ? {...k, until: k.until + r.at - (k.until > 0 ? 1 : 0)} : k) : before.redis;
         r.inside ??= before.inside;
         records.push(before = r);
       }

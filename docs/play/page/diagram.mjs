@@ -47,7 +47,7 @@ function clock(us) {
 // diagram draws rows. mark is the number of rows that were there before the last choice:
 // what has come since is new.
 function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
-  const timeAt = 62, left = timeAt + 24, right = width - 32;
+  const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
   names.forEach((name, i) => { lane[name] = left + gap * i; });
@@ -81,7 +81,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
-    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide ?? 0);
+    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide ?? 0) + (narrow ? 50 : 0);
     const text = fitting(texts, room);
     label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end' : 'start'});
   };
@@ -111,7 +111,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
       for (const r of row.of) arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
       dot(who, y);
-      const reply = row.reply.replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
+      const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
       const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
       says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`], {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
       if (row.mark) {
@@ -146,7 +146,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
         const short = row.text.replace('is inside, ', '').replace(/ with token \d+/, '');
         arrow(who, resource, y, {dashed: /refused/.test(row.text)});
         dot(who, y);
-        label(lane[resource] - 12, y - 6, lane[resource] - lane[clients.at(-1)] - 20 < widthOf(short) ? fitting([short], 90) : fitting([row.text, short], lane[resource] - lane[clients.at(-1)] - 24), {anchor: 'end'});
+        label(lane[resource] - 12, y - 6, short, {anchor: 'end'});
       } else if (who) {
         dot(who, y);
         says(who, y + 10, [row.text], {wide: 60});
@@ -162,7 +162,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   names.forEach(name => {
     back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`, class: 'life'}));
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
-    front.append(svg('text', {x: lane[name], y: 20, 'text-anchor': 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, name));
+    front.append(svg('text', {x: lane[name], y: 20, 'text-anchor': 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
   });
 
   // Bars: from the row in which something begins to that in which it ends.

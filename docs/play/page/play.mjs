@@ -4,7 +4,8 @@
 const app = document.getElementById('app');
 const words = JSON.parse(document.getElementById('words').textContent);
 const leads = new URLSearchParams(location.search).has('lead');
-const names = ['alice', 'bob'];
+const all = ['alice', 'bob', 'carol']; // carol tries the lock at the end, if a node is gone
+const names = all.slice(0, 2);
 const kinds = 'XLDKBTNU';
 
 // ---- words
@@ -351,7 +352,7 @@ function showNow({records, at, state}) {
     const k = last.redis[i];
     const has = k?.token && !(k.until && k.until <= at);
     const left = has && k.until ? k.until - at : 0, part = has ? k.until ? Math.min(1, left / 10e6) : 1 : 0;
-    const owner = names.indexOf(k?.owner);
+    const owner = all.indexOf(k?.owner);
     return el('div', {class: `key ${has ? owner >= 0 ? `owner${owner}` : 'other' : 'free'}`},
       el('span', {class: 'node'}, node),
       el('span', {class: 'whose'}, has ? rich(t('now.key', {owner: k.owner, token: k.token.replace(/[<>]/g, '')})) : t('now.free')),
@@ -362,14 +363,14 @@ function showNow({records, at, state}) {
   part('now').replaceChildren(
     el('div', {class: 'keys'}, keys),
     el('div', {class: `inside ${inside.length > 1 ? 'two' : ''}`}, el('span', {class: 'node'}, t('now.inside')),
-      inside.length === 0 ? el('span', {class: 'nobody'}, t('now.nobody')) : inside.map(n => el('span', {class: `chip owner${names.indexOf(n)}`}, n)), inside.length > 1 && el('strong', {}, t('now.two'))),
+      inside.length === 0 ? el('span', {class: 'nobody'}, t('now.nobody')) : inside.map(n => el('span', {class: `chip owner${all.indexOf(n)}`}, n)), inside.length > 1 && el('strong', {}, t('now.two'))),
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
 }
 
 function showPicture({records, at, state}, list) {
   const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
   drawnWidth = box.clientWidth;
-  box.replaceChildren(diagram({rows: list, records, clients: names, nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
+  box.replaceChildren(diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
   box.scrollTop = box.scrollHeight;
   if (game.path.length > 0 && matchMedia('(max-width: 860px)').matches) { // what is new stands above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
@@ -401,32 +402,32 @@ function showChoices({state}) {
   const box = part('choices'), l = game.level;
   const had = box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
   options = [];
-  const list = [];
+  const list = [], unexplored = [];
   if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
   else if (game.prediction === undefined) list.push(el('p', {class: 'over'}, t('choices.predict')));
   else {
-    const idle = graph.idle(state), all = graph.edges(state);
+    const idle = graph.idle(state), edges = graph.edges(state);
     const add = (o, cls) => {
       const words = saying(l, o), off = o.to === Unexplored;
       if (!off) options.push(o);
       const n = options.length;
-      list.push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off && el('small', {}, t('why.unexplored')))],
+      (off ? unexplored : list).push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off && el('small', {}, t('why.unexplored')))],
         off ? undefined : () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-disabled': off ? 'true' : undefined, 'aria-keyshortcuts': !off && n <= 10 ? String(n % 10) : undefined}));
     };
     const never = (words, cls) => list.push(button([el('kbd', {'aria-hidden': 'true'}, ''), el('span', {class: 'words'}, words)], undefined, {class: `choice ${cls}`, 'aria-disabled': 'true'}));
     names.forEach((name, i) => {
-      const own = all.filter(o => whoOf(o.label) === name);
+      const own = edges.filter(o => whoOf(o.label) === name);
       own.forEach(o => add(o, `owner${i}`));
       if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
     });
-    const others = all.filter(o => !names.includes(whoOf(o.label)));
+    const others = edges.filter(o => !names.includes(whoOf(o.label)));
     others.forEach(o => add(o, 'fault'));
     if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
       const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
       never(struck ? t('why.struck') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
     }
   }
-  box.replaceChildren(...list);
+  box.replaceChildren(...list, ...unexplored);
   if (had >= 0) (box.querySelectorAll('button:not([aria-disabled])')[0] ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
   document.body.classList.toggle('choosing', state !== End && game.prediction !== undefined);
 }
@@ -459,7 +460,7 @@ function showHints(played) {
   const root = game.cell.State, chance = lastChance(states);
   if (breaksAt(game.path) > 0) list.push(t('hint.won'));
   else if (graph.violating[root] === 0) list.push(t('hint.holds', {all: graph.all[root]}));
-  else if (state === End && chance < 0 || state !== End && graph.violating[state] === 0 || state === End) list.push(t('hint.dead', {n: chance}));
+  else if (state === End || graph.violating[state] === 0) list.push(t('hint.dead', {n: chance}));
   else {
     const way = graph.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
     const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];

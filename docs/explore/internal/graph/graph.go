@@ -13,9 +13,9 @@ import (
 // A Graph is the states of one cell, or of many.
 //
 // Its times are relative: At is the time since the record before, of the first record of
-// an edge, since the choice; Until is the time from the record on. A record says only
-// what has changed: without Redis the keys are as before, without Inside, so are those
-// who are inside.
+// an edge, since the choice; Until is the time from the record on, and 1 more if that is
+// not in the past. A record says only what has changed: without Redis the keys are as
+// before, without Inside, so are those who are inside.
 type Graph struct {
 	Records []trace.Record
 	Options []Option
@@ -181,7 +181,9 @@ func relative(r, before trace.Record, at int64) trace.Record {
 		r.Redis = slices.Clone(old.Redis)
 		for i, k := range r.Redis {
 			if k.Until > 0 {
-				r.Redis[i].Until = k.Until - old.At
+				if r.Redis[i].Until = k.Until - old.At; k.Until >= old.At {
+					r.Redis[i].Until++ // 0 is never
+				}
 			}
 		}
 	}
@@ -200,7 +202,9 @@ func absolute(r, before trace.Record, at int64) trace.Record {
 		r.Redis = slices.Clone(r.Redis)
 		for i, k := range r.Redis {
 			if k.Until != 0 {
-				r.Redis[i].Until = k.Until + r.At
+				if r.Redis[i].Until = k.Until + r.At; k.Until > 0 {
+					r.Redis[i].Until--
+				}
 			}
 		}
 	}

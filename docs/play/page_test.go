@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// atRoot runs a test at the root of the repository.
+func atRoot(t *testing.T) {
+	t.Helper()
+	root, err := course.Root()
+	require.NoError(t, err)
+	t.Chdir(root)
+}
+
+var (
+	// t('key', t(`kind.${, and t(is ? 'one' : 'other'
+	asked    = regexp.MustCompile("\\bt\\(['`]([\\w.-]*)(\\$\\{)?")
+	chosen   = regexp.MustCompile(`\bt\([^'()]+\? '([\w.-]+)' : '([\w.-]+)'`)
+	inMarkup = regexp.MustCompile(`index \.Words "([\w.-]+)"`)
+)
+
+// wrongWords says which words the page asks for that are not there, and which it does not
+// ask for.
+func wrongWords(words map[string]string, script string) (wrong []string) {
+	used := map[string]bool{}
+	use := func(key string, begins bool) {
+		found := false
+		for word := range words {
+			if word == key || begins && strings.HasPrefix(word, key) {
+				used[word], found = true, true
+			}
+		}
+		if !found {
+			wrong = append(wrong, "there is no word "+key)
+		}
+	}
+	for _, m := range asked.FindAllStringSubmatch(script, -1) {
+		use(m[1], m[2] != "")
+	}
+	for _, m := range chosen.FindAllStringSubmatch(script, -1) {
+		use(m[1], false)
+		use(m[2], false)
+	}
+	for word := range words {
+		if !used[word] && !strings.Contains(script, "'"+word+"'") {
+			wrong = append(wrong, "nobody says "+word)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// What the page says stands in one table, and a word that is missing is an error.
+func TestWords(t *testing.T) {
+	english, all, err := readWords()
+	require.NoError(t, err)
+	_, script, err := readPage()
+	require.NoError(t, err)
+	// page.go says these, and the menu of languages.
+	for _, key := range []string{"title", "noscript", "language"} {
+		script += fmt.Sprintf("t('%s')", key)
+	}
+	for _, m := range inMarkup.FindAllStringSubmatch(static.Tree.Root.String(), -1) {
+		script += fmt.Sprintf("t('%s')", m[1])
+	}
+	script += "t('noscript.holds')t('noscript.breaks')t('noscript.none')"
+	require.Empty(t, wrongWords(english, script))
+
+	for _, word := range []string{"hint.who", "choices", "outcome.goBack", "why.struck", "hint.when.next"} {
+		less := maps.Clone(english)
+		delete(less, word)
+		require.NotEmpty(t, wrongWords(less, script), "without %s", word)
+	}
+
+	var languages map[string]map[string]string
+	require.NoError(t, json.Unmarshal(all, &languages))
+	for name, words := range languages {
+		for word := range english {
+			assert.NotEmpty(t, words[word], "%s: %s", name, word)
+		}
+		assert.Len(t, words, len(english), name)
+	}
+	for _, kind := range "XLDKBTNUWSG" {
+		assert.NotEmpty(t, english["kind."+string(kind)])
+	}
+}
+
+func TestThePage_NeedsNothingElse(t *testing.T) {
+	atRoot(t)
+	words, _, err := readWords()
+	require.NoError(t, err)
+	found := map[string]any{
+		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "because", ID: "03/slow/aFb", Story: "SET <alice-1>\n"}},
+		"Graph":  map[string]any{},
+	}
+	js, err := json.Marshal(found)
+	require.NoError(t, err)
+	page, err := newPage(js, options{source: "../"})
+	require.NoError(t, err)
+	text := string(page)
+	require.Contains(t, text, "03/slow/aFb\nSET &lt;alice-1&gt;", "without JavaScript, the timeline is there")
+	require.NotRegexp(t, `\{\{[a-z]+\}\}`, text, "everything has been filled in")
+	require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
+	for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
+		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks nobody")
+	}
+
+	found["Levels"] = []level{{Step: 3, Fault: "slow", Title: "another title"}}
+	js, err = json.Marshal(found)
+	require.NoError(t, err)
+	_, err = newPage(js, options{})
+	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
+}
+
+// A first visit has one to three levels for each lock, some of which cannot be won.
+func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
+	faults, err := os.ReadFile("../faults.md")
+	require.NoError(t, err)
+	levels, holds := map[int]int{}, 0
+	for _, l := range way {
+		levels[l.Step]++
+		name := fmt.Sprintf("%02d", l.Step)
+		if l.Step == course.Epilogue.N {
+			name = "fencing"
+		}
+		if !strings.Contains(string(faults), "](#"+l.Fault+"-"+name+")") {
+			holds++
+		}
+	}
+	for _, s := range course.Entries() {
+		require.Contains(t, []int{1, 2, 3}, levels[s.N], s.Label())
+	}
+	require.Greater(t, holds, len(way)/4)
+	require.Less(t, holds, len(way)*3/4)
+}
+
+func TestTheServer_HasThePageAndItsLinks(t *testing.T) {
+	root, err := course.Root()
+	require.NoError(t, err)
+	h := handler([]byte("the page"), root)
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
+	}
+	require.Equal(t, "the page", get("/play.html").Body.String())
+	require.Equal(t, http.StatusFound, get("/").Code)
+	for _, s := range course.Entries() {
+		require.Equal(t, http.StatusOK, get("/"+s.Dir+"/README.md").Code, s.Dir)
+	}
+	for _, path := range []string{"/go.mod", "/.git/config", "/docs/", "/step01_setnx/../go.mod"} {
+		require.NotEqual(t, http.StatusOK, get(path).Code, path)
+	}
+}
+
+func TestLinksFromAFile(t *testing.T) {
+	root, err := course.Root()
+	require.NoError(t, err)
+	links, err := linksFrom(root+"/docs/play/out.html", root)
+	require.NoError(t, err)
+	require.Equal(t, "../../", links)
+}
