@@ -141,6 +141,8 @@ func perform(ctx context.Context, req request, c console) error {
 		return t.runMatrix(ctx, req.check)
 	case "alone":
 		return t.runAlone(ctx, req.steps)
+	case "why":
+		return t.runWhyAll(ctx, req.steps)
 	}
 	return t.runCourse(ctx, course.Entries())
 }
@@ -164,7 +166,7 @@ func parseArgs(args []string) (request, error) {
 			args, req.json = takeFlag(args, "json")
 		}
 		return parseNames(req, args)
-	case "try":
+	case "try", "why":
 		return parseStep(req, args)
 	case "real":
 		return parseReal(req, args)

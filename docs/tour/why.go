@@ -1,0 +1,344 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/mutant"
+)
+
+// An ending is how the stories end on a mutant.
+type ending string
+
+const (
+	byStory    ending = "story"      // one fails by its own assertion
+	byPanic    ending = "panic"      // the lock panics in a story's call
+	byExplorer ending = "explorer"   // all pass, but the explorer finds a schedule
+	equivalent ending = "equivalent" // nobody can see a difference, for a reason
+	survived   ending = "survived"   // all pass, or none ended by an assertion
+)
+
+// A reason says why a place of a lock.go is as it is: what happens to the mutant.
+type reason struct {
+	mutant.Mutant
+	Ending ending `json:"ending"`
+	Story  string `json:"story,omitempty"` // that fails with the shortest timeline, or a schedule
+	Says   string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
+}
+
+// A lab is a step with its mutants compiled in, and its stories.
+type mutants struct {
+	step    course.Step
+	bin     binary
+	list    []mutant.Mutant
+	stories []probe // the fastest first
+}
+
+// A probe is a story, as it plays on the lock itself.
+type probe struct {
+	story
+	place   int // in the step's files
+	took    time.Duration
+	reaches map[int]bool // mutants, by number
+}
+
+// mutantBuild is a step's guarantees with all mutants of its lock.
+func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
+	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	if err != nil {
+		return build{}, nil, err
+	}
+	b := build{dir: s.Dir, name: "the mutants of " + s.Label(), replace: map[string]string{}}
+	b.leaveOut(course.BugFile, course.ExhibitFile)
+	dir, err := os.MkdirTemp(t.tmp, "mutants-")
+	if err != nil {
+		return build{}, nil, err
+	}
+	for name, text := range f.Files() {
+		b.replace[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
+			return build{}, nil, err
+		}
+	}
+	return b, f.Mutants, nil
+}
+
+// newMutants compiles the mutants of a step.
+func (t *tour) newMutants(ctx context.Context, s course.Step) (*mutants, error) {
+	b, list, err := t.mutantBuild(s)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := t.build(ctx, b)
+	return &mutants{step: s, bin: bin, list: list}, err
+}
+
+// explore plays each story on the lock itself, to learn which mutants it comes by.
+func (m *mutants) probe(ctx context.Context, t *tour) error {
+	for _, f := range m.step.Guarantees() {
+		list, err := t.storiesOf(m.step.Dir, f.Name)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			m.stories = append(m.stories, probe{story: s, place: len(m.stories)})
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i := range m.stories {
+		group.Go(func() (err error) {
+			p := &m.stories[i]
+			reached := filepath.Join(filepath.Dir(m.bin.path), p.name+".reached")
+			start := time.Now()
+			log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
+			if err != nil {
+				return err
+			}
+			p.took = time.Since(start)
+			if r := log.judge(p.story); r.verdict != passed {
+				return fmt.Errorf("%s fails on %s as it is: %s", p.name, m.step.Subject(), r.why)
+			}
+			p.reaches, err = numbers(reached)
+			return err
+		})
+	}
+	err := group.Wait()
+	slices.SortStableFunc(m.stories, func(a, b probe) int { return cmp.Compare(a.took, b.took) })
+	return err
+}
+
+func numbers(file string) (map[int]bool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	set := map[int]bool{}
+	for _, word := range strings.Fields(string(text)) {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, err
+		}
+		set[n] = true
+	}
+	return set, nil
+}
+
+// Stories up to fast play together on a mutant; those that take longer, only when all of
+// the others have passed, one by one.
+const (
+	fast     = 150 * time.Millisecond
+	patience = "10s" // for a mutant that spins: virtual time does not pass then
+)
+
+// try finds the story that fails on a mutant with the shortest timeline.
+func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
+	r := reason{Mutant: mu, Ending: survived}
+	var together []story
+	var batches [][]story
+	for _, p := range m.stories {
+		if p.reaches[mu.N] && p.took < fast {
+			together = append(together, p.story)
+		} else if p.reaches[mu.N] {
+			batches = append(batches, []story{p.story})
+		}
+	}
+	if together == nil && batches == nil {
+		r.Says = "no story comes here"
+		return r, nil
+	}
+	if together != nil {
+		batches = slices.Insert(batches, 0, together)
+	}
+	var ends []string
+	for _, batch := range batches {
+		results, err := m.play(ctx, mu, batch)
+		if err != nil {
+			return r, err
+		}
+		if best, ok := m.shortest(results); ok {
+			r.Ending, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
+			return r, nil
+		}
+		for _, res := range results {
+			if res.verdict == panicked {
+				r.Ending, r.Story, r.Says = byPanic, res.name, res.why
+				return r, nil
+			}
+			if res.verdict != passed {
+				ends = append(ends, res.name+": "+res.why)
+			}
+		}
+	}
+	if ends != nil {
+		r.Says = fmt.Sprintf("%d end without an assertion: %s", len(ends), ends[0])
+	}
+	return r, nil
+}
+
+// play runs stories on a mutant in one process, and the rest in another one when a story
+// has broken that.
+func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
+	broken := 0
+	for len(list) > 0 && broken < 5 {
+		log, err := m.bin.run(ctx, patience, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, list...)
+		if err != nil {
+			return nil, err
+		}
+		var rest []story
+		for _, s := range list {
+			t := log.find(s.name)
+			switch {
+			case t == nil:
+				rest = append(rest, s)
+			case t.status == "":
+				r := result{story: s, verdict: crashed, why: firstLine(log.crash()), log: log}
+				if inTheLock(log.crash(), s.file) {
+					r.verdict = panicked
+				}
+				results = append(results, r)
+			default:
+				log := log
+				log.exit = 0 // the crash was another story's
+				results = append(results, log.judge(s))
+			}
+		}
+		if len(rest) == len(list) {
+			return results, nil
+		}
+		broken++
+		list = rest
+	}
+	return results, nil
+}
+
+// panicked is the verdict on a story whose own call of the lock has panicked. Package
+// testing does not tell it from other crashes.
+const panicked verdict = -1
+
+// inTheLock reports whether a story was in a call of the lock when that panicked. Other
+// panics, of goroutines that the story has not called, or of a bubble that is stuck, are
+// no verdict.
+func inTheLock(crash, file string) bool {
+	_, stack, _ := strings.Cut(crash, "\ngoroutine ")
+	stack, _, _ = strings.Cut(stack, "\n\n")
+	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: test timed out") &&
+		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cmp.Or(line, "the process ended")
+}
+
+// shortest returns the failed result with the shortest timeline. A story without one is
+// the last choice.
+func (m *mutants) shortest(results []result) (best result, ok bool) {
+	rows := func(r result) int {
+		if text := r.log.failing(r.name)[0].timeline; text != "" {
+			return strings.Count(text, "\n")
+		}
+		return 1 << 20
+	}
+	place := func(r result) int {
+		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })].place
+	}
+	dumb := func(r result) int { // an assertion without a message of the story's own
+		if barren.MatchString(r.log.failing(r.name)[0].message()[0]) {
+			return 1
+		}
+		return 0
+	}
+	for _, r := range results {
+		if r.verdict != failed {
+			continue
+		}
+		if !ok || cmp.Or(cmp.Compare(dumb(r), dumb(best)), cmp.Compare(rows(r), rows(best)), cmp.Compare(place(r), place(best))) < 0 {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+var barren = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
+
+// tryAll tries mutants on all processors.
+func (m *mutants) tryAll(ctx context.Context, t *tour, list []mutant.Mutant) ([]reason, error) {
+	reasons := make([]reason, len(list))
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i, mu := range list {
+		group.Go(func() (err error) {
+			start := time.Now()
+			reasons[i], err = m.try(ctx, mu)
+			if d := time.Since(start); d > 2*time.Second {
+				fmt.Fprintln(os.Stderr, "SLOW", mu.Line, mu, d, reasons[i].Ending, reasons[i].Says)
+			}
+			return err
+		})
+	}
+	return reasons, group.Wait()
+}
+
+// whyFile is where the reasons of a step are kept.
+func whyFile(s course.Step) string { return fmt.Sprintf("docs/why/step%02d.json", s.N) }
+
+// runWhyAll tries every mutant of some steps, and keeps what happens.
+func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
+	for _, s := range steps {
+		start := time.Now()
+		m, err := t.newMutants(ctx, s)
+		if err == nil {
+			err = m.probe(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+		reasons, err := m.tryAll(ctx, t, m.list)
+		if err != nil {
+			return err
+		}
+		if err := t.keepReasons(s, reasons); err != nil {
+			return err
+		}
+		counts := map[ending]int{}
+		for _, r := range reasons {
+			counts[r.Ending]++
+			if r.Ending == survived {
+				t.printf("%s:%d %s: %v: %s\n", s.Path(), r.Line, r.In, r.Mutant, r.Says)
+			}
+		}
+		t.printf("%s: %d mutants, %d killed, %d panic, %d survive, %.0fs\n", s.Label(), len(reasons), counts[byStory], counts[byPanic], counts[survived], time.Since(start).Seconds())
+		m.bin.remove()
+	}
+	return nil
+}
+
+// keepReasons writes one reason in a line.
+func (t *tour) keepReasons(s course.Step, reasons []reason) error {
+	var lines []string
+	for _, r := range reasons {
+		js, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, string(js))
+	}
+	file := t.path("", whyFile(s))
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+		os.WriteFile(file, []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), 0o666))
+}
