@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +38,7 @@ type reason struct {
 	Says   string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 
-// A lab is a step with its mutants compiled in, and its stories.
+// mutants are those of a step, compiled, and its stories.
 type mutants struct {
 	step    course.Step
 	bin     binary
@@ -87,7 +85,7 @@ func (t *tour) newMutants(ctx context.Context, s course.Step) (*mutants, error) 
 	return &mutants{step: s, bin: bin, list: list}, err
 }
 
-// explore plays each story on the lock itself, to learn which mutants it comes by.
+// probe plays each story on the lock itself, to learn which mutants it comes by.
 func (m *mutants) probe(ctx context.Context, t *tour) error {
 	for _, f := range m.step.Guarantees() {
 		list, err := t.storiesOf(m.step.Dir, f.Name)
@@ -283,62 +281,9 @@ func (m *mutants) tryAll(ctx context.Context, t *tour, list []mutant.Mutant) ([]
 	group.SetLimit(runtime.NumCPU())
 	for i, mu := range list {
 		group.Go(func() (err error) {
-			start := time.Now()
 			reasons[i], err = m.try(ctx, mu)
-			if d := time.Since(start); d > 2*time.Second {
-				fmt.Fprintln(os.Stderr, "SLOW", mu.Line, mu, d, reasons[i].Ending, reasons[i].Says)
-			}
 			return err
 		})
 	}
 	return reasons, group.Wait()
-}
-
-// whyFile is where the reasons of a step are kept.
-func whyFile(s course.Step) string { return fmt.Sprintf("docs/why/step%02d.json", s.N) }
-
-// runWhyAll tries every mutant of some steps, and keeps what happens.
-func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
-	for _, s := range steps {
-		start := time.Now()
-		m, err := t.newMutants(ctx, s)
-		if err == nil {
-			err = m.probe(ctx, t)
-		}
-		if err != nil {
-			return err
-		}
-		reasons, err := m.tryAll(ctx, t, m.list)
-		if err != nil {
-			return err
-		}
-		if err := t.keepReasons(s, reasons); err != nil {
-			return err
-		}
-		counts := map[ending]int{}
-		for _, r := range reasons {
-			counts[r.Ending]++
-			if r.Ending == survived {
-				t.printf("%s:%d %s: %v: %s\n", s.Path(), r.Line, r.In, r.Mutant, r.Says)
-			}
-		}
-		t.printf("%s: %d mutants, %d killed, %d panic, %d survive, %.0fs\n", s.Label(), len(reasons), counts[byStory], counts[byPanic], counts[survived], time.Since(start).Seconds())
-		m.bin.remove()
-	}
-	return nil
-}
-
-// keepReasons writes one reason in a line.
-func (t *tour) keepReasons(s course.Step, reasons []reason) error {
-	var lines []string
-	for _, r := range reasons {
-		js, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, string(js))
-	}
-	file := t.path("", whyFile(s))
-	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
-		os.WriteFile(file, []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), 0o666))
 }
