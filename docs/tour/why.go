@@ -139,8 +139,9 @@ func numbers(file string) (map[int]bool, error) {
 // Stories up to fast play together on a mutant; those that take longer, only when all of
 // the others have passed, one by one.
 const (
-	fast     = 150 * time.Millisecond
-	patience = "10s" // for a mutant that spins: virtual time does not pass then
+	fast       = 150 * time.Millisecond
+	patience   = "6s" // for a mutant that spins: virtual time does not pass then
+	impatience = "2s"
 )
 
 // try finds the story that fails on a mutant with the shortest timeline.
@@ -189,39 +190,56 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 }
 
 // play runs stories on a mutant in one process, and the rest in another one when a story
-// has broken that.
+// has broken that. Stories that make the mutant spin cost their whole time: after two of
+// them, each plays alone, only shortly, and until one has failed.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
-	broken := 0
-	for len(list) > 0 && broken < 5 {
-		log, err := m.bin.run(ctx, patience, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, list...)
+	spins := 0
+	for len(list) > 0 {
+		now, limit := list, patience
+		if spins > 1 {
+			now, limit = list[:1], impatience
+		}
+		log, err := m.bin.run(ctx, limit, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, now...)
 		if err != nil {
 			return nil, err
 		}
-		var rest []story
-		for _, s := range list {
-			t := log.find(s.name)
+		ends := log.endings(now)
+		if len(ends) == 0 {
+			return nil, fmt.Errorf("no story has begun on a mutant:\n%s", log.raw)
+		}
+		for _, r := range ends {
+			results = append(results, r)
+			list = slices.DeleteFunc(slices.Clone(list), func(s story) bool { return s.name == r.name })
 			switch {
-			case t == nil:
-				rest = append(rest, s)
-			case t.status == "":
-				r := result{story: s, verdict: crashed, why: firstLine(log.crash()), log: log}
-				if inTheLock(log.crash(), s.file) {
-					r.verdict = panicked
-				}
-				results = append(results, r)
-			default:
-				log := log
-				log.exit = 0 // the crash was another story's
-				results = append(results, log.judge(s))
+			case r.verdict == timedOut:
+				spins++
+			case r.verdict == failed && spins > 1:
+				return results, nil
 			}
 		}
-		if len(rest) == len(list) {
-			return results, nil
-		}
-		broken++
-		list = rest
 	}
 	return results, nil
+}
+
+// endings returns the results of the stories that have begun.
+func (tr transcript) endings(list []story) (results []result) {
+	ended := tr
+	ended.exit = 0 // if the process has crashed, that was the story that has not ended
+	for _, s := range list {
+		t := tr.find(s.name)
+		switch {
+		case t == nil:
+		case t.status != "":
+			results = append(results, ended.judge(s))
+		default:
+			r := tr.judge(s)
+			if r.verdict == crashed && inTheLock(tr.crash(), s.file) {
+				r.verdict = panicked
+			}
+			results = append(results, r)
+		}
+	}
+	return results
 }
 
 // panicked is the verdict on a story whose own call of the lock has panicked. Package
@@ -236,11 +254,6 @@ func inTheLock(crash, file string) bool {
 	stack, _, _ = strings.Cut(stack, "\n\n")
 	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: test timed out") &&
 		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return cmp.Or(line, "the process ended")
 }
 
 // shortest returns the failed result with the shortest timeline. A story without one is
