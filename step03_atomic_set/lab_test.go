@@ -234,6 +234,8 @@ type client struct {
 	dead  atomic.Bool
 	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
 
+	commands atomic.Int64 // that it has sent
+
 	turn   chan struct{} // holds one value while a twist is looked for, or runs
 	twists []*twist
 
@@ -360,6 +362,7 @@ type wire struct {
 	after    atomic.Pointer[func()] // what comes between the next reply and the client
 	silent   atomic.Bool            // it has died, and neither end knows
 	listens  atomic.Bool            // it has subscribed
+	queues   bool                   // between MULTI and EXEC: what comes is not run yet
 }
 
 // A message is a command that has arrived.
@@ -432,19 +435,42 @@ func (w *wire) run(args []string) (reply []byte) {
 func (w *wire) serve(args []string) (unanswered *record) {
 	c, s := w.client, w.server
 	time.Sleep(latency + c.oneWay())
-	tw := c.arrive(s.node, args)
+	tw := c.arrive(s.node, w.name(args))
 	if c.dead.Load() {
 		return nil
 	}
 	m := &message{wire: w, args: args}
 	holds := s.holds.Load()
-	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load()
+	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() || c.isTooBusy()
 	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
 	if held {
 		return m.record
 	}
 	m.run(tw)
 	return nil
+}
+
+// name is what a command is called, that of MULTI if Redis only queues it.
+func (w *wire) name(args []string) string {
+	name := strings.ToLower(args[0])
+	w.queues = name == "multi" || w.queues && name != "exec" && name != "discard"
+	if w.queues {
+		return "multi"
+	}
+	return name
+}
+
+// tooBusy is how many commands no client has a reason to send in a story.
+const tooBusy = 10_000
+
+// isTooBusy ends the story of a lock that asks again and again: nobody answers it any
+// more. Otherwise it would ask for a year of virtual time.
+func (c *client) isTooBusy() bool {
+	n := c.commands.Add(1)
+	if n == tooBusy && !realTime {
+		(&T{c.lab.t, c.lab}).Errorf("%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause", c.name, n)
+	}
+	return n >= tooBusy && !realTime
 }
 
 // run lets Redis answer, and the client read the answer.
@@ -505,14 +531,14 @@ func (c *client) inTurn() (done func()) {
 }
 
 // arrive returns the twist that the story has for this command, after having run what comes before.
-func (c *client) arrive(node int, args []string) (now *twist) {
+func (c *client) arrive(node int, command string) (now *twist) {
 	defer c.inTurn()()
 	for _, tw := range c.twists {
 		if tw.nodes != nil && !slices.Contains(tw.nodes, node) {
 			continue
 		}
 		tw.seen[node]++
-		if now == nil && (!tw.fired || tw.again) && tw.match(strings.ToLower(args[0]), tw.seen[node]) {
+		if now == nil && (!tw.fired || tw.again) && tw.match(command, tw.seen[node]) {
 			now, tw.fired = tw, true
 		}
 	}
@@ -527,7 +553,7 @@ func (c *client) arrive(node int, args []string) (now *twist) {
 
 func nthIs(n int) func(string, int) bool { return func(_ string, nth int) bool { return nth == n } }
 func isWrite(command string, _ int) bool {
-	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists"}, command)
+	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists", "script", "watch", "unwatch", "multi"}, command)
 }
 
 // beforeNth runs fn just before the client's nth command from now on reaches Redis.

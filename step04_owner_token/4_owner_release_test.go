@@ -1,8 +1,13 @@
 package redislock
 
 import (
-	"encoding/base64"
-	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +27,19 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, and her Unlock does not say so")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+	})
+}
+
+func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease() // her own clock says that she holds it still
+		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
+		err := alice.Unlock(ctx)
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose the lock is: it was bob's by then, and alice deleted it: carol is inside with bob")
+		require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her Unlock does not say so")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
 	})
 }
@@ -65,22 +83,60 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 			seen[token] = true
 			require.NoError(t, alice.Unlock(ctx))
 		}
-		for token := range seen {
-			require.Len(t, tokenBytes(token), 20, "the token %q is not 20 bytes in text form: others can have the same", token)
-		}
+		tokens := slices.Sorted(maps.Keys(seen))
+		require.Greater(t, randomBits(tokens), 100.0,
+			"alice's tokens look like %q and %q: at most %.0f bits of them change, and with fewer than 100 others can have the same", tokens[0], tokens[1], randomBits(tokens))
 	})
 }
 
-func tokenBytes(token string) []byte {
-	for _, decode := range []func(string) ([]byte, error){
-		hex.DecodeString, base64.StdEncoding.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString,
-	} {
-		if b, err := decode(token); err == nil {
-			return b
+// randomBits returns how many bits tokens can have that vary as much as these: of 50
+// tokens, 120 of a UUID, which has 122 random ones, and 158 of 20 bytes in hexadecimal.
+func randomBits(tokens []string) (bits float64) {
+	for i := range tokens[0] {
+		chars := map[byte]bool{}
+		for _, token := range tokens {
+			if i < len(token) {
+				chars[token[i]] = true
+			}
 		}
+		bits += math.Log2(float64(len(chars)))
 	}
-	return nil
+	return bits
 }
+
+// Two processes share nothing, not even a counter. This program starts itself twice.
+func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
+	if os.Getenv(secondProcess) != "" {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			for range 3 {
+				alice.TryLock(ctx)
+				fmt.Println(secondProcess, lab.owner(0))
+				alice.Unlock(ctx)
+			}
+		})
+		return
+	}
+	tokens := func() (list []string) {
+		process := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		process.Env = append(os.Environ(), secondProcess+"=yes")
+		out, err := process.Output()
+		require.NoError(t, err, "a second process could not lock:\n%s", out)
+		for line := range strings.Lines(string(out)) {
+			if token, ok := strings.CutPrefix(line, secondProcess+" "); ok {
+				list = append(list, strings.TrimSpace(token))
+			}
+		}
+		require.Len(t, list, 3, "a second process could not lock:\n%s", out)
+		return list
+	}
+	first, second := tokens(), tokens()
+	for _, token := range first {
+		require.NotContains(t, second, token, "two processes stored the same value: each takes the other's lock for its own")
+	}
+}
+
+const secondProcess = "REDISLOCK_SECOND_PROCESS"
 
 // Control: these locks keep nothing in the handle.
 func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {

@@ -3,6 +3,9 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +23,9 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 				require.NoError(t, alice.TryLock(ctx))
 				var bobErr error
+				left := false // some locks have more to do after that
 				end := lab.beforeNth("alice", nth, func() {
+					left = len(lab.keys()) == 0
 					lab.endLease()
 					bobErr = bob.TryLock(ctx)
 				})
@@ -32,6 +37,10 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 				require.NoError(t, bobErr, "alice's lease is over, and bob was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 					"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob")
+				if left {
+					require.NoError(t, err, "alice had released her lock in time, and her Unlock says that she had lost it")
+					return
+				}
 				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, and her Unlock does not say so")
 			})
 		})
@@ -90,6 +99,46 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testin
 	})
 }
 
+// Control: a lock that takes nothing back deletes nothing.
+func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("bob", func() {})
+		require.Error(t, bob.TryLock(ctx), "bob got no reply, and TryLock says that all is well")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"bob was refused and did not hear it; he took back a lock that was never his, and deleted alice's: carol is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+	})
+}
+
+// Control: a lock that takes nothing back deletes nothing.
+func TestTheLeaseEndsWhileTheLockIsTakenBack_TheNextOwnersLockStays(t *testing.T) {
+	for nth, ended := 2, true; ended && nth < 20; nth++ {
+		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+				alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
+				var aliceErr error
+				end := lab.beforeNth("bob", nth, func() {
+					lab.endLease()
+					aliceErr = alice.TryLock(ctx)
+				})
+				lab.loseReply("bob", func() {})
+				require.Error(t, bob.TryLock(ctx), "bob got no reply, and TryLock says that all is well")
+				if ended = end.fired; !ended {
+					return // he has sent no command number nth: that was all
+				}
+				require.NoError(t, aliceErr, "bob's lease is over, and alice was refused")
+				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+					"the reply to bob's TryLock was lost; while he took his lock back, his lease ended, alice entered, and he deleted her lock: carol is inside with her")
+				require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+			})
+		})
+	}
+}
+
 func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -140,7 +189,12 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 			}
 		}},
 		{"all replies were lost", func(lab *lab) func() {
-			lab.announce("alice", &twist{match: isWrite, again: true, lose: func(*message) bool { return true }})
+			begun := false
+			match := func(command string, nth int) bool {
+				begun = begun || isWrite(command, nth)
+				return begun
+			}
+			lab.announce("alice", &twist{match: match, again: true, lose: func(*message) bool { return true }})
 			return func() { lab.stopTwists("alice") }
 		}},
 	} {
@@ -214,6 +268,47 @@ func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "Redis is well again, and alice cannot release what she still holds")
 		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
 	})
+}
+
+// Control: without scripts, every command begins with its key.
+func TestAScript_NamesItsKey(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		astray := make(chan string, 100)
+		for node := range nodes {
+			lab.server(node).intercept(func(m *message) bool {
+				if keys, ok := scriptKeys(m.args); ok && (len(keys) == 0 || slices.ContainsFunc(keys, func(k string) bool { return hashTag(k) != hashTag(key) })) {
+					astray <- fmt.Sprintf("%q", keys)
+				}
+				return false
+			})
+		}
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2)
+		require.NoError(t, alice.Unlock(ctx))
+		lab.wait()
+		close(astray)
+		require.Empty(t, <-astray, "alice's lock is %q, and the KEYS of her script do not say so: a Redis Cluster, which chooses the server by them, asks the wrong one", key)
+	})
+}
+
+// scriptKeys returns the KEYS of a script's call.
+func scriptKeys(args []string) ([]string, bool) {
+	if !strings.HasPrefix(strings.ToLower(args[0]), "eval") || len(args) < 3 {
+		return nil, false
+	}
+	n, _ := strconv.Atoi(args[2])
+	return args[3:min(3+n, len(args))], true
+}
+
+// hashTag is the part of a key by which a cluster chooses the server.
+func hashTag(key string) string {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			return tag
+		}
+	}
+	return key
 }
 
 // Control: without scripts there is nothing to forget.

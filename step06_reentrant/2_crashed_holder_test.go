@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
-		requireFreeAfterTTL(t, bob, "alice died inside")
+		requireFreeAfter(t, ttl, bob, "alice died inside")
 	})
 }
 
@@ -25,16 +26,52 @@ func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 		limitHold(alice, time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice's request fails, and returns without Unlock")
-		requireFreeAfterTTL(t, bob, "alice forgot to unlock")
+		requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
 	})
 }
 
-func requireFreeAfterTTL(t *T, bob *handle, story string) {
+func TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays(t *testing.T) {
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
+		t.Run(ttl.String(), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
+				limitHold(alice, time.Millisecond)
+				lab.note("alice takes the lock for %v", ttl)
+				require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice, who wants it for %v, was refused", ttl)
+				requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
+			})
+		})
+	}
+}
+
+func requireFreeAfter(t *T, ttl time.Duration, bob *handle, story string) {
 	t.Helper()
 	time.Sleep(ttl - slack(10*time.Millisecond))
 	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, her ttl of %v is not over yet, and bob was not refused", story, ttl)
 	time.Sleep(2 * slack(10*time.Millisecond))
 	require.NoError(t, bob.TryLock(ctx), "%s, her ttl of %v is over, and bob is still locked out", story, ttl)
+}
+
+func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
+	for nth, came := 1, true; came && nth < 20; nth++ {
+		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
+				require.NoError(t, alice.TryLock(ctx))
+				lab.crash("alice")
+				time.Sleep(ttl + slack(ttl/10))
+				var carolErr error
+				comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
+				bobErr := bob.TryLock(ctx)
+				if came = comes.fired; !came {
+					return // bob's TryLock has no command number nth: that was all
+				}
+				require.False(t, bobErr != nil && carolErr != nil, "alice died inside, her ttl of %v is over, bob and carol come, and both are refused", ttl)
+				require.False(t, bobErr == nil && carolErr == nil, "alice died inside, her ttl of %v is over, bob and carol come at the same moment, and both are inside", ttl)
+				require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired, "alice's ttl is over, bob or carol is inside, and dave was not refused")
+			})
+		})
+	}
 }
 
 func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
@@ -46,7 +83,7 @@ func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
 			defer cancel()
 			for _, call := range []func(context.Context) error{alice.TryLock, alice.Lock} {
 				err := call(waiting)
-				require.ErrorContains(t, err, bad.String(), "a lock with a ttl of %v ends at once or never, and alice is not told", bad)
+				require.Error(t, err, "a lock with a ttl of %v ends at once or never, and alice is not told", bad)
 				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, and the error says that somebody has the lock", bad)
 			}
 		}

@@ -133,6 +133,32 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 	})
 }
 
+// Control: a lock that refuses its owner has no inner Unlock.
+func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
+	for _, bobComes := range []bool{false, true} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx))
+			if !lockAgain(t, alice) {
+				return
+			}
+			lab.endLease()
+			if bobComes {
+				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
+				err := alice.Unlock(ctx)
+				require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
+					"alice's lease was over and bob was inside; her inner Unlock wrote her into the lock again, and she goes deeper: both are inside")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over and bob was inside, and her inner Unlock does not say so")
+				require.NoError(t, bob.Unlock(ctx), "alice's inner Unlock took bob's lock away")
+				return
+			}
+			err := alice.Unlock(ctx)
+			require.Empty(t, lab.keys(), "alice's lease was over, and her inner Unlock brought her key back")
+			require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her inner Unlock does not say so")
+		})
+	}
+}
+
 // Control: a lock that refuses its owner has nothing to take back.
 func TestTheReplyToTheInnerLockIsLostAndNotAskedAgain_TheOuterHoldStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

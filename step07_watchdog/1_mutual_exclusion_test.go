@@ -28,6 +28,48 @@ func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 	})
 }
 
+// Control: EXISTS leaves nothing behind that would have to be taken back.
+func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
+	for _, carolComes := range []bool{false, true} {
+		for nth, left := 1, true; left && nth < 20; nth++ {
+			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
+				inLab(t, func(t *T, lab *lab) {
+					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
+					require.NoError(t, alice.TryLock(ctx))
+					var unlockErr, carolErr error
+					leaves := lab.beforeNth("bob", nth, func() {
+						if unlockErr = alice.Unlock(ctx); carolComes {
+							carolErr = carol.TryLock(ctx)
+						}
+					})
+					bobErr := bob.TryLock(ctx)
+					if left = leaves.fired; !left {
+						return // a TryLock that is refused has no command number nth: that was all
+					}
+					require.NoError(t, unlockErr, "alice holds the lock and cannot release it")
+					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, and carol was refused")
+					inside := carol
+					switch {
+					case carolComes:
+						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, and he got it as well: both are inside")
+						require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
+							"alice left and carol came in the middle of bob's TryLock; he was refused, and what he did after that let dave in beside carol")
+					case bobErr == nil:
+						inside = bob
+					default:
+						require.ErrorIs(t, bobErr, ErrNotAcquired, "alice was inside when bob came, and the error does not say so")
+						inside = nil
+					}
+					if inside != nil {
+						require.NoError(t, inside.Unlock(ctx), "%s holds the lock and cannot release it", inside.who)
+					}
+					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, and dave was refused: what bob's TryLock left in Redis keeps everybody out")
+				})
+			})
+		}
+	}
+}
+
 // Three servers sell 100 coupons to 120 customers, twelve at a time.
 func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

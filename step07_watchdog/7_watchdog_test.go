@@ -24,6 +24,23 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 	})
 }
 
+func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
+	needsVirtualTime(t, "half a second may pass on a busy machine before a renewal is sent")
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice, who wants it for %v, was refused", ttl)
+			for range 20 {
+				time.Sleep(ttl)
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v, her work is not done, and bob is inside with her", ttl)
+			}
+			lab.crash("alice")
+			time.Sleep(slack(ttl))
+			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, and after that bob was refused", ttl)
+		})
+	}
+}
+
 func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

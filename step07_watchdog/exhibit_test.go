@@ -108,3 +108,16 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx), "alice's lock on the coupons is still renewed: the bug is gone")
 	})
 }
+
+// A watchdog in a goroutine of its own would be right as well; this one costs nothing
+// until it has something to do.
+func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines
+		require.NoError(t, alice.Unlock(ctx))
+		before := goroutines(lab)
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+	})
+}

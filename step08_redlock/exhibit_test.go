@@ -83,3 +83,16 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 		lab.note("alice's keys have expired on all nodes")
 	})
 }
+
+// A watchdog in a goroutine of its own would be right as well; this one costs nothing
+// until it has something to do.
+func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx)) // connections and their goroutines
+		require.NoError(t, alice.Unlock(ctx))
+		before := goroutines(lab)
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+	})
+}

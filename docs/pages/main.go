@@ -2,6 +2,9 @@
 // generated comes from this command.
 //
 //	go run ./docs/pages [-check] [page.md ...]
+//	go run ./docs/pages -zh [page.md ...]
+//	go run ./docs/pages -stale [page.md ...]
+//	go run ./docs/pages -stamp page.md[#anchor] ...
 //
 // It runs at the root of the repository. Without names, it first runs the programs that
 // write whole pages (written). Then it regenerates, in place, in the pages named or in
@@ -15,6 +18,12 @@
 //
 // With -check it writes nothing and exits with 1 if a page would change, or if a page
 // breaks one of the rules of its form.
+//
+// A Chinese page (README.zh-CN.md beside README.md) has the blocks, the links and the line
+// numbers of the English one; its pictures are drawn with Chinese titles. Before each of
+// its headings stands the hash of the English section that it says in Chinese: -check fails
+// when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
+// the same. -zh is what takes no time: it carries over blocks and links, and checks.
 //
 // Not made here, because each run gives another one: docs/benchmarks.md (docs/bench), and
 // docs/explore/deep.md, which takes minutes (go run ./docs/explore -all).
@@ -44,10 +53,24 @@ var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
 	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
+	zh := flag.Bool("zh", false, "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing")
+	stale := flag.Bool("stale", false, "show what has changed in English since it was translated")
+	stamps := flag.Bool("stamp", false, "say of Chinese pages, or of a section (page.md#anchor), that they say what the English says")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := runHere(ctx, flag.Args(), *check); err != nil {
+	var err error
+	switch files := flag.Args(); {
+	case *zh:
+		err = carryOver(files)
+	case *stale:
+		err = showStale(files)
+	case *stamps:
+		err = stamp(files)
+	default:
+		err = runHere(ctx, files, *check)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "pages: %v\n", err)
 		os.Exit(1)
 	}
@@ -82,15 +105,18 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	var complaints []string
 	drawn := map[string]string{}
 	var texts strings.Builder
+	editions := newLibrary()
 	for _, file := range files {
+		file := filepath.ToSlash(file)
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		page, svgs, err := regenerate(file, string(old), outputs)
+		page, svgs, wrong, err := editions.regenerate(file, string(old), outputs)
 		if err != nil {
 			return err
 		}
+		complaints = append(complaints, wrong...)
 		for name, svg := range svgs {
 			if other, ok := drawn[name]; ok && other != svg {
 				return fmt.Errorf("%s: another page draws %s otherwise", file, name)
@@ -175,6 +201,9 @@ func runAll(files []string, command func(string) (string, error)) (map[string]st
 			return nil, err
 		}
 		for _, m := range markers(string(text)) {
+			if isChinese(file) && m.verb != "picture" {
+				continue // copied from the English page
+			}
 			for _, line := range m.commands() {
 				if seen[line] {
 					continue

@@ -174,9 +174,6 @@ func TestForm(t *testing.T) {
 	require.Empty(t, form("docs/a.md", strings.Repeat("x\n", maxLines)))
 	require.Len(t, form("docs/a.md", strings.Repeat("x\n", maxLines+1)), 1)
 	require.Empty(t, form("docs/interview.md", strings.Repeat("x\n", maxLines+1)))
-	good := "# Step\n## " + strings.Join(lesson, "\n```\n## not a heading\n```\n## ") + "\n### Sources\n"
-	require.Empty(t, form("step01_setnx/README.md", good))
-	require.Len(t, form("step01_setnx/README.md", strings.Replace(good, "## Why\n", "", 1)), 1)
 	require.Len(t, form("docs/a.md", "text\n```mermaid\nsequenceDiagram\n```\n"), 1)
 	require.Empty(t, form("docs/a.md", "[`Lock`](lock.go#L3) [lock](lock.go) [theirs](https://example.com/a.go#L9)"))
 	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)

@@ -64,6 +64,13 @@ func (c console) printf(format string, args ...any) {
 func (c console) progress(text string) func() {
 	if !c.live {
 		fmt.Fprintf(c.err, "%s ...\n", text)
+	}
+	return c.progressing(func() string { return text })
+}
+
+// progressing is progress with a text that changes; only a terminal shows it.
+func (c console) progressing(text func() string) func() {
+	if !c.live {
 		return func() {}
 	}
 	quit, done := make(chan bool), make(chan bool)
@@ -73,8 +80,8 @@ func (c console) progress(text string) func() {
 		defer tick.Stop()
 		width := 0
 		for start := time.Now(); ; {
-			line := fmt.Sprintf("%s ... %ds", text, int(time.Since(start).Seconds()))
-			width = len(line)
+			line := fmt.Sprintf("%s ... %ds", text(), int(time.Since(start).Seconds()))
+			width = max(width, len(line))
 			fmt.Fprintf(c.err, "\r%s", line)
 			select {
 			case <-tick.C:

@@ -36,7 +36,17 @@ usage: go run ./docs/tour [command]
   red N -json Test, green N -json Test
                   what happened in this story as records (docs/internal/trace), one in a line
   diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
-  try N           step N's tests on a lock of your own, mylock/lock.go (made at first use from the lock before step N)
+  try             your own lock: what is solved, where you stand, what to do next
+  try N           step N's stories on it, mylock/lock.go (made at first use from the lock before step N):
+                  what holds, what fails, the first failure in full
+  try N Test...   only these stories, in full
+  try N -watch    again at each save of mylock/lock.go
+  try N -rules    what step N's lock must have, and must not do
+  try N -compare  your lock beside the course's
+  hint N [Test] [K]
+                  a hint for the first failing story of the last try, or for this one; each
+                  time the next of three stages, or stage K
+  reset N         begin step N again; what you have is kept
   real N host:port[,host:port...]
                   all stories of step N on your own Redis, in real time; step 08 needs
                   five. "real all" plays all steps at once.
@@ -74,8 +84,10 @@ type request struct {
 	names      []string      // of stories or declarations; none is all
 	addrs      []string
 	all, check bool
-	json       bool // records instead of a timeline
-	line       int  // of a lock.go; 0 is the whole file
+	json       bool   // records instead of a timeline
+	mode       string // of try: watch, rules, compare
+	stage      int    // of a hint; 0 is the next one
+	line       int    // of a lock.go; 0 is the whole file
 	seed       uint64
 }
 
@@ -85,7 +97,7 @@ func main() {
 	// temporary files removed.
 	piped, cancelPiped := signal.NotifyContext(ctx, syscall.SIGPIPE)
 	code := run(piped, os.Args[1:], newConsole())
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && code != 0 {
 		fmt.Fprintln(os.Stderr, "tour: interrupted")
 	}
 	cancelPiped()
@@ -97,7 +109,7 @@ func main() {
 func run(ctx context.Context, args []string, c console) int {
 	req, err := parseArgs(args)
 	if err != nil {
-		fmt.Fprintf(c.err, "tour: %v\n\n%s", err, usage)
+		fmt.Fprintf(c.err, "tour: %v\nAll commands: go run ./docs/tour help\n", err)
 		return 2
 	}
 	if req.name == "help" {
@@ -138,7 +150,11 @@ func perform(ctx context.Context, req request, c console) error {
 	case "diff":
 		return t.runDiff(req.steps[0], req.names)
 	case "try":
-		return t.runTry(ctx, req.steps[0])
+		return t.tryCommand(ctx, req)
+	case "hint":
+		return t.runHint(req.steps[0], req.names, req.stage)
+	case "reset":
+		return t.runReset(req.steps[0])
 	case "real":
 		return t.runReal(ctx, req.steps, req.addrs)
 	case "matrix":
@@ -174,6 +190,10 @@ func parseArgs(args []string) (request, error) {
 		}
 		return parseNames(req, args)
 	case "try":
+		return parseTry(req, args)
+	case "hint":
+		return parseHint(req, args)
+	case "reset":
 		return parseStep(req, args)
 	case "why":
 		return parseWhy(req, args)
@@ -193,7 +213,44 @@ func parseArgs(args []string) (request, error) {
 		}
 		return req, nil
 	}
-	return request{}, wrongUsage("no such command: %s", req.name)
+	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
+}
+
+var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "alone", "help"}
+
+// didYouMean names what is spelled nearly so, in parentheses.
+func didYouMean(word string, list []string) string {
+	best, least := "", 1+min(3, len(word)/3+1)
+	for _, w := range list {
+		if d := distance(word, w); d < least || strings.HasPrefix(w, word) && best == "" {
+			best, least = w, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + best + "?)"
+}
+
+// distance is how many letters make one word another: changed, added, left out, swapped.
+func distance(a, b string) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := range len(a) {
+		for j := range len(b) {
+			d[i+1][j+1] = min(d[i][j]+1-boolean(a[i] == b[j]), d[i][j+1]+1, d[i+1][j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
 }
 
 // takeFlag takes a flag out of the arguments, wherever it stands.
@@ -210,8 +267,13 @@ func parseStep(req request, args []string) (request, error) {
 		return request{}, wrongUsage("%s takes one step: %s", req.name, strings.Join(args, " "))
 	}
 	s, err := course.Parse(args[0])
-	if err == nil && req.name == "try" && s.IsEpilogue() {
-		err = wrongUsage("no such step: %s (try knows 1 to %d)", args[0], len(course.Steps))
+	if slices.Contains([]string{"try", "hint", "reset"}, req.name) {
+		switch {
+		case err == nil && s.IsEpilogue():
+			err = wrongUsage("%s is for the locks of steps 1 to %d; the exercises of the epilogue are in docs/fencing/README.md", req.name, len(course.Steps))
+		case err != nil:
+			err = wrongUsage("no such step: %s. The locks are 1 to %d; go run ./docs/tour try shows where you stand", args[0], len(course.Steps))
+		}
 	}
 	if err != nil {
 		return request{}, usageError(err.Error())

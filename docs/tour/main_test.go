@@ -20,7 +20,16 @@ func TestParseArgs(t *testing.T) {
 		"diff 03":                       {name: "diff", steps: one(3)},
 		"red 4 TestA TestB":             {name: "red", steps: one(4), names: []string{"TestA", "TestB"}},
 		"diff 4 New Lock.TryLock":       {name: "diff", steps: one(4), names: []string{"New", "Lock.TryLock"}},
+		"try":                           {name: "try"},
 		"try 2":                         {name: "try", steps: one(2)},
+		"try 5 -rules":                  {name: "try", steps: one(5), mode: "rules"},
+		"try --watch 5 TestA":           {name: "try", steps: one(5), mode: "watch", names: []string{"TestA"}},
+		"try 5 -compare":                {name: "try", steps: one(5), mode: "compare"},
+		"hint 5":                        {name: "hint", steps: one(5)},
+		"hint 5 2":                      {name: "hint", steps: one(5), stage: 2},
+		"hint 5 TestA":                  {name: "hint", steps: one(5), names: []string{"TestA"}},
+		"hint 5 TestA 3":                {name: "hint", steps: one(5), names: []string{"TestA"}, stage: 3},
+		"reset 5":                       {name: "reset", steps: one(5)},
 		"green fencing TestA":           {name: "green", steps: one(9), names: []string{"TestA"}},
 		"matrix -guarantee fencing":     {name: "matrix", steps: every, guarantees: one(9)},
 		"matrix":                        {name: "matrix", steps: every, guarantees: every},
@@ -47,15 +56,24 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"copies":                            "no such command: copies",
 		"red":                               "red needs a step",
 		"red -all":                          "red needs a step",
-		"try":                               "try needs a step",
+		"tyr":                               "no such command: tyr (did you mean try?)",
+		"rde 4":                             "no such command: rde (did you mean red?)",
+		"try -watch":                        "try needs a step",
+		"try 4 -wach":                       "try has no flag -wach (did you mean -watch?)",
+		"try 4 -rules -compare":             "one of -rules and -compare",
+		"try 4 -rules TestA":                "try N -rules takes no names: TestA",
+		"try 9":                             "no such step: 9. The locks are 1 to 8; go run ./docs/tour try shows where you stand",
+		"hint 4 4":                          "a hint has stages 1 to 3: 4",
+		"hint 4 TestA TestB":                "one story",
+		"reset":                             "reset needs a step",
 		"red 9":                             "no such step: 9",
 		"red 1 2":                           "2 is none",
 		"green 1 -all":                      "-all is none",
 		"red TestA":                         "no such step: TestA",
 		"red 1 TestA TestA":                 "TestA twice",
 		"diff 1 New New":                    "New twice",
-		"try 1 2":                           "try takes one step",
-		"try fencing":                       "no such step: fencing",
+		"try 1 2":                           "2 is none",
+		"try fencing":                       "try is for the locks of steps 1 to 8",
 		"matrix -guarantee 3 -step fencing": "-guarantee fencing",
 		"alone 1 2":                         "alone takes one step",
 		"help 1":                            "help takes no argument",
@@ -68,7 +86,8 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		out, errs, code := tourOf(t, args)
 		require.Equal(t, 2, code, args)
 		require.Contains(t, errs, want, args)
-		require.Contains(t, errs, "usage:", args)
+		require.Contains(t, errs, "go run ./docs/tour help", args)
+		require.LessOrEqual(t, strings.Count(errs, "\n"), 2, "%s: thirty lines of usage help nobody", args)
 		require.Empty(t, out, args)
 	}
 }

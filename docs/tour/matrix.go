@@ -205,6 +205,9 @@ func rendered(cells []cell) map[string]string {
 		matrixFile:                         renderMatrix(cells),
 		"docs/pictures/staircase.svg":      drawStaircase(cells, picture.Light),
 		"docs/pictures/staircase-dark.svg": drawStaircase(cells, picture.Dark),
+
+		"docs/pictures/staircase.zh-CN.svg":      drawStaircase(cells, picture.Light.Chinese()),
+		"docs/pictures/staircase.zh-CN-dark.svg": drawStaircase(cells, picture.Dark.Chinese()),
 	}
 }
 

@@ -87,6 +87,7 @@ func writeMini(root string) error {
 		"go.mod":                              "module " + course.Module + "\n\ngo 1.26\n",
 		"go.sum":                              "",
 		course.First.Dir + "/lock.go":         miniLock(0),
+		watchDir + "/" + watchFile:            "package redislock\n",
 		realDir + "/" + realFile:              "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
 		lateWriteDir + "/" + lateWriteFile:    "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
 		"docs/fencing/late_test.go":           "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",

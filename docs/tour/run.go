@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -288,6 +290,16 @@ const (
 // run runs the stories, all tests if there are none, in one process. env is added to the
 // environment.
 func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (transcript, error) {
+	tr, err := bin.runSeen(ctx, timeout, env, io.Discard, list...)
+	if err != nil {
+		return transcript{}, err
+	}
+	return tr, nil
+}
+
+// runSeen is run, and whoever waits sees the output as it comes. What an interrupted run
+// has left is returned with the error.
+func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (transcript, error) {
 	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")
 	if err != nil {
 		return transcript{}, err
@@ -304,16 +316,18 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run="+pattern)
 	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out // one writer: exec then keeps the order of the two
+	both := io.MultiWriter(&out, see)
+	cmd.Stdout, cmd.Stderr = both, both // one writer: exec then keeps the order of the two
 	err = cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
 		// Between the binary and here, so that the binary's own exit status is seen:
 		// test2json's is 0 or 1.
-		reader := command(ctx, bin.dir, bin.test2json)
+		reader := command(context.WithoutCancel(ctx), bin.dir, bin.test2json)
 		reader.Stdin = &out
 		var events []byte
 		if events, err = reader.Output(); err == nil {
-			return readEvents(events, cmd.ProcessState.ExitCode())
+			tr, err := readEvents(events, cmd.ProcessState.ExitCode())
+			return tr, cmp.Or(ctx.Err(), err)
 		}
 	}
 	if ctx.Err() != nil {

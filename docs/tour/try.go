@@ -5,28 +5,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// myDir is the learner's folder; git ignores it.
-const myDir = "mylock"
-
-const myFile = myDir + "/" + course.LockFile
-
 // errUnsolved ends a try that is not done yet; what is missing has been printed.
 var errUnsolved = errors.New("not solved yet")
 
-func (t *tour) runTry(ctx context.Context, s course.Step) error {
-	if err := t.startMyLock(s); err != nil {
+// watchFile is laid over the step's folder, and ends a story that hangs.
+const (
+	watchDir  = "docs/tour/testdata"
+	watchFile = "lab_watch_test.go"
+	watchEnv  = "TOUR_PATIENCE" // how long a story may stand still
+)
+
+// watchPatience is how long: enough for a machine that is busy with something else.
+const watchPatience = "5s"
+
+// screen is how many lines of a timeline a learner is shown.
+const screen = 40
+
+// A trial is what a story says of the learner's lock.
+type trial struct {
+	result
+	end *ending // if it ended with its process
+}
+
+// runTry plays the stories of s on the learner's lock: all, or those with these names.
+func (t *tour) runTry(ctx context.Context, s course.Step, names []string) error {
+	p, err := t.readProgress()
+	if err != nil {
 		return err
 	}
+	fresh, err := t.begin(p, s)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		if err := t.box(s, false); err != nil {
+			return err
+		}
+		t.printf("\n")
+	}
+	return t.tryOnce(ctx, s, names)
+}
+
+// tryOnce is a try of what is there now.
+func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error {
 	src, err := os.ReadFile(t.path("", myFile))
 	if err != nil {
+		return err
+	}
+	if err := checkPackage(src); err != nil {
 		return err
 	}
 	b, older, err := t.tryBuild(s, src)
@@ -35,44 +75,67 @@ func (t *tour) runTry(ctx context.Context, s course.Step) error {
 	}
 	bin, err := t.build(ctx, b)
 	if ce, ok := errors.AsType[*compileError](err); ok {
-		return fmt.Errorf("%s does not compile with the tests of %s:\n%s", myFile, s.Label(), compilerText(ce.out, t.root, s))
+		return t.doesNotCompile(ce, s)
 	}
 	if err != nil {
 		return err
 	}
-	files := slices.DeleteFunc(s.Guarantees(), func(f course.File) bool { _, out := b.replace[f.Name]; return out })
-	done := t.progress("running the tests")
-	groups, err := t.play(s.Dir, files, func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
-	done()
+	defer bin.remove()
+	list, later, err := t.tryStories(s, src, b)
 	if err != nil {
 		return err
 	}
-	return t.tryReport(s, groups, older, missingAPI(s, src))
+	a := attemptAt{step: s, src: src, older: older, missing: missingAPI(s, src), later: later}
+	if names != nil {
+		if list, err = chosen(s, list, names); err != nil {
+			return err
+		}
+	}
+	a.trials, err = t.playTrials(ctx, bin, s, list)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(context.Cause(ctx), errChanged) { // saved again: the next run says more
+			t.interrupted(a.trials)
+		}
+		return ctx.Err()
+	}
+	if names != nil {
+		return t.namedReport(a)
+	}
+	return t.tryReport(a)
 }
 
-// startMyLock puts a copy of the lock before s into mylock, unless the learner has one already.
-func (t *tour) startMyLock(s course.Step) error {
-	from := s.Before().Dir + "/" + course.LockFile
-	src, err := os.ReadFile(t.path("", from))
-	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+// An attemptAt is a run of the stories of a step on the learner's lock.
+type attemptAt struct {
+	step    course.Step
+	src     []byte
+	older   bool     // it has the constructor of the step before
+	missing []string // what it lacks, for people
+	later   []story  // stories that need what it lacks
+	trials  []trial
+}
+
+// checkPackage says what a compiler would say in a way that nobody understands: the file
+// is compiled in another folder.
+func checkPackage(src []byte) error {
+	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
+	if err != nil || f.Name.Name == "redislock" {
+		return nil // the rest is for the compiler to explain
 	}
-	if err := os.MkdirAll(t.path("", myDir), 0o777); err != nil {
-		return err
+	return fmt.Errorf("%s begins with \"package %s\": write \"package redislock\", because it takes the place of a lock.go of that package", myFile, f.Name.Name)
+}
+
+// otherFiles are Go files beside lock.go that a learner may take for part of the lock.
+func (t *tour) otherFiles() (names []string) {
+	files, _ := filepath.Glob(t.path(myDir, "*.go"))
+	for _, file := range files {
+		if name := filepath.Base(file); name != course.LockFile {
+			names = append(names, myDir+"/"+name)
+		}
 	}
-	f, err := os.OpenFile(t.path("", myFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(src)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	t.printf("%s is new: a copy of %s. It is yours to change.\n\n", myFile, from)
-	return nil
+	return names
 }
 
 // tryBuild is the tests of step s with the learner's lock. older says that it still has
@@ -81,13 +144,24 @@ func (t *tour) tryBuild(s course.Step, src []byte) (b build, older bool, err err
 	b = build{
 		dir:     s.Dir,
 		name:    "the tests of " + s.Label() + " with " + myFile,
-		replace: map[string]string{course.LockFile: myFile},
+		replace: map[string]string{course.LockFile: myFile, watchFile: watchDir + "/" + watchFile},
 	}
 	b.leaveOut(course.BugFile, course.ExhibitFile)
+	stubs, err := t.stubs(s, src)
+	if err != nil {
+		return build{}, false, err
+	}
 	for _, f := range s.Guarantees() {
-		if len(lacks(src, f)) > 0 {
+		if len(lacks(src, f)) > 0 && stubs == "" {
 			b.leaveOut(f.Name)
 		}
+	}
+	if stubs != "" {
+		file := filepath.Join(t.tmp, stubsFile)
+		if err := os.WriteFile(file, []byte(stubs), 0o666); err != nil {
+			return build{}, false, err
+		}
+		b.replace[stubsFile] = file
 	}
 	from, err := t.constructorOf(s, src)
 	if err != nil {
@@ -97,6 +171,221 @@ func (t *tour) tryBuild(s course.Step, src []byte) (b build, older bool, err err
 		b.replace[course.NewFile] = from.Dir + "/" + course.NewFile
 	}
 	return b, from.N != s.N, nil
+}
+
+// stubsFile stands in for methods that are not written yet, so that the other parts of a
+// step can be played.
+const stubsFile = "lab_stubs_test.go"
+
+// stubs returns the source of that file, "" if there is no need for it, or if it would
+// not do: a field cannot be added.
+func (t *tour) stubs(s course.Step, src []byte) (string, error) {
+	if s.Parts() == nil {
+		return "", nil
+	}
+	list, err := source.Read(t.path(s.Dir, course.LockFile))
+	if err != nil {
+		return "", fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+	}
+	var b strings.Builder
+	for _, f := range s.Guarantees() {
+		for _, name := range lacks(src, f) {
+			i := slices.IndexFunc(source.API(list, "Lock"), func(item source.Item) bool { return item.Name == name })
+			if i < 0 {
+				return "", nil
+			}
+			switch item := source.API(list, "Lock")[i]; {
+			case item.Field:
+				return "", nil
+			case strings.HasPrefix(item.Text, "func "):
+				fmt.Fprintf(&b, "%s { panic(\"%s is not written yet\") }\n", item.Text, name)
+			default:
+				fmt.Fprintf(&b, "%s\n", item.Text)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return "", nil
+	}
+	head := "package redislock\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"time\"\n)\n\nvar (\n\t_ context.Context\n\t_ time.Time\n\t_ = errors.New\n)\n\n"
+	return head + b.String(), nil
+}
+
+// tryStories lists the stories that can be played on the learner's lock, and those that
+// need what it lacks.
+func (t *tour) tryStories(s course.Step, src []byte, b build) (list, later []story, err error) {
+	for _, f := range s.Guarantees() {
+		stories, err := t.storiesOf(s.Dir, f.Name)
+		if err == nil && stories == nil {
+			err = fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", s.Dir, f.Name)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		_, out := b.replace[f.Name]
+		for _, st := range stories {
+			needs := f.Needs
+			if parts := s.Parts(); parts != nil && f.From == s.N {
+				needs = parts[s.PartOf(f.Name, st.name)].Needs
+			}
+			if out || len(lacks(src, course.File{Needs: needs})) > 0 {
+				later = append(later, st)
+			} else {
+				list = append(list, st)
+			}
+		}
+	}
+	// By parts, as they are to be written.
+	slices.SortStableFunc(list, func(a, b story) int { return order(s, a) - order(s, b) })
+	return list, later, nil
+}
+
+// order is the place of a story in a step: its file, but the parts of the step's own.
+func order(s course.Step, st story) int {
+	for i, f := range s.Guarantees() {
+		if f.Name == st.file && (f.From < s.N || s.Parts() == nil) {
+			return i
+		}
+	}
+	return 100 + s.PartOf(st.file, st.name)
+}
+
+// chosen returns the stories with these names.
+func chosen(s course.Step, list []story, names []string) (stories []story, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(st story) bool { return st.name == storyOf(name) })
+		if i < 0 {
+			var all []string
+			for _, st := range list {
+				all = append(all, st.name)
+			}
+			return nil, wrongUsage("%s has no story %s that your lock can play%s", s.Label(), name, didYouMean(name, all))
+		}
+		stories = append(stories, list[i])
+	}
+	return stories, nil
+}
+
+// playTrials runs the stories in one process. One that breaks it, by a panic or by a
+// goroutine that is left, says so, and the others go on in the next process. One that
+// hangs ends the run.
+func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list []story) ([]trial, error) {
+	patience := os.Getenv(watchEnv)
+	if _, err := time.ParseDuration(patience); err != nil {
+		patience = watchPatience
+	}
+	played := map[string]trial{}
+	var seen passing
+	defer t.progressing(func() string { return fmt.Sprintf("running the tests: %d of %d", seen.n.Load(), len(list)) })()
+	rest := list
+	var interrupt error
+	for len(rest) > 0 && interrupt == nil {
+		// Virtual time takes none; what stands still is ended by the file that watches.
+		log, err := bin.runSeen(ctx, "30m", []string{watchEnv + "=" + patience}, &seen, rest...)
+		if err != nil && (ctx.Err() == nil || log.tests == nil) {
+			if ctx.Err() != nil {
+				break
+			}
+			return nil, err
+		}
+		if log.exit < 0 { // killed: if it was the user, we are told as well
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		interrupt = ctx.Err()
+		last := log.judgeTrials(rest, s.Dir, played, interrupt != nil)
+		if last == nil && len(played) == 0 && interrupt == nil {
+			return nil, t.noStoryBegan(log, s)
+		}
+		if last != nil && last.verdict == hung {
+			break
+		}
+		before := len(rest)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(st story) bool { _, ok := played[st.name]; return ok })
+		if len(rest) == before {
+			break // nothing has begun, and it will not the next time
+		}
+	}
+	var trials []trial
+	for _, st := range list {
+		r, ok := played[st.name]
+		if !ok {
+			r = trial{result: result{story: st, verdict: notRun}}
+		}
+		trials = append(trials, r)
+	}
+	return trials, interrupt
+}
+
+// passing counts the stories whose end it sees.
+type passing struct {
+	n    atomic.Int64
+	rest []byte // of a line
+}
+
+var storyEnds = regexp.MustCompile(`^\x16?--- (PASS|FAIL|SKIP): \w+ `)
+
+func (p *passing) Write(text []byte) (int, error) {
+	p.rest = append(p.rest, text...)
+	for {
+		line, rest, ok := bytes.Cut(p.rest, []byte("\n"))
+		if !ok {
+			return len(text), nil
+		}
+		if p.rest = rest; storyEnds.Match(line) {
+			p.n.Add(1)
+		}
+	}
+}
+
+// judgeTrials judges the stories that have begun. It returns the one that has ended the
+// process, if one has.
+func (tr transcript) judgeTrials(list []story, dir string, played map[string]trial, interrupted bool) *trial {
+	var running *test
+	for _, ts := range tr.tests {
+		if ts.name == storyOf(ts.name) {
+			running = ts
+		}
+	}
+	ended := tr
+	ended.exit = min(1, max(0, tr.exit))
+	var last *trial
+	for _, st := range list {
+		ts := tr.find(st.name)
+		if ts == nil {
+			continue
+		}
+		broke := ts == running && (tr.exit != 0 && tr.exit != 1 || ts.status == "")
+		if !broke {
+			played[st.name] = trial{result: ended.judge(st)}
+			continue
+		}
+		if interrupted {
+			played[st.name] = trial{result: result{story: st, verdict: notRun, why: "was being played"}}
+			continue
+		}
+		end := endingOf(tr.raw, dir, st, tr.exit)
+		r := trial{result: result{story: st, verdict: crashed, why: strings.Join(end.says, "\n"), log: ended}, end: &end}
+		switch {
+		case end.kind == hangs:
+			r.verdict = hung
+		case end.kind == leaks && ended.failing(st.name) != nil && ended.failing(st.name)[0].asserts():
+			r.verdict = failed
+		case end.kind == leaks && strings.Contains(tr.raw, "\n"+noProgress):
+			r.verdict = hung // it would take as long in every story
+		case end.kind == leaks:
+			r.verdict = leaked
+		}
+		played[st.name], last = r, &r
+	}
+	return last
+}
+
+func (t *tour) noStoryBegan(log transcript, s course.Step) error {
+	end := endingOf(log.raw, s.Dir, story{}, log.exit)
+	return fmt.Errorf("the process ended before the first story began: %s\n%s", strings.Join(end.says, "\n"), end.raw)
 }
 
 // constructorOf returns the step, s or the one before, whose New has the parameters of
@@ -121,8 +410,8 @@ func (t *tour) constructorOf(s course.Step, src []byte) (course.Step, error) {
 		return s.Before(), nil
 	}
 	return course.Step{}, fmt.Errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
-		"Change it, or move %s away to start again from the lock %s",
-		myFile, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), myFile, s.Before().Of())
+		"Change it, or start again from the lock %s, which keeps what you have: go run ./docs/tour reset %d",
+		myFile, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
 
 func (t *tour) newOf(s course.Step) (source.Declaration, error) {
@@ -152,6 +441,25 @@ func missingAPI(s course.Step, src []byte) []string {
 	return list
 }
 
+// doesNotCompile is what the compiler says, and what it cannot know.
+func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
+	text := compilerText(ce.out, t.root, s)
+	var more []string
+	if others := t.otherFiles(); others != nil {
+		more = append(more, fmt.Sprintf("%s is not compiled: the whole lock has to be in %s.", strings.Join(others, ", "), myFile))
+	}
+	switch {
+	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
+		more = append(more, "A lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
+	case strings.Contains(text, s.Dir+"/"):
+		more = append(more, fmt.Sprintf("A test uses what %s has not, or has otherwise. What it must have: go run ./docs/tour try %d -rules", myFile, s.N))
+	}
+	if more != nil {
+		text += "\n" + strings.Join(more, "\n")
+	}
+	return fmt.Errorf("%s does not compile with the tests of %s:\n%s", myFile, s.Label(), text)
+}
+
 // compilerText is what the compiler printed, about the learner's file instead of the one
 // it stands in for.
 func compilerText(out string, root string, s course.Step) string {
@@ -171,49 +479,6 @@ func compilerText(out string, root string, s course.Step) string {
 		b.WriteString(line + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// tryReport says what holds, and what is missing next.
-func (t *tour) tryReport(s course.Step, groups []group, older bool, missing []string) error {
-	t.heading("%s against the tests of %s", myFile, s.Label())
-	for _, g := range groups {
-		word := t.paint(green, "holds  ")
-		if held(g.results) < len(g.results) {
-			word = t.paint(red, "missing")
-		}
-		t.printf("  %s  %-27s %d of %d\n", word, g.Name, held(g.results), len(g.results))
-	}
-	results := all(groups)
-	t.printf("\n  Stories passed: %d of %d.\n\n", held(results), len(results))
-	next := slices.IndexFunc(results, func(r result) bool { return r.verdict != passed })
-	if next >= 0 {
-		t.printf("Missing next:\n\n")
-		t.failure(results[next], whole)
-	}
-	t.tryNotes(s, older, missing)
-	if next >= 0 || older || len(missing) > 0 {
-		t.printf("Change %s and run it again: go run ./docs/tour try %d\n", myFile, s.N)
-		return errUnsolved
-	}
-	t.printf("%s is solved. Compare with the course's own: go run ./docs/tour diff %d\n", capital(s.Label()), s.N)
-	if s.N == course.Last.N {
-		t.printf("It was the last one.\n")
-		return nil
-	}
-	t.printf("Next: go run ./docs/tour try %d\n", s.N+1)
-	return nil
-}
-
-// tryNotes says what no story can say, because it is left out until the API is there.
-func (t *tour) tryNotes(s course.Step, older bool, missing []string) {
-	if older {
-		if now, err := t.newOf(s); err == nil {
-			t.printf("New is still that of the step before; %s has\n  %s\n\n", s.Label(), source.Signature(now))
-		}
-	}
-	if len(missing) > 0 {
-		t.printf("%s is not complete: some of its tests cannot run yet.\n%s\n", capital(s.Label()), indent("  ", missing))
-	}
 }
 
 func capital(text string) string {

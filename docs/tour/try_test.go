@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ func tourIn(t *testing.T) (*tour, *strings.Builder) {
 	root, err := mini()
 	require.NoError(t, err)
 	var out strings.Builder
-	return &tour{root: root, console: console{out: &out, err: &out}}, &out
+	return &tour{root: root, tmp: t.TempDir(), console: console{out: &out, err: &out}}, &out
 }
 
 func TestTry_TheConstructorDecides(t *testing.T) {
@@ -57,20 +58,21 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 	tr, _ := tourIn(t)
 	own := []string{course.BugFile, course.ExhibitFile}
 	for _, tt := range []struct {
-		name string
-		step int
-		src  string
-		out  []string // files left out beside the step's own
-		need []string
+		name  string
+		step  int
+		src   string
+		out   []string // files left out beside the step's own
+		need  []string
+		later int // stories that cannot be played yet
 	}{
-		{"all of 7", 7, miniLock(7), nil, nil},
-		{"nothing of 7", 7, miniLock(6), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}},
-		{"Do is missing", 7, strings.Replace(miniLock(7), ") Do()", ") Undo()", 1), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Do"}},
-		{"another type has it", 7, strings.Replace(miniLock(7), "(l *Lock) Do()", "(l *Other) Do()", 1), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Do"}},
-		{"a function has its name", 7, strings.Replace(miniLock(7), "(l *Lock) Do()", "Do()", 1), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Do"}},
-		{"a step that needs nothing", 3, miniLock(2), nil, nil},
-		{"all of 8", 8, miniLock(8), nil, nil},
-		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}},
+		{"all of 7", 7, miniLock(7), nil, nil, 0},
+		{"a field of 7 is missing", 7, miniLock(6), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}, 3},
+		{"Do is missing: its part comes later", 7, strings.Replace(miniLock(7), ") Do()", ") Undo()", 1), nil, []string{"7_lost_test.go needs Do"}, 0},
+		{"Lost is missing", 7, strings.Replace(miniLock(7), ") Lost()", ") Last()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
+		{"a function has its name", 7, strings.Replace(miniLock(7), "(l *Lock) Lost()", "Lost()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
+		{"a step that needs nothing", 3, miniLock(2), nil, nil, 0},
+		{"all of 8", 8, miniLock(8), nil, nil, 0},
+		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}, 3},
 	} {
 		s := course.Steps[tt.step-1]
 		b, _, err := tr.tryBuild(s, []byte(tt.src))
@@ -83,29 +85,116 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		}
 		require.ElementsMatch(t, slices.Concat(own, tt.out), out, tt.name)
 		require.Equal(t, tt.need, missingAPI(s, []byte(tt.src)), tt.name)
+		_, later, err := tr.tryStories(s, []byte(tt.src), b)
+		require.NoError(t, err)
+		require.Len(t, later, tt.later, tt.name)
 	}
 }
 
+// work writes the learner's lock.
+func work(t *testing.T, src string) {
+	t.Helper()
+	require.NoError(t, write(myFile, src))
+}
+
 func TestTry(t *testing.T) {
-	root := inOwnMini(t)
-	mine := root + "/" + myFile
-	shows(t, "try 7", 1, "mylock/lock.go is new: a copy of step06_reentrant/lock.go", "holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3",
-		"Stories passed: 22 of 24.", "Missing next:\n\n  FAIL  TestLeadWatchdog/two_of", "the lock of 6 lacks what 7 has",
-		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change mylock/lock.go and run it again: go run ./docs/tour try 7", "not solved yet")
-	text, err := os.ReadFile(mine)
+	inOwnMini(t)
+	shows(t, "try", 0, "  01           SETNX\n", "Next: go run ./docs/tour try 1 makes mylock/lock.go")
+	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
+	shows(t, "try 7", 1, "mylock/lock.go is new: a copy of step06_reentrant/lock.go", "Step 07: a watchdog that renews", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:",
+		"holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
+		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "needs Lost, ValidUntil, MaxHold, ErrLost", "Stories passed: 22 of 27.\n",
+		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
+		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change mylock/lock.go and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
+	text, err := os.ReadFile(myFile)
 	require.NoError(t, err)
 	require.Equal(t, miniLock(6), string(text))
+	shows(t, "try", 0, "  07  22/27    a watchdog", "<- mylock/lock.go\n", "renew 1 of 3, Lost 0 of 3", "Next: change mylock/lock.go, then go run ./docs/tour try 7")
 
-	require.NoError(t, os.WriteFile(mine, []byte(miniLock(7)), 0o666))
-	out := shows(t, "try 7", 0, "Stories passed: 27 of 27", "Step 07 is solved. Compare with the course's own: go run ./docs/tour diff 7", "try 8")
+	work(t, miniLock(7))
+	out := shows(t, "try 7", 0, "solved   1. renew      3 of 3", "Stories passed: 27 of 27. 5 more than in the last run.", "now ok TestLeadWatchdog\n",
+		"Step 07 is solved.\nYour lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8")
 	require.NotContains(t, out, "is new")
+	require.NotContains(t, out, "Rules:")
+	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
+	shows(t, "try 7 -compare", 0, "mylock/lock.go and step07_watchdog/lock.go say the same")
 
-	require.NoError(t, os.WriteFile(mine, []byte(miniLock(7)+"\nvar x = y\n"), 0o666))
-	shows(t, "try 7", 1, "mylock/lock.go does not compile with the tests of step 07:\nmylock/lock.go:", "undefined: y")
-	require.NoError(t, os.WriteFile(mine, []byte(strings.Replace(miniLock(7), "at = 7", "at = 8", 1)), 0o666))
-	shows(t, "try 8", 1, "New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
-	require.NoError(t, os.WriteFile(mine, []byte(miniLock(8)), 0o666))
+	shows(t, "try 7 TestOtherLost", 0, "ok    TestOtherLost\n          0.1ms", "1 of 1 passed. All of the step: go run ./docs/tour try 7")
+	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
+	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
+	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo that your lock can play (did you mean TestOtherWatchdog?)")
+	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
+
+	work(t, miniLock(7))
+	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07/lock.go.", "goes on with your lock of step 07", "reset 8",
+		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
+	work(t, miniLock(8))
 	shows(t, "try 8", 0, "It was the last one.")
+	shows(t, "try 7 -compare", 0, "mylock/_step07/lock.go and step07_watchdog/lock.go say the same")
+}
+
+func TestTry_NothingIsEverLost(t *testing.T) {
+	inOwnMini(t)
+	shows(t, "try 3", 1, "is new")
+	work(t, miniLock(2)+"\n// mine, at step 3\n")
+	shows(t, "try 5", 1, "Your attempt at step 03 is kept in mylock/_step03/lock.go.", "mylock/lock.go is new: a copy of step04_owner_token/lock.go")
+	work(t, miniLock(4)+"\n// mine, at step 5\n")
+	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05/lock-1.go.", "mylock/lock.go is a copy of step04_owner_token/lock.go. Next: go run ./docs/tour try 5")
+	shows(t, "try 3", 1, "Your attempt at step 05 is kept in mylock/_step05/lock.go.", "mylock/lock.go is your attempt at step 03 again.")
+	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05/lock-2.go.", "Your attempt at step 03 is kept in mylock/_step03/lock.go.")
+	for file, want := range map[string]string{
+		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
+		"mylock/_step05/lock-1.go": miniLock(4) + "\n// mine, at step 5\n",
+		"mylock/_step05/lock-2.go": miniLock(4),
+		myFile:                     miniLock(4),
+	} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), file)
+	}
+
+	// A lock.go that is there before the first try is the learner's.
+	inOwnMini(t)
+	work(t, miniLock(2))
+	out := shows(t, "try 3", 1, "Stories passed: 7 of 9")
+	require.NotContains(t, out, "lock.go is new")
+	work(t, miniLock(8))
+	shows(t, "try 3", 1, "func New of mylock/lock.go fits no test of step 03", "go run ./docs/tour reset 3")
+	require.NoError(t, write(myProgress, "{"))
+	shows(t, "try 3", 1, "cannot read mylock/progress.json, delete it")
+}
+
+func TestTry_OneSentenceThatSaysWhatToDo(t *testing.T) {
+	inOwnMini(t)
+	work(t, strings.Replace(miniLock(3), "package redislock", "package mylock", 1))
+	shows(t, "try 3", 1, `tour: mylock/lock.go begins with "package mylock": write "package redislock", because it takes the place`)
+	work(t, miniLock(3)+"\nvar x = y\n")
+	shows(t, "try 3", 1, "mylock/lock.go does not compile with the tests of step 03:\nmylock/lock.go:", "undefined: y")
+	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nvar y = 1\n"))
+	shows(t, "try 3", 1, "undefined: y", "mylock/more.go is not compiled: the whole lock has to be in mylock/lock.go.")
+	work(t, miniLock(3))
+	shows(t, "try 3", 0, "mylock/more.go is not compiled", "Step 03 is solved.")
+	work(t, "package redislock\n\nimport _ \"github.com/google/uuid\"\n"+strings.TrimPrefix(miniLock(3), "package redislock\n"))
+	shows(t, "try 3", 1, "does not compile", "A lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
+	work(t, strings.Replace(miniLock(3), "const at = 3", "", 1))
+	shows(t, "try 3", 1, "undefined: at", "A test uses what mylock/lock.go has not", "try 3 -rules")
+}
+
+func TestHint_GoesOnStageByStage(t *testing.T) {
+	root := inOwnMini(t)
+	require.NoError(t, write(root+"/step02_expire/2_crashed_holder_test.go",
+		strings.ReplaceAll(miniStories("redislock", "Crashed_holder", 2), "TestLeadCrashed_holder", "TestTheHolderDies_BobEntersWhenTheTTLEnds")))
+	shows(t, "try 2", 1, "FAIL  TestTheHolderDies")
+	for stage, want := range []string{"Who else can remove the key", "Redis removes a key", "PExpire(ctx", "PExpire(ctx"} {
+		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", min(stage+1, 3)), want)
+	}
+	shows(t, "hint 2 1", 0, "Hint 1 of 3 for TestTheHolderDies", "More: go run ./docs/tour hint 2\n")
+	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.", "try 2 -compare")
+	shows(t, "hint 2 TestOtherMutual_exclusion", 0, "Hint 1 of 3 for TestOtherMutual_exclusion", "A story of step 01: it held before")
+	shows(t, "hint 2 TestNope", 2, "step 02 has no story TestNope")
+	work(t, miniLock(2))
+	shows(t, "try 2", 0, "solved")
+	shows(t, "hint 2", 2, "step 02 is solved")
 }
 
 func TestCompilerText(t *testing.T) {

@@ -65,6 +65,8 @@ const (
 	timedOut         // -test.timeout
 	crashed          // panic, deadlock, fatal error, or an exit in the middle
 	notRun           // the binary has no such test
+	leaked           // passed, and a goroutine is left (try only)
+	hung             // it did not end (try only)
 )
 
 // A result is the verdict on one story and the run it was read from.

@@ -19,23 +19,23 @@ import (
 	"example.com/redislock-steps/docs/internal/mutant"
 )
 
-// An ending is how the stories end on a mutant.
-type ending string
+// A fate is how the stories end on a mutant.
+type fate string
 
 const (
-	byStory    ending = "story"      // one fails by its own assertion
-	byPanic    ending = "panic"      // the lock panics in a story's call
-	byExplorer ending = "explorer"   // all pass, but the explorer finds a schedule
-	equivalent ending = "equivalent" // nobody can see a difference, for a reason
-	survived   ending = "survived"   // all pass, or none ended by an assertion
+	byStory    fate = "story"      // one fails by its own assertion
+	byPanic    fate = "panic"      // the lock panics in a story's call
+	byExplorer fate = "explorer"   // all pass, but the explorer finds a schedule
+	equivalent fate = "equivalent" // nobody can see a difference, for a reason
+	survived   fate = "survived"   // all pass, or none ended by an assertion
 )
 
 // A reason says why a place of a lock.go is as it is: what happens to the mutant.
 type reason struct {
 	mutant.Mutant
-	Ending ending `json:"ending"`
-	Story  string `json:"story,omitempty"` // that fails with the shortest timeline, or a schedule
-	Says   string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
+	Fate  fate   `json:"ending"`
+	Story string `json:"story,omitempty"` // that fails with the shortest timeline, or a schedule
+	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 
 // mutants are those of a step, compiled, and its stories.
@@ -146,7 +146,7 @@ const (
 
 // try finds the story that fails on a mutant with the shortest timeline.
 func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
-	r := reason{Mutant: mu, Ending: survived}
+	r := reason{Mutant: mu, Fate: survived}
 	var together []story
 	var batches [][]story
 	for _, p := range m.stories {
@@ -170,12 +170,12 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 			return r, err
 		}
 		if best, ok := m.shortest(results); ok {
-			r.Ending, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
+			r.Fate, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
 			return r, nil
 		}
 		for _, res := range results {
 			if res.verdict == panicked {
-				r.Ending, r.Story, r.Says = byPanic, res.name, res.why
+				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
 				return r, nil
 			}
 			if res.verdict != passed {

@@ -83,8 +83,8 @@ func (t *tour) readKnown(s course.Step) (reasons []reason, changed bool, err err
 	return k.Reasons, k.Of != now, t.excuse(s, k.Reasons)
 }
 
-// keep writes what was found out, one mutant in a line.
-func (t *tour) keep(s course.Step, reasons []reason) error {
+// keepReasons writes what was found out, one mutant in a line.
+func (t *tour) keepReasons(s course.Step, reasons []reason) error {
 	of, err := t.fingerprint(s)
 	if err != nil {
 		return err
@@ -174,12 +174,12 @@ func (t *tour) excuse(s course.Step, reasons []reason) error {
 			return fmt.Errorf("%s: %s has no such mutant: %s", where, s.Path(), e.key)
 		case e.why == "":
 			return fmt.Errorf("%s: the reason is missing", where)
-		case reasons[i].Ending != survived:
+		case reasons[i].Fate != survived:
 			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", where, s.Subject(), reasons[i].Story, e.key)
 		}
-		reasons[i].Ending, reasons[i].Says = equivalent, e.why
+		reasons[i].Fate, reasons[i].Says = equivalent, e.why
 		if e.explorer {
-			reasons[i].Ending = byExplorer
+			reasons[i].Fate = byExplorer
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
 		reasons, err := m.tryAll(ctx, t, m.list)
 		done()
 		if err == nil {
-			err = t.keep(s, reasons)
+			err = t.keepReasons(s, reasons)
 		}
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
 		}
 		t.printf("%s: %s, in %.0f s\n", s.Label(), tallied(reasons), time.Since(start).Seconds())
 		for _, r := range reasons {
-			if r.Ending == survived {
+			if r.Fate == survived {
 				t.printf("  %d %s\n", r.Line, strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
 			}
 		}
@@ -221,9 +221,9 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
 
 // tallied writes how many mutants ended how.
 func tallied(reasons []reason) string {
-	n := map[ending]int{}
+	n := map[fate]int{}
 	for _, r := range reasons {
-		n[r.Ending]++
+		n[r.Fate]++
 	}
 	return fmt.Sprintf("%d mutants: on %d a story fails, on %d the lock panics, on %d the explorer finds a schedule, %d are equivalent, %d survive",
 		len(reasons), n[byStory], n[byPanic], n[byExplorer], n[equivalent], n[survived])
@@ -249,7 +249,12 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		}
 		all[s.N], changed[s.N] = reasons, now
 	}
-	slices.SortStableFunc(steps, func(a, b course.Step) int { return cmp.Compare(order(changed[b.N]), order(changed[a.N])) })
+	slices.SortStableFunc(steps, func(a, b course.Step) int {
+		if changed[a.N] == changed[b.N] {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[changed[a.N]]
+	})
 	for i, s := range steps {
 		left := budget - time.Since(start)
 		if left <= 0 || i > 0 && left < budget/4 {
@@ -259,7 +264,7 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		if err != nil {
 			return err
 		}
-		reasons := slices.DeleteFunc(all[s.N], func(r reason) bool { return r.Ending != byStory })
+		reasons := slices.DeleteFunc(all[s.N], func(r reason) bool { return r.Fate != byStory })
 		random.Shuffle(len(reasons), func(i, j int) { reasons[i], reasons[j] = reasons[j], reasons[i] })
 		n, err := t.again(ctx, m, reasons, start.Add(budget))
 		if err != nil {
@@ -269,13 +274,6 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		m.bin.remove()
 	}
 	return nil
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // again plays the kept stories until a time, and returns how many.
@@ -373,7 +371,7 @@ func onLine(reasons []reason, line int) (list []reason) {
 
 // rank orders the changes of a line: what tells most comes first.
 func rank(r reason) int {
-	told := slices.Index([]ending{byStory, byExplorer, byPanic, equivalent, survived}, r.Ending)
+	told := slices.Index([]fate{byStory, byExplorer, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Silent, mutant.Always}, r.Kind)
 	return told*10 + kind
 }
@@ -401,7 +399,7 @@ func near(reasons []reason, line int) string {
 func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[string]bool) error {
 	t.printf("\n")
 	t.prose("", "%s:", capital(r.String()))
-	switch r.Ending {
+	switch r.Fate {
 	case equivalent:
 		t.prose("  ", "No story can fail: %s\n", r.Says)
 		return nil
@@ -449,7 +447,7 @@ func (t *tour) runWhyStep(s course.Step) error {
 		if at := reasonsAt(reasons, i+1); len(at) > 0 {
 			r := at[0]
 			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
-			if r.Ending == byStory {
+			if r.Fate == byStory {
 				t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
 			}
 		}
@@ -465,7 +463,7 @@ func reasonsAt(reasons []reason, line int) []reason {
 
 // sentence is a reason in a sentence.
 func sentence(r reason) string {
-	switch r.Ending {
+	switch r.Fate {
 	case byStory:
 		return r.String() + ": " + r.Says
 	case byPanic:

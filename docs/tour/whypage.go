@@ -21,10 +21,10 @@ import (
 // A whyStep is what the pages say of one step.
 type whyStep struct {
 	course.Step
-	Count   map[ending]int
+	Count   map[fate]int
 	All     int
-	Parts   []part  // declarations in which something is new
-	Earlier []since // declarations in which something is older
+	Parts   []part   // declarations in which something is new
+	Earlier []origin // declarations in which something is older
 
 	reasons []reason
 	since   []int // for each reason, the step that it came with
@@ -45,8 +45,8 @@ type whyLine struct {
 	Says []string
 }
 
-// since tells where older lines of a declaration are explained.
-type since struct {
+// origin tells where older lines of a declaration are explained.
+type origin struct {
 	Name  string
 	Steps []olderStep
 }
@@ -101,10 +101,10 @@ func (t *tour) whyPages() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		w := &whyStep{Step: s, Count: map[ending]int{}, All: len(reasons), reasons: reasons}
+		w := &whyStep{Step: s, Count: map[fate]int{}, All: len(reasons), reasons: reasons}
 		for _, r := range reasons {
-			w.Count[r.Ending]++
-			if r.Ending == survived {
+			w.Count[r.Fate]++
+			if r.Fate == survived {
 				return nil, fmt.Errorf("%s:%d: no story needs this: %s\ntake it out of the lock, write a story, or say in %s why nobody can see a difference",
 					s.Path(), r.Line, r.Key(), excusesFile)
 			}
@@ -184,7 +184,7 @@ func (t *tour) parts(w *whyStep) error {
 			w.Parts = append(w.Parts, p)
 		}
 		if len(older) > 0 {
-			e := since{Name: d.Name}
+			e := origin{Name: d.Name}
 			for _, n := range slices.Sorted(maps.Keys(older)) {
 				e.Steps = append(e.Steps, olderStep{Step: course.Steps[n-1], Lines: distinct(older[n])})
 			}
@@ -217,7 +217,7 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 	told := map[string]bool{}
 	for _, r := range reasons {
 		key := r.Says
-		if r.Ending == byPanic {
+		if r.Fate == byPanic {
 			key = string(byPanic)
 		}
 		if told[key] {
@@ -225,7 +225,7 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 		}
 		told[key] = true
 		what := l.change(r)
-		switch r.Ending {
+		switch r.Fate {
 		case byStory:
 			name := storyOf(r.Story)
 			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, plain(r.Says), name, links[name]))

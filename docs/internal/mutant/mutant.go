@@ -51,7 +51,7 @@ type Mutant struct {
 	Kind  Kind   `json:"kind"`
 	Was   string `json:"was"`           // the code
 	Now   string `json:"now,omitempty"` // what stands there instead
-	Nth   int    `json:"nth,omitempty"` // of those that are the same in the declaration, if not the first
+	Nth   int    `json:"nth,omitempty"` // of several that are the same
 }
 
 // String says what is changed, for a reader who sees the line.

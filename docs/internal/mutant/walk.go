@@ -307,7 +307,8 @@ func (g *generator) flip(e ast.Expr) {
 func (g *generator) condition(e ast.Expr) {
 	n := g.add(e, Never, g.short(e), "")
 	after := fmt.Sprintf(") && !mutantIs(%d))", n)
-	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "check") { // always to fail teaches nothing
+	// Always to fail teaches nothing.
+	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "check") {
 		m := g.add(e, Always, g.short(e), "")
 		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
 	}

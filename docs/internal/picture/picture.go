@@ -41,13 +41,16 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 	slices.Sort(c.clients)
 	c.clients = slices.Compact(c.clients)
 	c.y = 26
-	c.text(margin, c.y, title, style{bold: true})
+	c.text(margin, c.y, c.say(title), style{bold: true})
 	c.y += 10
 	for _, p := range drawn {
 		c.panel(p, a)
 	}
 	c.legend(drawn)
-	return c.svg(title, description(panels)), nil
+	if c.lacks != nil {
+		return "", fmt.Errorf("docs/internal/picture/chinese.go has no Chinese for %q", c.lacks)
+	}
+	return c.svg(c.say(title), description(panels)), nil
 }
 
 // description is the story as text, for those who cannot see the picture.

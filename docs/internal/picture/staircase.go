@@ -17,7 +17,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	left := float64(width - margin - cell*len(locks))
 	c := newCanvas(theme)
 	c.y = 22
-	c.text(margin, c.y, title, style{bold: true})
+	c.text(margin, c.y, c.say(title), style{bold: true})
 	c.y += 12
 	middle := func(i int) float64 { return left + cell*(float64(i)+.5) }
 	c.y += 18
@@ -28,7 +28,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	var says strings.Builder
 	for _, s := range stairs {
 		name, _, _ := strings.Cut(s.Guarantee, ";") // the first half says which it is
-		lines := fit(name, left-margin)
+		lines := fit(c.say(name), left-margin)
 		for i, line := range lines {
 			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
 		}
@@ -45,9 +45,9 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 		says.WriteString("\n")
 		c.y += row
 	}
-	c.lines(margin, legend, style{color: c.dim})
+	c.lines(margin, c.say(legend), style{color: c.dim})
 	c.y += 10
-	return c.svg(title, legend+"\n"+says.String())
+	return c.svg(c.say(title), legend+"\n"+says.String())
 }
 
 func (c *canvas) centered(x, y float64, text string, s style) {

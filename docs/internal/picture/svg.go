@@ -12,13 +12,14 @@ import (
 type Theme struct {
 	page, text, dim, line, bad, good string
 	owners                           []string
+	chinese                          bool
 }
 
 // The themes of the pages. A picture has the page's colour behind it, and so can be read
 // in print and on any other page.
 var (
-	Light = Theme{"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#cf222e", "#1a7f37", []string{"#0969da", "#9a6700", "#8250df", "#0b7a75"}}
-	Dark  = Theme{"#0d1117", "#f0f6fc", "#9198a1", "#3d444d", "#ff7b72", "#3fb950", []string{"#58a6ff", "#d29922", "#bc8cff", "#39c5bb"}}
+	Light = Theme{"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#cf222e", "#1a7f37", []string{"#0969da", "#9a6700", "#8250df", "#0b7a75"}, false}
+	Dark  = Theme{"#0d1117", "#f0f6fc", "#9198a1", "#3d444d", "#ff7b72", "#3fb950", []string{"#58a6ff", "#d29922", "#bc8cff", "#39c5bb"}, false}
 )
 
 // Width of every picture, in px. A phone shows it 358 px wide: then text of 14 px is 10.4 px high.
@@ -184,6 +185,7 @@ type canvas struct {
 	clients []string // of all panels
 	b       strings.Builder
 	y       float64
+	lacks   []string // texts without Chinese
 }
 
 func newCanvas(t Theme) *canvas { return &canvas{Theme: t} }
@@ -229,15 +231,39 @@ func (c *canvas) lines(x float64, text string, s style) {
 
 // fit breaks a text into lines of a width.
 func fit(text string, width float64) (lines []string) {
-	for word := range strings.FieldsSeq(text) {
-		if n := len(lines) - 1; n >= 0 && textWidth(lines[n]+" "+word) <= width {
-			lines[n] += " " + word
+	for _, word := range words(text) {
+		if n := len(lines) - 1; n >= 0 && textWidth(lines[n]+word) <= width {
+			lines[n] += word
 			continue
 		}
-		lines = append(lines, word)
+		lines = append(lines, strings.TrimPrefix(word, " "))
 	}
 	return lines
 }
+
+// words are the parts of a text between which a line may end, each with its space before
+// it. In Chinese that is between any two characters, but not before punctuation.
+func words(text string) (list []string) {
+	for word := range strings.FieldsSeq(text) {
+		if list != nil {
+			word = " " + word
+		}
+		var before rune
+		for i, r := range word {
+			if n := len(list) - 1; i > 0 && (before < firstWide && r < firstWide || strings.ContainsRune("，。：；？！、）”", r) || strings.ContainsRune(" （“", before)) {
+				list[n] += string(r)
+			} else {
+				list = append(list, string(r))
+			}
+			before = r
+		}
+	}
+	return list
+}
+
+// firstWide is before the Chinese characters and their punctuation; only arrows, quotation
+// marks and the like are below it, and not Latin.
+const firstWide = 0x2e80
 
 // textWidth is how wide a text is in Arial or Helvetica, and in the fonts that stand in
 // for them, at most.
@@ -248,6 +274,8 @@ func textWidth(text string) (w float64) {
 			w += 0.34
 		case strings.ContainsRune("mwMW→✗✓", r):
 			w += 0.9
+		case r >= firstWide:
+			w += 1
 		case r >= 'A' && r <= 'Z' || r == '<' || r == '>' || r == '=':
 			w += 0.7
 		default:
@@ -294,7 +322,7 @@ func (p *panel) height() float64 { return lane + 18*float64(p.rows-1) }
 
 func (c *canvas) panel(p *panel, a *axis) {
 	c.y += 6
-	c.lines(margin, p.Head, style{bold: true})
+	c.lines(margin, c.say(p.Head), style{bold: true})
 	c.y += 10
 	c.times(a)
 	top := c.y
@@ -369,7 +397,7 @@ func (c *canvas) panel(p *panel, a *axis) {
 	c.y += 2
 	for i, note := range p.notes {
 		c.y += 2
-		for j, line := range fit(note, (width-margin-lanesAt)*.92) {
+		for j, line := range fit(c.say(note), (width-margin-lanesAt)*.92) {
 			c.y += 18
 			if j == 0 {
 				c.number(i+1, lanesAt-12, c.y-5)
@@ -379,14 +407,14 @@ func (c *canvas) panel(p *panel, a *axis) {
 	}
 	for _, e := range p.events {
 		if e.guilt != "" && e.note == 0 {
-			c.lines(lanesAt, e.lane+" "+e.label+": "+e.guilt, style{color: c.bad})
+			c.lines(lanesAt, e.lane+" "+e.label+": "+c.say(e.guilt), style{color: c.bad})
 		}
 	}
 	for _, v := range p.verdicts {
-		c.lines(margin, "✗ "+v, style{color: c.bad, bold: true})
+		c.lines(margin, "✗ "+c.say(v), style{color: c.bad, bold: true})
 	}
 	if p.verdicts == nil && p.Good != "" {
-		c.lines(margin, "✓ "+p.Good, style{color: c.good, bold: true})
+		c.lines(margin, "✓ "+c.say(p.Good), style{color: c.good, bold: true})
 	}
 	c.y += 12
 }
@@ -517,21 +545,25 @@ func (c *canvas) number(n int, x, y float64) {
 
 // legend says what the shapes mean that the picture has.
 func (c *canvas) legend(panels []*panel) {
-	says := []string{"In Redis: the key, lower as its ttl runs out", "bar of a client: inside"}
+	says := "In Redis: the key, lower as its ttl runs out; bar of a client: inside."
 	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
-		says = append(says, "hatched: two inside")
+		says = strings.TrimSuffix(says, ".") + "; hatched: two inside."
 	}
-	c.lines(margin, strings.Join(says, "; ")+".", style{color: c.dim})
+	c.lines(margin, c.say(says), style{color: c.dim})
 	c.y += 10
 }
 
 // svg closes the picture.
 func (c *canvas) svg(title, description string) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]s" viewBox="0 0 %[1]d %[2]s" role="img" font-family="Helvetica, Arial, sans-serif" font-size="%[3]d" fill="%[4]s">
+	fonts := "Helvetica, Arial, sans-serif"
+	if c.chinese {
+		fonts = "Helvetica, Arial, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif"
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]s" viewBox="0 0 %[1]d %[2]s" role="img" font-family="%[10]s" font-size="%[3]d" fill="%[4]s">
 <title>%[5]s</title>
 <desc>%[6]s</desc>
 <defs><pattern id="both" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 3H6" stroke="%[7]s" stroke-width="2" stroke-opacity=".55"/></pattern></defs>
 <rect width="100%%" height="100%%" fill="%[8]s"/>
 %[9]s</svg>
-`, width, px(math.Ceil(c.y)), fontSize, c.Theme.text, html.EscapeString(title), html.EscapeString(description), c.bad, c.page, c.b.String())
+`, width, px(math.Ceil(c.y)), fontSize, c.Theme.text, html.EscapeString(title), html.EscapeString(description), c.bad, c.page, c.b.String(), fonts)
 }

@@ -154,13 +154,65 @@ func Params(d Declaration) string {
 	return strings.Join(list, ", ")
 }
 
-// Signature returns the first line of a function, without its body.
+// Signature returns the first line of a function or a method, without its body.
 func Signature(d Declaration) string {
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok {
 		return ""
 	}
-	return "func " + fn.Name.Name + strings.TrimPrefix(types.ExprString(fn.Type), "func")
+	of := ""
+	if fn.Recv != nil {
+		of = types.ExprString(fn.Recv.List[0].Type) + ") "
+		if names := fn.Recv.List[0].Names; len(names) > 0 {
+			of = names[0].Name + " " + of
+		}
+		of = "(" + of
+	}
+	return "func " + of + fn.Name.Name + strings.TrimPrefix(types.ExprString(fn.Type), "func")
+}
+
+// An Item is what a package offers to those who use it.
+type Item struct {
+	Name  string // without that of its type
+	Text  string // one line: a signature, a variable, a field
+	Field bool
+}
+
+// API returns the exported functions and variables of a package, and the exported methods
+// and fields of one of its types.
+func API(list []Declaration, typ string) []Item {
+	var items []Item
+	for _, d := range list {
+		name := strings.TrimPrefix(d.Name, typ+".")
+		switch node := d.node.(type) {
+		case *ast.FuncDecl:
+			if ast.IsExported(name) && !strings.Contains(name, ".") {
+				items = append(items, Item{Name: name, Text: Signature(d)})
+			}
+		case *ast.ValueSpec:
+			if !ast.IsExported(name) {
+				continue
+			}
+			text := "var " + name
+			if i := slices.IndexFunc(node.Names, func(id *ast.Ident) bool { return id.Name == name }); i < len(node.Values) {
+				text += " = " + types.ExprString(node.Values[i])
+			}
+			items = append(items, Item{Name: name, Text: text})
+		case *ast.TypeSpec:
+			st, ok := node.Type.(*ast.StructType)
+			if !ok || d.Name != typ {
+				continue
+			}
+			for _, field := range st.Fields.List {
+				for _, id := range field.Names {
+					if id.IsExported() {
+						items = append(items, Item{id.Name, typ + "." + id.Name + " " + types.ExprString(field.Type), true})
+					}
+				}
+			}
+		}
+	}
+	return items
 }
 
 // Offers returns the methods and the fields of a type, and the variables of the package.

@@ -1,0 +1,89 @@
+package course
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Hint helps with a story that fails. Its stages say more and more: a question, the
+// direction, nearly the code.
+type Hint struct {
+	Of     []string // stories; or files of tests, for all others in them
+	Stages []string // Markdown
+}
+
+// Stages is how many each hint has.
+const Stages = 3
+
+//go:embed hints
+var hintTexts embed.FS
+
+// Hints returns the hints of the stories that begin in s. They stand in hints/stepNN.md:
+//
+//	# TestOneStory
+//	# TestAnother
+//
+//	1. The first stage.
+//
+//	   Further lines of it are indented by three spaces.
+//
+//	2. The second.
+func (s Step) Hints() ([]Hint, error) {
+	name := fmt.Sprintf("hints/step%02d.md", s.N)
+	text, err := hintTexts.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseHints(name, string(text))
+}
+
+// HintFor returns the hint of a story, or that of its file.
+func (s Step) HintFor(file, story string) (Hint, error) {
+	list, err := s.Hints()
+	if err != nil {
+		return Hint{}, err
+	}
+	for _, of := range []string{story, file} {
+		if i := slices.IndexFunc(list, func(h Hint) bool { return slices.Contains(h.Of, of) }); i >= 0 {
+			return list[i], nil
+		}
+	}
+	return Hint{}, fmt.Errorf("there is no hint for %s in step %02d", story, s.N)
+}
+
+func parseHints(name, text string) ([]Hint, error) {
+	var list []Hint
+	open := false // its names are being read
+	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		of, heads := strings.CutPrefix(line, "# ")
+		begins := len(list) > 0 && strings.HasPrefix(line, fmt.Sprintf("%d. ", len(list[len(list)-1].Stages)+1))
+		switch {
+		case heads && open:
+			h := &list[len(list)-1]
+			h.Of = append(h.Of, of)
+		case heads:
+			list, open = append(list, Hint{Of: []string{of}}), true
+		case begins:
+			h := &list[len(list)-1]
+			h.Stages, open = append(h.Stages, line[3:]), false
+		case line == "" || strings.HasPrefix(line, "   "):
+			if len(list) > 0 && len(list[len(list)-1].Stages) > 0 {
+				h := &list[len(list)-1]
+				h.Stages[len(h.Stages)-1] += "\n" + strings.TrimPrefix(line, "   ")
+			}
+		default:
+			return nil, fmt.Errorf("%s:%d: neither a name, nor the next stage, nor its text: %s", name, i+1, line)
+		}
+	}
+	for _, h := range list {
+		if len(h.Stages) != Stages {
+			return nil, fmt.Errorf("%s: %s has %d stages, not %d", name, h.Of[0], len(h.Stages), Stages)
+		}
+		for i := range h.Stages {
+			h.Stages[i] = strings.TrimSpace(h.Stages[i])
+		}
+	}
+	return list, nil
+}

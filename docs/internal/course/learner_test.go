@@ -1,0 +1,107 @@
+package course
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// storiesIn returns the stories of a file of tests of step s.
+func storiesIn(t *testing.T, s Step, file string) (names []string) {
+	t.Helper()
+	list, err := source.Read("../../../" + s.Dir + "/" + file)
+	require.NoError(t, err)
+	for _, d := range list {
+		if d.IsTest() {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+func TestEveryStory_HasAHint(t *testing.T) {
+	for _, s := range Steps {
+		known := map[string]bool{}
+		for _, f := range s.Beginning() {
+			known[f.Name] = true
+			for _, story := range storiesIn(t, s, f.Name) {
+				known[story] = true
+				h, err := s.HintFor(f.Name, story)
+				require.NoError(t, err)
+				require.NotContains(t, h.Stages, "", story)
+			}
+		}
+		list, err := s.Hints()
+		require.NoError(t, err)
+		for _, h := range list {
+			for _, of := range h.Of {
+				assert.Truef(t, known[of], "hints/step%02d.md has a hint for %s, which does not begin in this step", s.N, of)
+			}
+		}
+	}
+}
+
+func TestParseHints(t *testing.T) {
+	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   goes on\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
+	require.NoError(t, err)
+	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ngoes on\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
+	for text, want := range map[string]string{
+		"# TestA\n1. one\n3. three\n": "x.md:3: neither",
+		"# TestA\n1. one\n2. two\n":   "TestA has 2 stages, not 3",
+		"1. one\n":                    "x.md:1: neither",
+	} {
+		_, err := parseHints("x.md", text)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestParts_HaveStoriesAndASimpleBeginning(t *testing.T) {
+	for n, want := range map[int]string{5: "script, detach, take back", 7: "renew, Lost, Do"} {
+		s := Steps[n-1]
+		var names []string
+		stories := make([]int, len(s.Parts()))
+		for _, p := range s.Parts() {
+			names = append(names, p.Name)
+			for _, of := range p.of {
+				found := false
+				for _, f := range s.Beginning() {
+					found = found || f.Name == of || strings.Contains(" "+strings.Join(storiesIn(t, s, f.Name), " "), " "+of)
+				}
+				require.Truef(t, found, "part %s: no story begins with %s", p.Name, of)
+			}
+		}
+		require.Equal(t, want, strings.Join(names, ", "))
+		for _, f := range s.Beginning() {
+			for _, story := range storiesIn(t, s, f.Name) {
+				stories[s.PartOf(f.Name, story)]++
+			}
+		}
+		require.NotContains(t, stories, 0)
+	}
+	require.Empty(t, Steps[3].Parts())
+}
+
+func TestRules_AreLookedAtByStories(t *testing.T) {
+	for _, r := range rules {
+		if r.Story == "" {
+			continue
+		}
+		for _, s := range Steps[r.From-1 : r.To] {
+			found := false
+			for _, f := range s.Guarantees() {
+				text, err := os.ReadFile("../../../" + s.Dir + "/" + f.Name)
+				require.NoError(t, err)
+				found = found || strings.Contains(string(text), "func "+r.Story+"(")
+			}
+			assert.Truef(t, found, "%s has no %s: %s", s.Dir, r.Story, r.Text)
+		}
+	}
+	fresh, older := Steps[4].Rules()
+	require.Contains(t, fresh[0].Text, "within 4s")
+	require.NotEmpty(t, older)
+}

@@ -1,0 +1,48 @@
+package course
+
+import "strings"
+
+// A Part is what a step's stories ask for first, second, third: a step that is long to
+// write is solved part by part.
+type Part struct {
+	Name  string
+	Asks  string
+	Needs []string // what its stories use of the lock, beside TryLock, Lock and Unlock
+	of    []string // files of tests, or beginnings of stories' names; none is all others
+}
+
+var parts = map[int][]Part{
+	5: {
+		{"script", "One script compares and deletes.", nil,
+			[]string{"TestTheLeaseEndsAnywhereInUnlock", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
+		{"detach", "Unlock works under a cancelled context, and comes back when Redis hangs.", nil,
+			[]string{"TestUnlockUnderACancelledContext", "TestUnlockAgainstAHungRedis"}},
+		{"take back", "What may have run: a TryLock without an answer is taken back, and a release without an answer is no loss.", nil, nil},
+	},
+	7: {
+		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},
+		{"Lost", "The holder learns of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
+		{"Do", "Work that is told when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
+			[]string{"TestDo_", "TestALoss_SaysItsCause"}},
+	},
+}
+
+// Parts returns the parts in the order in which they are best written; none for a step
+// that is short.
+func (s Step) Parts() []Part { return parts[s.N] }
+
+// PartOf returns the index in Parts of a story that begins in s.
+func (s Step) PartOf(file, story string) int {
+	others := 0
+	for i, p := range s.Parts() {
+		if p.of == nil {
+			others = i
+		}
+		for _, of := range p.of {
+			if of == file || strings.HasPrefix(story, of) {
+				return i
+			}
+		}
+	}
+	return others
+}

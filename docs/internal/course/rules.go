@@ -1,0 +1,65 @@
+package course
+
+// A Rule is what a step's stories ask of a lock and its signatures do not say.
+type Rule struct {
+	From, To int // the steps that have it
+	Text     string
+	Story    string // the one that looks
+}
+
+var rules = []Rule{
+	{1, 8, `Every error begins with "redislock: " and names the key in quotes. errors.Is finds ErrNotAcquired, ErrNotHeld, or the error of go-redis or of the context behind it.`,
+		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
+	{1, 8, "ErrNotAcquired is the answer \"somebody else has it\". Redis being down, a lost reply or an ended context is another error.",
+		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
+	{1, 8, "An empty key, a nil client and a Ring are refused before any command is sent: check does that already, keep it.",
+		"TestBadInput_IsRefusedBeforeAnyCommand"},
+	{1, 5, "Lock asks again soon: it is in at most a tenth of the ttl (1s) after the other one has left.",
+		"TestLock_WaitsAndEntersAfterUnlock"},
+	{1, 8, "A Lock value may be used by several goroutines at once.",
+		"TestOneHandleInSeveralGoroutines_IsNotTornApart"},
+	{2, 8, "A ttl under 1ms is refused before any command, with an error that names the ttl as time.Duration prints it.",
+		"TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand"},
+	{4, 8, "Every acquisition has a token of its own, from crypto/rand. Unlock without a hold is ErrNotHeld, and sends nothing that could hurt another owner.",
+		"TestEveryAcquisition_HasATokenOfItsOwn"},
+	{5, 8, "Unlock comes back within 4s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context.",
+		"TestUnlockAgainstAHungRedis_ComesBackWithinItsBound"},
+	{5, 8, "A script takes its key in KEYS, not in ARGV and not in its text: a cluster finds the server by KEYS.",
+		""},
+	{6, 8, "Each Lock value is one owner. When its hold is gone, a nested TryLock is ErrNotHeld and begins no new hold.",
+		"TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins"},
+	{6, 8, "A key of another type, or without a ttl, is somebody's data: an error at once, and it stays as it is.",
+		"TestTheKeyIsNoLock_ThatIsAnErrorAndItStays"},
+	{6, 7, "Who waits in Lock sends nothing, and is in within a millisecond of the release. A holder that dies wakes nobody: then he is in when the ttl ends.",
+		"TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease"},
+	{7, 8, "Renew every ttl/3. A renewal that fails or is not answered is tried again sooner than that, over another connection if need be, as long as the lease is valid.",
+		"TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept"},
+	{7, 8, "A hold is valid for ttl - (ttl/100 + 2ms), counted from before the command was sent that took or renewed it. ValidUntil says that time, and the zero time without a hold.",
+		"TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift"},
+	{7, 8, "Lost is closed when the hold is not valid any more, or at the renewal that finds it gone. Unlock does not close it.",
+		"TestRedisIsUnreachable_LostBeforeTheKeyCanExpire"},
+	{7, 8, "MaxHold is how long a hold is renewed; 0 is no limit. Then the last renewal runs out and the hold is lost.",
+		"TestMaxHold_EndsAHoldThatIsNeverReleased"},
+	{7, 8, "Do returns ErrNotRun if the work did not begin, and ErrLost if the lock was lost under it. The work's context ends with the cause ErrLost.",
+		"TestDo_ItsThreeOutcomesCanBeToldApart"},
+	{7, 8, "Unlock stops the watchdog first: nothing is sent afterwards, and no goroutine stays. The course's own does not even start one for a hold shorter than ttl/3.",
+		"TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine"},
+	{8, 8, "All nodes are asked at once. One that hangs costs NodeTimeout at most; 0 is the smaller of 50ms and ttl/10.",
+		"TestNodeTimeout_DefaultAndOverride"},
+	{8, 8, "A majority is of the nodes as configured, not of those that answer. On a failure every node is released, even where nothing is believed to be.",
+		"TestTheMajority_IsOfTheNodesAsConfigured"},
+}
+
+// Rules returns what is asked of the lock of s: the new rules first.
+func (s Step) Rules() (fresh, older []Rule) {
+	for _, r := range rules {
+		switch {
+		case s.N < r.From || s.N > r.To:
+		case r.From == s.N:
+			fresh = append(fresh, r)
+		default:
+			older = append(older, r)
+		}
+	}
+	return fresh, older
+}

@@ -1,0 +1,153 @@
+package picture
+
+import (
+	"regexp"
+	"strings"
+)
+
+// inChinese has what the pictures of the Chinese pages say, by the English. A # is a number.
+var inChinese = map[string]string{
+	// Titles.
+	"Two clients at the same moment":                       "两个客户端同一时刻来加锁",
+	"The holder dies":                                      "持锁者宕机",
+	"A client dies within its TryLock":                     "客户端死在 TryLock 中途",
+	"A holder comes late to its Unlock":                    "持锁者超时后才来解锁：误删",
+	"The reply to the acquire is lost":                     "加锁的响应丢失",
+	"The lease ends within an Unlock":                      "解锁到一半，租约到期",
+	"The owner locks again":                                "锁的归属者再次加锁：可重入",
+	"bob waits until alice leaves":                         "bob 等 alice 出来",
+	"A waiter is woken":                                    "等待者被唤醒",
+	"Work that takes three times the ttl":                  "干活的时间是过期时间的三倍：看门狗",
+	"A dead holder is not renewed":                         "持锁者死了，就没人续期",
+	"A master fails over before it has replicated":         "还没复制就主从切换",
+	"Exactly three nodes say yes, and one of them forgets": "恰好三个节点同意，其中一个忘了",
+	"Two of five nodes hang":                               "五个节点，两个没有响应",
+	"Validity, by example":                                 "有效时间：一个例子",
+	"The acquire has no reply":                             "加锁没有响应",
+	"An Unlock under a cancelled context":                  "context 取消后解锁",
+	"Kleppmann's figure":                                   "Kleppmann 的那张图",
+
+	// Locks.
+	"Before the course: EXISTS, then SET; DEL":                                        "课程之前：先 EXISTS，再 SET；DEL",
+	"Step 01: SETNX; DEL":                                                             "第 01 步：SETNX；DEL",
+	"Step 02: SETNX, then PEXPIRE; DEL":                                               "第 02 步：先 SETNX，再 PEXPIRE；DEL",
+	"Step 03: SET NX EX; DEL":                                                         "第 03 步：SET NX EX；DEL",
+	"Step 04: SET token NX EX; GET, compare, DEL":                                     "第 04 步：SET 唯一标识 NX EX；先 GET 比较，再 DEL",
+	"Step 05: SET token NX EX; a script that compares and deletes":                    "第 05 步：SET 唯一标识 NX EX；一段脚本，比较并删除",
+	"Step 06: a hash {token: depth}, written by a script; the last release publishes": "第 06 步：hash {唯一标识: 重入次数}，用脚本写；最后一次解锁时发布",
+	"Step 07: as step 06; renewed every ttl/3 until Unlock or loss":                   "第 07 步：同第 06 步；每 ttl/3 续期一次，直到 Unlock 或锁丢失",
+	"Step 08: the scripts of step 06 on all nodes at once, by majority; all nodes":    "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
+	"Resources that do not check the token":                                           "共享资源不检查 fencing token",
+	"Resources that check the token":                                                  "共享资源检查 fencing token",
+
+	// What holds.
+	"one of them is inside":                                                 "只有一个在里面",
+	"bob is inside when the ttl is over":                                    "过期时间一到，bob 就进来了",
+	"bob's lock stays, and carol is refused":                                "bob 的锁还在，carol 被拒绝",
+	"alice recognises her lock, and releases it":                            "alice 认出自己的锁，并释放它",
+	"she is inside five times, and bob enters when she has left five times": "她进了五次；出来五次以后，bob 才进来",
+	"bob sends nothing while he waits":                                      "bob 等待时什么也不发",
+	"the key is renewed, and bob is refused":                                "key 一直在续期，bob 被拒绝",
+	"bob enters a ttl after the last renewal":                               "最后一次续期之后，再过一个过期时间，bob 进来",
+	"bob gets one of five nodes, and gives it back":                         "bob 在五个节点里只拿到一个，又还了回去",
+	"three nodes are enough":                                                "三个节点就够了",
+	"alice stops before anybody can enter":                                  "别人还进不来，alice 已经停手",
+	"the stock has seen 34, and refuses 33":                                 "库存见过 34，拒绝 33",
+
+	// What fails: the assertions of the stories.
+	"bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside":                   "alice 的 TryLock 做到一半，bob 拿走了锁；alice 也拿到了，两个人都在里面",
+	"alice died inside, her ttl of 10s is over, and bob is still locked out":                                        "alice 在里面宕机，10 秒早就过了，bob 还是进不去",
+	"alice died in her TryLock, her ttl of 10s is over, and bob is still locked out":                                "alice 死在 TryLock 中途，10 秒早就过了，bob 还是进不去",
+	"alice came late and deleted bob's lock: carol is inside with bob":                                              "alice 来晚了，误删 bob 的锁：carol 进来，和 bob 同时在里面",
+	"the lock is alice's, and TryLock says that somebody else has it: nobody will release it":                       "锁是 alice 的，TryLock 却说被别人占着：这把锁没人会去释放",
+	"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob":        "alice 解锁到一半租约到期，bob 进来，她误删了 bob 的锁：carol 和 bob 同时在里面",
+	"alice holds the lock, locks again, and is refused by her own lock":                                             "alice 持着锁，再加一次锁，被自己的锁挡在外面",
+	"bob waits for alice, and in the last 5s alone he has sent 330 commands to Redis":                               "bob 在等 alice，光是最后 5 秒就给 Redis 发了 330 条命令",
+	"alice has unlocked only the inner lock and is still inside; three times the ttl later, bob is inside with her": "alice 只解开内层的锁，人还在里面；三个过期时间之后，bob 也进来了",
+	"a master died, its replica knew nothing of alice's lock, and bob is inside with her":                           "主节点宕机，从节点不知道 alice 的锁，bob 也进来了",
+	"alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost":                      "bob 用 34 写过以后，alice 又用 33 写，居然写成功：bob 卖的那一笔没了",
+
+	"the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out":       "alice 的 TryLock 响应丢失，她得到一个错误；她留在 Redis 里的 key 把 bob 挡在外面",
+	"alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside": "alice 的请求被取消，她的 Unlock 什么也没释放；里面没人，bob 却进不来",
+
+	// The staircase.
+	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
+	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
+	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期后别人能进",
+	"dying at any point of acquiring blocks nobody beyond the ttl":       "死在加锁的任何一步，也不会死锁",
+	"a late holder cannot delete the next owner's lock":                  "超时的持锁者误删不了别人的锁",
+	"nothing fits between the check and the delete":                      "检查和删除之间插不进任何命令",
+	"the owner may nest":                                                 "可重入",
+	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
+	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
+	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
+	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都是跑测试得来的：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
+
+	// What happens.
+	"alice dies": "alice 宕机",
+	"alice dies before she sends PEXPIRE coupons #":                                  "alice 还没发 PEXPIRE coupons # 就宕机",
+	"alice dies before she sends anything else":                                      "alice 还没再发任何命令就宕机",
+	"alice works for longer than the ttl":                                            "alice 干活超过了过期时间",
+	"alice works for # ttl":                                                          "alice 干活，# 个过期时间那么久",
+	"alice has left the inner lock, and works on in the outer one":                   "alice 出了内层锁，在外层锁里接着干活",
+	"the clock of Redis jumps ahead by #s: all leases are over":                      "Redis 的时钟向前跳 # 秒：所有租约都到期",
+	"bob waits; from now on his commands are counted":                                "bob 在等；从现在起数他发的命令",
+	"the same # times more":                                                          "同样的再重复 # 次",
+	"Redis: the master dies, and a replica that never received the lock takes over":  "Redis：主节点宕机，从节点没收到过这把锁，接了班",
+	"node #: the master dies, and a replica that never received the lock takes over": "node #：主节点宕机，从节点没收到过这把锁，接了班",
+	"node # hangs":                         "node # 没有响应",
+	"node # is down":                       "node # 宕机",
+	"node # is up again":                   "node # 恢复",
+	"node #: it restarts without its data": "node #：重启后数据全丢",
+	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
+	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
+	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
+
+	"alice's request is cancelled": "alice 的请求被取消",
+
+	// What is wrong with it.
+	"without a ttl":           "没有过期时间",
+	"overwrites bob's lock":   "覆盖了 bob 的锁",
+	"deletes bob's lock":      "误删 bob 的锁",
+	"alice is inside as well": "alice 也在里面",
+	"comes with # after #":    "来的是 #，之前已有 #",
+
+	// Below.
+	"In Redis: the key, lower as its ttl runs out; bar of a client: inside.":                      "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面。",
+	"In Redis: the key, lower as its ttl runs out; bar of a client: inside; hatched: two inside.": "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面；斜线：两个人都在里面。",
+}
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+// InChinese returns the Chinese for a text of a picture, or the text if there is none.
+func InChinese(text string) string {
+	found, ok := inChinese[text]
+	if !ok {
+		found, ok = inChinese[number.ReplaceAllString(text, "#")]
+		for _, n := range number.FindAllString(text, -1) {
+			found = strings.Replace(found, "#", n, 1)
+		}
+	}
+	if !ok {
+		return text
+	}
+	return found
+}
+
+// Chinese returns the theme for the pictures of the Chinese pages.
+func (t Theme) Chinese() Theme {
+	t.chinese = true
+	return t
+}
+
+// say returns what the picture shows of a text. What has no Chinese is an error in the end.
+func (c *canvas) say(text string) string {
+	if !c.chinese {
+		return text
+	}
+	found := InChinese(text)
+	if found == text {
+		c.lacks = append(c.lacks, text)
+	}
+	return found
+}

@@ -1,0 +1,50 @@
+package picture
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
+	records := twoInside()
+	records[7].Text = "alice died inside, her ttl of 10s is over, and bob is still locked out"
+	panel := Panel{Head: "Step 03: SET NX EX; DEL", Records: records}
+	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
+	require.NoError(t, err)
+	list := texts(t, svg)
+	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET OK: alice 也在里面"} {
+		require.Contains(t, list, text)
+	}
+	require.Contains(t, strings.Join(list, ""), "✗ alice 在里面宕机")
+
+	panel.Records[7].Text = "something new"
+	_, err = Story("A new title", []Panel{panel}, Light.Chinese())
+	require.ErrorContains(t, err, `chinese.go has no Chinese for ["A new title" "something new"]`)
+}
+
+func TestChinese_NumbersAreCarriedOver(t *testing.T) {
+	require.Equal(t, "来的是 33，之前已有 34", InChinese("comes with 33 after 34"))
+	require.Equal(t, "no such text 33", InChinese("no such text 33"))
+}
+
+func TestChinese_EveryStepAndGuaranteeHasItsText(t *testing.T) {
+	for _, s := range course.Entries() {
+		name, _, _ := strings.Cut(s.Guarantee, ";")
+		require.NotEqual(t, name, InChinese(name))
+		if label := s.Label(); !s.IsEpilogue() {
+			head := strings.ToUpper(label[:1]) + label[1:] + ": " + s.Lock
+			require.NotEqual(t, head, InChinese(head))
+		}
+	}
+}
+
+func TestFit_ChineseBreaksBetweenCharactersButNotBeforePunctuation(t *testing.T) {
+	require.Equal(t, []string{"锁被", "误", "删，", "结束"}, fit("锁被误删，结束", textWidth("锁被误")-1))
+	require.Equal(t, []string{"两个词 two", "words，也是"}, fit("两个词 two words，也是", textWidth("两个词 two 词")))
+	require.Equal(t, []string{"a b", "longer"}, fit("a b longer", textWidth("a b l")))
+	require.Equal(t, []string{"（ab）"}, fit("（ab）", 1))
+}

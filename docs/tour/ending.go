@@ -1,0 +1,286 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// An ending is how the process of a learner's stories ended in the middle of one: in
+// sentences about the learner's file.
+type ending struct {
+	kind  endingKind
+	says  []string
+	lines []int  // of the learner's file that it speaks of
+	raw   string // what was printed, if nothing else can be said
+}
+
+type endingKind int
+
+const (
+	breaks endingKind = iota // a panic, a fatal error, an exit
+	hangs                    // nothing moves any more
+	leaks                    // the story is over, and a goroutine is not
+)
+
+// What the file that watches says before it prints all stacks. See testdata.
+const (
+	noProgress = "tour: no progress\n"
+	noEnd      = "tour: no end\n"
+)
+
+// endingOf reads what a process has printed that ended in the middle of a story. dir is
+// the folder whose lock.go the learner's file has stood in for.
+func endingOf(raw, dir string, st story, exit int) ending {
+	for _, mark := range []string{noProgress, noEnd} {
+		if _, dump, ok := strings.Cut(raw, "\n"+mark); ok {
+			return standstill(parseStacks(dump, dir), st, mark)
+		}
+	}
+	text := transcript{raw: raw, exit: 2}.crash()
+	first, _, _ := strings.Cut(text, "\n")
+	stacks := parseStacks(text, dir)
+	switch {
+	case strings.Contains(first, "deadlock: main bubble goroutine has exited"):
+		return leak(stacks, text)
+	case strings.Contains(first, "deadlock: all goroutines in bubble are blocked"):
+		e := standstill(stacks, st, noProgress)
+		e.says = append(e.says, "Everything waits, and there is nothing left that could wake it.")
+		return e
+	case strings.HasPrefix(first, "panic: test timed out"):
+		return standstill(stacks, st, noEnd)
+	case text == "":
+		return ending{says: []string{fmt.Sprintf("the process ended in the middle of the story with exit status %d: did your code call os.Exit or log.Fatal?", exit)}, raw: tail(raw)}
+	}
+	return broken(stacks, first, text)
+}
+
+// standstill is a story in which nothing moves, or which goes on and on.
+func standstill(stacks []goroutine, st story, mark string) ending {
+	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
+	playing := slices.ContainsFunc(stacks, func(g goroutine) bool { return g.plays(st.name) })
+	mine := slices.DeleteFunc(slices.Clone(stacks), func(g goroutine) bool { return g.line() == 0 })
+	if !playing && mine != nil {
+		return leak(mine, "")
+	}
+	// A mutex first, as it stops the clock for all others; then what the story itself waits for.
+	slices.SortStableFunc(mine, func(a, b goroutine) int {
+		return 2*(boolean(b.onMutex())-boolean(a.onMutex())) + boolean(b.plays(st.name)) - boolean(a.plays(st.name))
+	})
+	e := ending{kind: hangs}
+	for _, g := range mine {
+		if !slices.Contains(e.lines, g.line()) && len(e.lines) < 3 {
+			e.lines = append(e.lines, g.line())
+		}
+	}
+	switch {
+	case mine == nil:
+		e.says = []string{"it hangs, and no line of " + myFile + " is being run"}
+		for _, g := range stacks {
+			if g.plays(st.name) {
+				e.says[0] += ": it waits in " + g.top()
+				break
+			}
+		}
+		return e
+	case mark == noEnd:
+		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
+	default:
+		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s:%d", mine[0].does(), myFile, e.lines[0])}
+	}
+	if len(e.lines) > 1 {
+		e.says[0] += ", and at line " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.lines[1:]), " ", " and "), "[]")
+	}
+	if mine[0].onMutex() {
+		e.says = append(e.says, "Is it locked twice, or never unlocked on some path? And: time in the stories is virtual, and stands still while "+
+			"somebody waits for a mutex. So hold one only to read or write fields, not across a call to Redis or a sleep.")
+	}
+	return e
+}
+
+// leak is a goroutine that is left when the story is over.
+func leak(stacks []goroutine, raw string) ending {
+	e := ending{kind: leaks}
+	for _, g := range stacks {
+		from := g.startedAt()
+		if from == 0 || slices.Contains(e.lines, from) {
+			continue
+		}
+		e.lines = append(e.lines, from)
+		says := fmt.Sprintf("a goroutine of yours never ends: started at %s:%d", myFile, from)
+		if at := g.line(); at != 0 {
+			says += fmt.Sprintf(", it %s at %s:%d", g.does(), myFile, at)
+		}
+		e.says = append(e.says, says)
+	}
+	if e.says != nil {
+		return e
+	}
+	// Not the learner's own, but of what the lock has opened.
+	for _, g := range slices.Backward(stacks) {
+		if g.bubble {
+			e.says = append(e.says, "a goroutine never ends that your lock has caused: it waits in "+g.top()+". Is there something that must be closed?")
+			break
+		}
+	}
+	e.raw = raw
+	return e
+}
+
+// broken is a panic or a fatal error.
+func broken(stacks []goroutine, first, raw string) ending {
+	for _, suffix := range []string{" [recovered, repanicked]", " [recovered]"} {
+		first = strings.TrimSuffix(first, suffix)
+	}
+	e := ending{says: []string{first}}
+	for _, g := range stacks {
+		for _, f := range g.frames {
+			if f.mine && len(e.lines) < 5 && !slices.Contains(e.lines, f.line) {
+				e.lines = append(e.lines, f.line)
+			}
+		}
+		if e.lines == nil && g.created.mine {
+			e.lines = append(e.lines, g.created.line)
+		}
+		if e.lines != nil {
+			e.says[0] += fmt.Sprintf(", at %s:%d", myFile, e.lines[0])
+			return e
+		}
+	}
+	e.says = append(e.says, "No line of "+myFile+" was being run.")
+	e.raw = raw
+	return e
+}
+
+// tail is the end of a long text.
+func tail(text string) string {
+	return strings.Join(cut(lines(strings.TrimSpace(text)), short), "\n")
+}
+
+// A goroutine is one of a dump.
+type goroutine struct {
+	state   string
+	bubble  bool // one of the story's
+	frames  []frame
+	created frame
+}
+
+type frame struct {
+	fn, file string
+	line     int
+	mine     bool // in the learner's file
+}
+
+var goroutineHead = regexp.MustCompile(`^goroutine \d+[^\[]*\[([^\],(]*)(.*)\]:$`)
+
+// parseStacks reads what Go prints of its goroutines.
+func parseStacks(text, dir string) []goroutine {
+	var list []goroutine
+	var fn string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if head := goroutineHead.FindStringSubmatch(line); head != nil {
+			list = append(list, goroutine{state: strings.TrimSpace(head[1]), bubble: strings.Contains(head[2], "synctest bubble")})
+			continue
+		}
+		if list == nil {
+			continue
+		}
+		g := &list[len(list)-1]
+		place, ok := strings.CutPrefix(line, "\t")
+		if !ok {
+			fn = line
+			continue
+		}
+		place, _, _ = strings.Cut(place, " +0x")
+		colon := strings.LastIndex(place, ":")
+		if colon < 0 {
+			continue
+		}
+		n, _ := strconv.Atoi(place[colon+1:])
+		f := frame{fn: fn, file: strings.ReplaceAll(place[:colon], `\`, "/"), line: n}
+		f.mine = strings.HasSuffix(f.file, "/"+dir+"/"+course.LockFile)
+		if by, ok := strings.CutPrefix(fn, "created by "); ok {
+			f.fn, _, _ = strings.Cut(by, " in goroutine ")
+			g.created = f
+		} else {
+			g.frames = append(g.frames, f)
+		}
+	}
+	return list
+}
+
+// line is where in the learner's file it is, 0 if nowhere.
+func (g goroutine) line() int {
+	if i := slices.IndexFunc(g.frames, func(f frame) bool { return f.mine }); i >= 0 {
+		return g.frames[i].line
+	}
+	return 0
+}
+
+// startedAt is the line of the learner's file that started it, 0 if none did. A timer
+// starts its function itself: then it is where that is.
+func (g goroutine) startedAt() int {
+	switch {
+	case g.created.mine:
+		return g.created.line
+	case g.created.fn == "time.goFunc" || strings.HasPrefix(g.created.fn, "context."):
+		for _, f := range slices.Backward(g.frames) {
+			if f.mine {
+				return f.line
+			}
+		}
+	}
+	return 0
+}
+
+// plays reports whether it is in the middle of the story.
+func (g goroutine) plays(story string) bool {
+	return slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "."+story+".") }) &&
+		!slices.ContainsFunc(g.frames, func(f frame) bool { return strings.Contains(f.fn, "(*lab).close") })
+}
+
+func (g goroutine) onMutex() bool {
+	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex")
+}
+
+// does says what the goroutine is doing, in words.
+func (g goroutine) does() string {
+	switch {
+	case g.onMutex():
+		return "waits for a mutex"
+	case g.state == "chan receive", g.state == "chan send", g.state == "select":
+		return "waits (" + g.state + ")"
+	case g.state == "sleep":
+		return "sleeps, again and again,"
+	case g.state == "running", g.state == "runnable":
+		return "runs in a loop"
+	}
+	return "waits"
+}
+
+// top is the function that it is in, without what belongs to Go's runtime and to package sync.
+func (g goroutine) top() string {
+	for _, f := range g.frames {
+		name := f.fn
+		if i := strings.LastIndex(name, "("); i > 0 && strings.HasSuffix(name, ")") {
+			name = name[:i]
+		}
+		internal := strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "time.")
+		if !internal {
+			return name
+		}
+	}
+	return "Go's runtime"
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// parseTry reads: nothing; or a step, names of stories, and one of three flags.
+func parseTry(req request, args []string) (request, error) {
+	for _, mode := range []string{"watch", "rules", "compare"} {
+		rest, on := takeFlag(args, mode)
+		if on && req.mode != "" {
+			return request{}, wrongUsage("try takes one of -%s and -%s", req.mode, mode)
+		}
+		if args = rest; on {
+			req.mode = mode
+		}
+	}
+	if len(args) == 0 && req.mode == "" {
+		return req, nil
+	}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			return request{}, wrongUsage("try has no flag %s%s", arg, didYouMean(arg, []string{"-watch", "-rules", "-compare"}))
+		}
+	}
+	mode := req.mode
+	req, err := parseNames(req, args)
+	if err == nil && req.names != nil && (mode == "rules" || mode == "compare") {
+		err = wrongUsage("try N -%s takes no names: %s", mode, strings.Join(req.names, " "))
+	}
+	if err != nil {
+		return request{}, err
+	}
+	return req, nil
+}
+
+// parseHint reads a step, then the name of a story, then the number of a stage.
+func parseHint(req request, args []string) (request, error) {
+	if n := len(args); n > 1 {
+		if stage, err := strconv.Atoi(args[n-1]); err == nil {
+			if stage < 1 || stage > course.Stages {
+				return request{}, wrongUsage("a hint has stages 1 to %d: %s", course.Stages, args[n-1])
+			}
+			req.stage, args = stage, args[:n-1]
+		}
+	}
+	if len(args) > 2 {
+		return request{}, wrongUsage("hint takes a step, one story and a stage: hint N [Test] [1 to %d]", course.Stages)
+	}
+	return parseNames(req, args)
+}
+
+func (t *tour) tryCommand(ctx context.Context, req request) error {
+	if req.steps == nil {
+		return t.overview()
+	}
+	s := req.steps[0]
+	switch req.mode {
+	case "rules":
+		return t.box(s, true)
+	case "compare":
+		return t.compare(s)
+	case "watch":
+		return t.runWatch(ctx, s, req.names)
+	}
+	return t.runTry(ctx, s, req.names)
+}
+
+// overview says what is solved, where the learner stands, and what to do next.
+func (t *tour) overview() error {
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	t.strong("Your own lock, step by step")
+	t.printf("\n")
+	next := 1
+	for _, s := range course.Steps {
+		st, word := p.Steps[s.N], "       "
+		text := ""
+		switch {
+		case st == nil:
+		case st.Solved:
+			word = t.paint(green, "solved ")
+		case st.Of > 0:
+			word = fmt.Sprintf("%-7s", fmt.Sprintf("%d/%d", st.Passed, st.Of))
+			text = strings.Join(st.Parts, ", ")
+		}
+		here := ""
+		if p.Step == s.N && t.exists("", myFile) {
+			here = "   <- " + myFile
+		}
+		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Title, here)
+		if text != "" {
+			t.printf("               %s\n", text)
+		}
+	}
+	t.printf("\n")
+	switch st := p.Steps[p.Step]; {
+	case p.Step == 0 || !t.exists("", myFile):
+		for next < course.Last.N && p.Steps[next] != nil && p.Steps[next].Solved {
+			next++
+		}
+		t.prose("", "Next: go run ./docs/tour try %d makes %s from the lock %s and says what is missing. Any step is a good one to begin with.",
+			next, myFile, course.Steps[next-1].Before().Of())
+	case st != nil && st.Solved && p.Step < course.Last.N:
+		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
+	case st != nil && st.Solved:
+		t.prose("", "All that is left: go run ./docs/tour red fencing, for what no lock can do.")
+	default:
+		t.prose("", "Next: change %s, then go run ./docs/tour try %d", myFile, p.Step)
+	}
+	return nil
+}
+
+// box is what a learner must know before the first line: the interface and the rules of
+// a step, and if asked for, those that it has from the steps before.
+func (t *tour) box(s course.Step, everything bool) error {
+	now, err := source.Read(t.path(s.Dir, course.LockFile))
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+	}
+	before, err := source.Read(t.path(s.Before().Dir, course.LockFile))
+	if err != nil {
+		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+	}
+	t.strong("%s: %s", capital(s.Label()), s.Title)
+	t.prose("", "\n%s\n", s.Asks)
+	t.printf("What %s must offer (+ is new):\n\n", myFile)
+	old := map[string]bool{}
+	for _, item := range source.API(before, "Lock") {
+		old[item.Text] = true
+	}
+	for _, item := range source.API(now, "Lock") {
+		mark := "  "
+		if !old[item.Text] {
+			mark = t.paint(green, "+ ")
+		}
+		t.printf("  %s%s\n", mark, item.Text)
+	}
+	fresh, older := s.Rules()
+	t.printf("\nRules:\n\n")
+	rule := func(mark, text string) {
+		for i, line := range wrap(columns-4, text) {
+			t.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+		}
+	}
+	for _, r := range fresh {
+		rule(t.paint(green, "+ "), r.Text)
+	}
+	if !everything && s.N > 1 {
+		older = nil
+		rule("  ", fmt.Sprintf("Those of the steps before hold as well: go run ./docs/tour try %d -rules shows all.", s.N))
+	}
+	for _, r := range older {
+		rule("  ", r.Text)
+	}
+	rule("  ", fmt.Sprintf("The whole lock is in %s, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myFile))
+	own := 0
+	var files []string
+	for _, f := range s.Beginning() {
+		list, err := t.storiesOf(s.Dir, f.Name)
+		if err != nil {
+			return err
+		}
+		own += len(list)
+		files = append(files, f.Name)
+	}
+	t.prose("", "\nIts %s in %s of %s.%s", count(own, "story")+" are", strings.Join(files, " and "), s.Dir,
+		map[bool]string{true: " Those of the steps before must pass as well."}[s.N > 1])
+	return nil
+}
+
+// compare shows the declarations in which the learner's lock differs from the course's.
+func (t *tour) compare(s course.Step) error {
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	name := myFile
+	if p.Step != s.N && t.exists("", keptFile(s.N)) {
+		name = keptFile(s.N)
+	}
+	mine, err := os.ReadFile(t.path("", name))
+	if err != nil {
+		return fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
+	}
+	theirs, err := os.ReadFile(t.path("", s.Path()))
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+	}
+	a, err := source.Parse(name, mine)
+	if err != nil {
+		return fmt.Errorf("cannot compare what Go cannot read: %w", err)
+	}
+	b, err := source.Parse(s.Path(), theirs)
+	if err != nil {
+		return err
+	}
+	if st := p.Steps[s.N]; st == nil || !st.Solved {
+		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
+	}
+	var differ, equal []string
+	for _, d := range slices.Concat(b, a) {
+		switch {
+		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
+		case declared(a, d.Name).Text == declared(b, d.Name).Text:
+			equal = append(equal, d.Name)
+		default:
+			differ = append(differ, d.Name)
+		}
+	}
+	if differ == nil {
+		t.printf("%s and %s say the same.\n", name, s.Path())
+		return nil
+	}
+	list, err := namedDiff(mine, theirs, differ)
+	if err != nil {
+		return err
+	}
+	t.diffLines(slices.Concat([]string{"--- " + name + " (yours)", "+++ " + s.Path() + " (the course's)"}, list))
+	if equal != nil {
+		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
+	}
+	return nil
+}
+
+// runHint shows a stage of the hint for a story: the first failing one of the last try,
+// unless one is named; the next stage, unless one is asked for.
+func (t *tour) runHint(s course.Step, names []string, stage int) error {
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	st := p.at(s.N)
+	var of failing
+	switch {
+	case names != nil:
+		if of, err = t.beginsIn(s, names[0]); err != nil {
+			return err
+		}
+	case st.Of == 0:
+		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
+	case st.Failing == nil && st.Solved:
+		return wrongUsage("%s is solved, there is nothing to hint at", s.Label())
+	case st.Failing == nil:
+		t.prose("", "All stories that could be played pass. What is missing says go run ./docs/tour try %d; what it must be, try %d -rules.", s.N, s.N)
+		return nil
+	default:
+		of = st.Failing[0]
+	}
+	from := s
+	for _, f := range s.Guarantees() {
+		if f.Name == of.File {
+			from = course.Steps[f.From-1]
+		}
+	}
+	h, err := from.HintFor(of.File, of.Story)
+	if err != nil {
+		return err
+	}
+	if stage == 0 {
+		stage = min(st.Hints[of.Story]+1, course.Stages)
+	}
+	if st.Hints == nil {
+		st.Hints = map[string]int{}
+	}
+	st.Hints[of.Story] = max(stage, st.Hints[of.Story])
+	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Story)
+	if from.N < s.N {
+		t.prose("", "(A story of step %02d: it held before. What have you changed since?)", from.N)
+	}
+	t.prose("", "\n%s\n", unfolded(h.Stages[stage-1]))
+	switch {
+	case stage < course.Stages && names == nil:
+		t.printf("More: go run ./docs/tour hint %d\n", s.N)
+	case stage < course.Stages:
+		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Story)
+	default:
+		t.printf("It was the last one. The course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
+	}
+	if !t.exists(myDir, "") {
+		return nil // nobody has begun: there is nothing to remember
+	}
+	return t.writeProgress(p)
+}
+
+// unfolded joins the lines of a paragraph: the terminal has another width.
+func unfolded(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = strings.ReplaceAll(p, "\n", " ")
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// beginsIn finds a story of s, or of a step before it.
+func (t *tour) beginsIn(s course.Step, name string) (failing, error) {
+	var all []string
+	for _, f := range s.Guarantees() {
+		list, err := t.storiesOf(s.Dir, f.Name)
+		if err != nil {
+			return failing{}, err
+		}
+		for _, st := range list {
+			if st.name == storyOf(name) {
+				return failing{f.Name, st.name}, nil
+			}
+			all = append(all, st.name)
+		}
+	}
+	return failing{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
+}

@@ -1,0 +1,440 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// tryReport says what holds and what is missing next, and remembers it.
+func (t *tour) tryReport(a attemptAt) error {
+	s := a.step
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	before := *p.at(s.N)
+	now := a.standing()
+	now.Hints = before.Hints
+	p.Step, p.Steps[s.N] = s.N, &now
+	if err := t.writeProgress(p); err != nil {
+		return err
+	}
+
+	t.heading("%s against the tests of %s", myFile, s.Label())
+	t.groups(a)
+	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
+	t.nowOk(before, now)
+	next := a.next()
+	t.failingList(a.trials, before)
+	if next >= 0 {
+		t.printf("  In full:\n\n")
+		t.trial(a, a.trials[next])
+	}
+	t.tryNotes(a)
+	if !now.Solved {
+		t.whatNow(s, next >= 0)
+		return errUnsolved
+	}
+	t.solved(a)
+	return nil
+}
+
+// next is the index of the story to look at first: one that fails before one that leaks.
+func (a attemptAt) next() int {
+	fails := func(r trial) bool { return r.verdict != passed && r.verdict != leaked && r.verdict != notRun }
+	if i := slices.IndexFunc(a.trials, fails); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == leaked })
+}
+
+// standing is what is remembered of a run.
+func (a attemptAt) standing() standing {
+	st := standing{Of: len(a.trials) + len(a.later)}
+	for _, r := range a.trials {
+		st.Passed += boolean(r.verdict == passed || r.verdict == leaked)
+		if r.verdict != passed && r.verdict != notRun {
+			st.Failing = append(st.Failing, failing{r.file, r.name})
+		}
+	}
+	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil
+	for _, part := range a.parts() {
+		st.Parts = append(st.Parts, fmt.Sprintf("%s %d of %d", part.Name, part.passed, part.of))
+	}
+	return st
+}
+
+// butLeaks adds that a goroutine is left.
+func (a attemptAt) butLeaks() string {
+	n := 0
+	for _, r := range a.trials {
+		n += boolean(r.verdict == leaked)
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", but %s left a goroutine behind", count(n, "story"))
+}
+
+// A partOf is how far a part of a step has come.
+type partOf struct {
+	course.Part
+	passed, of int
+	lacks      []string
+}
+
+func (a attemptAt) parts() []partOf {
+	var list []partOf
+	for _, p := range a.step.Parts() {
+		list = append(list, partOf{Part: p, lacks: lacks(a.src, course.File{Needs: p.Needs})})
+	}
+	count := func(st story, ok bool) {
+		if order(a.step, st) >= 100 {
+			part := &list[a.step.PartOf(st.file, st.name)]
+			part.of++
+			part.passed += boolean(ok)
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	for _, r := range a.trials {
+		count(r.story, r.verdict == passed || r.verdict == leaked)
+	}
+	for _, st := range a.later {
+		count(st, false)
+	}
+	return slices.DeleteFunc(list, func(p partOf) bool { return p.of == 0 })
+}
+
+// groups shows what holds, file by file, and the parts of the step's own.
+func (t *tour) groups(a attemptAt) {
+	s := a.step
+	for _, f := range s.Guarantees() {
+		var of []trial
+		for _, r := range a.trials {
+			if r.file == f.Name {
+				of = append(of, r)
+			}
+		}
+		later := len(slices.DeleteFunc(slices.Clone(a.later), func(st story) bool { return st.file != f.Name }))
+		if len(of)+later > 0 {
+			t.group(f.Name, of, later)
+		}
+	}
+	for i, p := range a.parts() {
+		if i == 0 {
+			t.printf("\n  Step %02d has parts:\n", s.N)
+		}
+		word := t.paint(green, "solved ")
+		switch {
+		case p.lacks != nil:
+			word = t.paint(dim, "later  ")
+		case p.passed < p.of:
+			word = t.paint(red, "missing")
+		}
+		text := fmt.Sprintf("%d. %-10s %d of %d", i+1, p.Name, p.passed, p.of)
+		for i, line := range wrap(columns-37, p.Asks) {
+			t.printf("  %s  %-24s %s\n", []string{word, "       "}[min(i, 1)], []string{text, ""}[min(i, 1)], line)
+		}
+		if p.lacks != nil {
+			t.printf("%35s needs %s\n", "", strings.Join(p.lacks, ", "))
+		}
+	}
+}
+
+func (t *tour) group(name string, of []trial, later int) {
+	counts := map[verdict]int{}
+	for _, r := range of {
+		counts[r.verdict]++
+	}
+	word := t.paint(green, "holds  ")
+	switch wrong := len(of) - counts[passed] - counts[leaked] - counts[notRun]; {
+	case counts[hung] > 0:
+		word = t.paint(red, "hangs  ")
+	case wrong > 0:
+		word = t.paint(red, "missing")
+	case counts[leaked] > 0:
+		word = t.paint(red, "leaks  ")
+	case counts[notRun] > 0 || later > 0:
+		word = t.paint(dim, "not run")
+		if counts[passed] > 0 {
+			word = t.paint(dim, "partly ")
+		}
+	}
+	more := ""
+	if counts[notRun] > 0 {
+		more = fmt.Sprintf(" (%d not run)", counts[notRun])
+	}
+	if later > 0 {
+		more += fmt.Sprintf(" (%d not yet)", later)
+	}
+	t.printf("  %s  %-27s %d of %d%s\n", word, name, counts[passed]+counts[leaked], len(of)+later, more)
+}
+
+// since compares with the run before.
+func since(before, now standing) string {
+	switch diff := now.Passed - before.Passed; {
+	case before.Of == 0 || diff == 0:
+		return ""
+	case diff > 0:
+		return fmt.Sprintf(" %d more than in the last run.", diff)
+	default:
+		return fmt.Sprintf(" %d fewer than in the last run.", -diff)
+	}
+}
+
+// nowOk names what has failed in the last run and passes now.
+func (t *tour) nowOk(before, now standing) {
+	var ok []string
+	for _, f := range before.Failing {
+		if !slices.Contains(now.Failing, f) {
+			ok = append(ok, f.Story)
+		}
+	}
+	if now.Passed <= before.Passed-len(ok) || ok == nil {
+		return // most were not played
+	}
+	for _, name := range ok[:min(len(ok), 8)] {
+		t.printf("  %s %s\n", t.paint(green, "now ok"), name)
+	}
+	if len(ok) > 8 {
+		t.printf("  ... and %d more\n", len(ok)-8)
+	}
+	t.printf("\n")
+}
+
+// failingList names what fails, a line each. Stories that end in the same way, by the same
+// panic or goroutine, share one.
+func (t *tour) failingList(trials []trial, before standing) {
+	bad, later := 0, 0
+	alike := map[string]int{}
+	for _, r := range trials {
+		bad += boolean(r.verdict != passed && r.verdict != notRun)
+		later += boolean(r.verdict == notRun)
+		if r.end != nil {
+			alike[r.why]++
+		}
+	}
+	if bad > 1 {
+		t.printf("  Failing:\n\n")
+		shown := map[string]bool{}
+		for _, r := range trials {
+			if r.verdict == passed || r.verdict == notRun || r.end != nil && shown[r.why] {
+				continue
+			}
+			note := ""
+			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.Contains(before.Failing, failing{r.file, r.name}) {
+				note = "  (passed before)"
+			}
+			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
+			if r.end != nil {
+				if shown[r.why] = true; alike[r.why] > 1 {
+					t.printf("        ... and %s in the same way\n", count(alike[r.why]-1, "more story"))
+				}
+			}
+		}
+		t.printf("\n")
+	}
+	if later > 0 {
+		t.printf("  %s not run, because the one that hangs ended the run.\n\n", capital(count(later, "story")+verb(later)))
+	}
+}
+
+func verb(n int) string {
+	if n == 1 {
+		return " was"
+	}
+	return " were"
+}
+
+func (t *tour) trialTag(r trial) string {
+	switch {
+	case r.verdict == leaked, r.verdict == hung && r.end.kind == leaks:
+		return t.paint(red, "LEAK ")
+	case r.verdict == hung:
+		return t.paint(red, "HANGS")
+	case r.verdict == notRun:
+		return "     "
+	}
+	return t.tag(r.verdict)
+}
+
+// trial shows a story in full.
+func (t *tour) trial(a attemptAt, r trial) {
+	var shown *test
+	name := r.name
+	if failing := r.log.failing(r.name); len(failing) > 0 {
+		shown, name = failing[0], failing[0].name
+	} else if last := r.log.lastOf(r.name); last != nil {
+		shown, name = last, last.name
+	}
+	if r.verdict == passed {
+		shown = r.shown("")
+		name = r.name
+	}
+	t.printf("  %s %s\n", t.trialTag(r), name)
+	if shown != nil && shown.timeline != "" {
+		t.text(shown.timeline, screen)
+	}
+	if r.verdict == failed {
+		t.message(red, slices.Concat(shown.message(), shown.outcome()))
+		if call := shown.returned(); call != nil {
+			t.message("", call)
+		}
+		t.alsoFailing(r.log.failing(r.name))
+	}
+	if r.end != nil {
+		t.end(a, *r.end)
+	}
+	if r.verdict == silent || r.verdict == skipped {
+		t.message(red, strings.Split(r.why, "\n"))
+	}
+	if shown != nil {
+		if said := printed(shown.output); said != nil {
+			t.printf("%s%s\n", margin, "Your code has printed:")
+			t.printf("%s", indent(margin+"  ", cut(said, 20)))
+		}
+	}
+	t.printf("\n")
+}
+
+// end says how the process ended, and shows the lines it speaks of.
+func (t *tour) end(a attemptAt, e ending) {
+	for i, says := range e.says {
+		color := ""
+		if i == 0 || e.kind == leaks {
+			color = red
+		}
+		t.message(color, []string{capital(says)})
+	}
+	src := lines(string(a.src))
+	for _, n := range e.lines {
+		if n > 0 && n <= len(src) {
+			t.printf("%s%6d  %s\n", margin, n, strings.TrimSpace(src[n-1]))
+		}
+	}
+	if e.raw != "" {
+		t.printf("\n%s", indent(margin, cut(lines(e.raw), short)))
+	}
+}
+
+// lastOf is the last of a story's variants that has begun.
+func (tr transcript) lastOf(name string) *test {
+	for _, ts := range slices.Backward(tr.tests) {
+		if storyOf(ts.name) == name {
+			return ts
+		}
+	}
+	return nil
+}
+
+// returned is the error that a call has returned, where a message was printed instead.
+func (t *test) returned() []string {
+	for line := range strings.Lines(t.output) {
+		line = strings.TrimSpace(line)
+		if i := strings.Index(line, "redislock: "); i >= 0 && !strings.Contains(line, " -> ") {
+			text := strings.Trim(strings.TrimSpace(line[i:]), `"`)
+			return []string{"the call returned: " + strings.ReplaceAll(text, `\"`, `"`)}
+		}
+	}
+	return nil
+}
+
+// printed is what the learner's code has printed: what package testing and testify print
+// is indented, or marked.
+func printed(output string) []string {
+	var list []string
+	for line := range strings.Lines(output) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == noProgressLine || line == noEndLine || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			break // from here on it is Go's
+		}
+		if line == "" || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+			continue
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+var noProgressLine, noEndLine = strings.TrimSpace(noProgress), strings.TrimSpace(noEnd)
+
+// tryNotes says what no story can say, because it is left out until the API is there.
+func (t *tour) tryNotes(a attemptAt) {
+	if a.older {
+		if now, err := t.newOf(a.step); err == nil {
+			t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(now))
+		}
+	}
+	if len(a.missing) > 0 {
+		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
+			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
+	}
+	if others := t.otherFiles(); others != nil {
+		t.printf("%s is not compiled: the whole lock has to be in %s.\n\n", strings.Join(others, ", "), myFile)
+	}
+}
+
+// whatNow says what to do next.
+func (t *tour) whatNow(s course.Step, fails bool) {
+	next := func(what, command string, args ...any) {
+		t.printf("%s", indent("  ", []string{fmt.Sprintf("%-36s %s", fmt.Sprintf("go run ./docs/tour "+command, args...), what)}))
+	}
+	t.printf("Change %s and run it again:\n", myFile)
+	next("", "try %d", s.N)
+	next("the same at each save", "try %d -watch", s.N)
+	if fails {
+		next("a hint for the story above", "hint %d", s.N)
+	}
+}
+
+// solved says so, and what to do next.
+func (t *tour) solved(a attemptAt) {
+	s := a.step
+	t.strong("%s is solved.", capital(s.Label()))
+	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
+	if s.N == course.Last.N {
+		t.printf("It was the last one.\n")
+		return
+	}
+	t.printf("Next: go run ./docs/tour try %d\n", s.N+1)
+}
+
+// namedReport shows some stories in full.
+func (t *tour) namedReport(a attemptAt) error {
+	t.heading("%s against %s of %s", myFile, count(len(a.trials), "story"), a.step.Label())
+	ok := 0
+	for _, r := range a.trials {
+		r.control = false
+		t.trial(a, r)
+		ok += boolean(r.verdict == passed)
+	}
+	if ok < len(a.trials) {
+		return errUnsolved
+	}
+	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", ok, len(a.trials), a.step.N)
+	return nil
+}
+
+// interrupted says what was seen until then.
+func (t *tour) interrupted(trials []trial) {
+	done, ok := 0, 0
+	for _, r := range trials {
+		done += boolean(r.verdict != notRun)
+		ok += boolean(r.verdict == passed)
+	}
+	t.printf("\nInterrupted. %d of %d stories were played, and %d passed.\n", done, len(trials), ok)
+	for _, r := range trials {
+		switch {
+		case r.verdict == notRun && r.why != "":
+			t.printf("  %s %s %s\n", t.trialTag(r), r.name, r.why)
+		case r.verdict != notRun && r.verdict != passed:
+			t.printf("  %s %s\n", t.trialTag(r), r.name)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"strconv"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// playable is a learner's lock.go as the stories play it: package sync gives way to one
+// whose mutexes do not stop the clock of a bubble. Every line stays where it is.
+func playable(src []byte) []byte {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, myFile, src, parser.ImportsOnly)
+	if err != nil {
+		return src // the compiler explains it better
+	}
+	for _, spec := range f.Imports {
+		if spec.Path.Value != `"sync"` {
+			continue
+		}
+		path := strconv.Quote(course.Module + "/docs/tour/sync")
+		if spec.Name == nil {
+			path = "sync " + path
+		}
+		at, end := fset.Position(spec.Path.Pos()).Offset, fset.Position(spec.Path.End()).Offset
+		return append(append(src[:at:at], path...), src[end:]...)
+	}
+	return src
+}
