@@ -43,7 +43,7 @@ type mutants struct {
 	step    course.Step
 	bin     binary
 	list    []mutant.Mutant
-	stories []probe // the fastest first
+	stories []probe // those with the shortest timelines first
 }
 
 // A probe is a story, as it plays on the lock itself.
@@ -51,6 +51,7 @@ type probe struct {
 	story
 	place   int // in the step's files
 	took    time.Duration
+	rows    int          // of its timeline
 	reaches map[int]bool // mutants, by number
 }
 
@@ -111,12 +112,13 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 			if r := log.judge(p.story); r.verdict != passed {
 				return fmt.Errorf("%s fails on %s as it is: %s", p.name, m.step.Subject(), r.why)
 			}
+			p.rows = rows(log.find(p.name))
 			p.reaches, err = numbers(reached)
 			return err
 		})
 	}
 	err := group.Wait()
-	slices.SortStableFunc(m.stories, func(a, b probe) int { return cmp.Compare(a.took, b.took) })
+	slices.SortStableFunc(m.stories, func(a, b probe) int { return cmp.Compare(a.rows, b.rows) })
 	return err
 }
 
@@ -136,32 +138,44 @@ func numbers(file string) (map[int]bool, error) {
 	return set, nil
 }
 
-// Stories up to fast play together on a mutant; those that take longer, only when all of
-// the others have passed, one by one.
+// A mutant that makes the lock ask without a pause meets the laboratory's bound; one that
+// does not even ask costs this time.
 const (
-	fast       = 150 * time.Millisecond
-	patience   = "6s" // for a mutant that spins: virtual time does not pass then
-	impatience = "2s"
+	patience   = inVirtualTime
+	impatience = "10s"
 )
+
+// Stories up to fast play together on a mutant; those that take longer only when all of
+// the others have passed, one by one.
+const fast = 150 * time.Millisecond
+
+// batches are the stories that come by a mutant: those with short timelines first, because
+// of those that fail the shortest is wanted.
+func (m *mutants) batches(mu mutant.Mutant) (list [][]story) {
+	size := 6
+	var slow [][]story
+	for _, p := range m.stories {
+		switch {
+		case !p.reaches[mu.N]:
+		case p.took >= fast:
+			slow = append(slow, []story{p.story})
+		case list == nil || len(list[len(list)-1]) == size:
+			size *= len(list) + 1 // the first stories fail on most mutants
+			list = append(list, []story{p.story})
+		default:
+			list[len(list)-1] = append(list[len(list)-1], p.story)
+		}
+	}
+	return append(list, slow...)
+}
 
 // try finds the story that fails on a mutant with the shortest timeline.
 func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 	r := reason{Mutant: mu, Fate: survived}
-	var together []story
-	var batches [][]story
-	for _, p := range m.stories {
-		if p.reaches[mu.N] && p.took < fast {
-			together = append(together, p.story)
-		} else if p.reaches[mu.N] {
-			batches = append(batches, []story{p.story})
-		}
-	}
-	if together == nil && batches == nil {
+	batches := m.batches(mu)
+	if batches == nil {
 		r.Says = "no story comes here"
 		return r, nil
-	}
-	if together != nil {
-		batches = slices.Insert(batches, 0, together)
 	}
 	var ends []string
 	for _, batch := range batches {
@@ -213,7 +227,7 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (res
 			switch {
 			case r.verdict == timedOut:
 				spins++
-			case r.verdict == failed && spins > 1:
+			case r.verdict == failed && spins > 0:
 				return results, nil
 			}
 		}
@@ -256,15 +270,17 @@ func inTheLock(crash, file string) bool {
 		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
 }
 
+// rows is how long a timeline is. A story with variants (subtests) has none itself.
+func rows(t *test) int {
+	if t.timeline == "" {
+		return 50
+	}
+	return strings.Count(t.timeline, "\n")
+}
+
 // shortest returns the failed result with the shortest timeline. A story without one is
 // the last choice.
 func (m *mutants) shortest(results []result) (best result, ok bool) {
-	rows := func(r result) int {
-		if text := r.log.failing(r.name)[0].timeline; text != "" {
-			return strings.Count(text, "\n")
-		}
-		return 1 << 20
-	}
 	place := func(r result) int {
 		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })].place
 	}
@@ -278,7 +294,7 @@ func (m *mutants) shortest(results []result) (best result, ok bool) {
 		if r.verdict != failed {
 			continue
 		}
-		if !ok || cmp.Or(cmp.Compare(dumb(r), dumb(best)), cmp.Compare(rows(r), rows(best)), cmp.Compare(place(r), place(best))) < 0 {
+		if !ok || cmp.Or(cmp.Compare(dumb(r), dumb(best)), cmp.Compare(rows(r.log.failing(r.name)[0]), rows(best.log.failing(best.name)[0])), cmp.Compare(place(r), place(best))) < 0 {
 			best, ok = r, true
 		}
 	}
