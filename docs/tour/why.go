@@ -138,13 +138,6 @@ func numbers(file string) (map[int]bool, error) {
 	return set, nil
 }
 
-// A mutant that makes the lock ask without a pause meets the laboratory's bound; one that
-// does not even ask costs this time.
-const (
-	patience   = inVirtualTime
-	impatience = "10s"
-)
-
 // Stories up to fast play together on a mutant; those that take longer only when all of
 // the others have passed, one by one.
 const fast = 150 * time.Millisecond
@@ -207,29 +200,18 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 // has broken that. Stories that make the mutant spin cost their whole time: after two of
 // them, each plays alone, only shortly, and until one has failed.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
-	spins := 0
 	for len(list) > 0 {
-		now, limit := list, patience
-		if spins > 1 {
-			now, limit = list[:1], impatience
-		}
-		log, err := m.bin.run(ctx, limit, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, now...)
+		log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, list...)
 		if err != nil {
 			return nil, err
 		}
-		ends := log.endings(now)
+		ends := log.endings(list)
 		if len(ends) == 0 {
 			return nil, fmt.Errorf("no story has begun on a mutant:\n%s", log.raw)
 		}
 		for _, r := range ends {
 			results = append(results, r)
 			list = slices.DeleteFunc(slices.Clone(list), func(s story) bool { return s.name == r.name })
-			switch {
-			case r.verdict == timedOut:
-				spins++
-			case r.verdict == failed && spins > 0:
-				return results, nil
-			}
 		}
 	}
 	return results, nil
@@ -266,7 +248,7 @@ const panicked verdict = -1
 func inTheLock(crash, file string) bool {
 	_, stack, _ := strings.Cut(crash, "\ngoroutine ")
 	stack, _, _ = strings.Cut(stack, "\n\n")
-	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: test timed out") &&
+	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: "+mutant.Spins) && !strings.HasPrefix(crash, "panic: test timed out") &&
 		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
 }
 

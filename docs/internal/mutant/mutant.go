@@ -29,6 +29,9 @@ const (
 	ReachEnv = "REDISLOCK_REACHED"
 )
 
+// Spins is what the tests panic with when a mutant goes round and round.
+const Spins = "this mutant goes round and round"
+
 // A Kind is how a mutant changes the code.
 type Kind string
 
@@ -83,7 +86,7 @@ type File struct {
 func (f *File) Files() map[string][]byte {
 	return map[string][]byte{
 		"lock.go":                f.source,
-		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1),
+		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1, Spins),
 		"mutant_reached_test.go": fmt.Appendf(nil, reached, f.name, ReachEnv),
 	}
 }
@@ -149,7 +152,13 @@ var mutantNow, _ = strconv.Atoi(os.Getenv(%q))
 
 var mutantReached [%d]atomic.Bool
 
+// A lock that loops without asking Redis lets no virtual time pass, and nothing ends it.
+var mutantAsked atomic.Int64
+
 func mutantIs(n int) bool {
+	if mutantAsked.Add(1) == 5_000_000 {
+		panic(%q)
+	}
 	mutantReached[n].Store(true)
 	return n == mutantNow
 }
