@@ -52,6 +52,7 @@ type probe struct {
 	place   int // in the step's files
 	took    time.Duration
 	rows    int          // of its timeline
+	asks    int          // how many switches it comes by
 	reaches map[int]bool // mutants, by number
 }
 
@@ -113,8 +114,15 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 				return fmt.Errorf("%s fails on %s as it is: %s", p.name, m.step.Subject(), r.why)
 			}
 			p.rows = rows(log.find(p.name))
-			p.reaches, err = numbers(reached)
-			return err
+			all, err := numbers(reached)
+			if err != nil {
+				return err
+			}
+			p.asks, p.reaches = all[0], map[int]bool{}
+			for _, n := range all[1:] {
+				p.reaches[n] = true
+			}
+			return nil
 		})
 	}
 	err := group.Wait()
@@ -122,20 +130,19 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 	return err
 }
 
-func numbers(file string) (map[int]bool, error) {
+func numbers(file string) (list []int, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	set := map[int]bool{}
 	for _, word := range strings.Fields(string(text)) {
 		n, err := strconv.Atoi(word)
 		if err != nil {
 			return nil, err
 		}
-		set[n] = true
+		list = append(list, n)
 	}
-	return set, nil
+	return list, nil
 }
 
 // Stories up to fast play together on a mutant; those that take longer only when all of
@@ -200,8 +207,15 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 // has broken that. Stories that make the mutant spin cost their whole time: after two of
 // them, each plays alone, only shortly, and until one has failed.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
+	limit := 100_000
+	for _, p := range m.stories {
+		if slices.Contains(list, p.story) {
+			limit += 4 * p.asks
+		}
+	}
+	env := []string{mutant.Env + "=" + strconv.Itoa(mu.N), mutant.LimitEnv + "=" + strconv.Itoa(limit), "GOMAXPROCS=1"}
 	for len(list) > 0 {
-		log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, list...)
+		log, err := m.bin.run(ctx, inVirtualTime, env, list...)
 		if err != nil {
 			return nil, err
 		}

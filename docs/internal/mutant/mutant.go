@@ -23,13 +23,16 @@ import (
 )
 
 // Env names the variable that turns a mutant on, by its number. With ReachEnv, the tests
-// append the numbers of the mutants whose place they have come by to that file.
+// write to that file how many switches they have come by, and the numbers of the mutants
+// among them. LimitEnv is how many they may come by; then they panic with Spins.
 const (
 	Env      = "REDISLOCK_MUTANT"
 	ReachEnv = "REDISLOCK_REACHED"
+	LimitEnv = "REDISLOCK_LIMIT"
 )
 
-// Spins is what the tests panic with when a mutant goes round and round.
+// Spins is what the tests panic with when a mutant goes round and round: without asking
+// Redis, it would let no virtual time pass, and nothing would end it.
 const Spins = "this mutant goes round and round"
 
 // A Kind is how a mutant changes the code.
@@ -86,7 +89,7 @@ type File struct {
 func (f *File) Files() map[string][]byte {
 	return map[string][]byte{
 		"lock.go":                f.source,
-		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1, Spins),
+		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1, LimitEnv, Spins),
 		"mutant_reached_test.go": fmt.Appendf(nil, reached, f.name, ReachEnv),
 	}
 }
@@ -152,11 +155,12 @@ var mutantNow, _ = strconv.Atoi(os.Getenv(%q))
 
 var mutantReached [%d]atomic.Bool
 
-// A lock that loops without asking Redis lets no virtual time pass, and nothing ends it.
+var mutantLimit, _ = strconv.ParseInt(os.Getenv(%q), 10, 64)
+
 var mutantAsked atomic.Int64
 
 func mutantIs(n int) bool {
-	if mutantAsked.Add(1) == 5_000_000 {
+	if mutantAsked.Add(1) == mutantLimit {
 		panic(%q)
 	}
 	mutantReached[n].Store(true)
@@ -203,6 +207,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
+		fmt.Fprintln(f, mutantAsked.Load())
 		for n := range mutantReached {
 			if mutantReached[n].Load() {
 				fmt.Fprintln(f, n)

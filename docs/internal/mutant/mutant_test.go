@@ -130,7 +130,9 @@ func TestReached_SaysWhatATestComesBy(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var in []string
-	for _, word := range strings.Fields(string(text)) {
+	asked, numbers, _ := strings.Cut(string(text), "\n")
+	require.Equal(t, "2", asked)
+	for _, word := range strings.Fields(numbers) {
 		n, err := strconv.Atoi(word)
 		require.NoError(t, err)
 		in = append(in, f.Mutants[n-1].In)
