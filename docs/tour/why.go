@@ -147,7 +147,10 @@ func numbers(file string) (list []int, err error) {
 
 // Stories up to fast play together on a mutant; those that take longer only when all of
 // the others have passed, one by one.
-const fast = 150 * time.Millisecond
+const (
+	fast     = 150 * time.Millisecond
+	patience = 30 * time.Second // for all stories on a mutant
+)
 
 // batches are the stories that come by a mutant: those with short timelines first, because
 // of those that fail the shortest is wanted.
@@ -178,17 +181,25 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 		return r, nil
 	}
 	var ends []string
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for _, batch := range batches {
-		results, err := m.play(ctx, mu, batch)
+		results, err := m.play(short, mu, batch)
+		if short.Err() != nil && ctx.Err() == nil {
+			ends = append(ends, "the stories did not end in "+patience.String())
+			break
+		}
 		if err != nil {
 			return r, err
 		}
-		if best, ok := m.shortest(results); ok {
+		if best, ok := m.shortest(results); ok && (r.Fate != byStory || !isBarren(best)) {
 			r.Fate, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
-			return r, nil
+			if !isBarren(best) {
+				return r, nil
+			}
 		}
 		for _, res := range results {
-			if res.verdict == panicked {
+			if res.verdict == panicked && r.Fate == survived {
 				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
 				return r, nil
 			}
@@ -197,7 +208,7 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 			}
 		}
 	}
-	if ends != nil {
+	if ends != nil && r.Fate == survived {
 		r.Says = fmt.Sprintf("%d end without an assertion: %s", len(ends), ends[0])
 	}
 	return r, nil
@@ -246,7 +257,11 @@ func (tr transcript) endings(list []story) (results []result) {
 			results = append(results, ended.judge(s))
 		default:
 			r := tr.judge(s)
-			if r.verdict == crashed && inTheLock(tr.crash(), s.file) {
+			switch {
+			case r.verdict == crashed && t.asserts(): // then the bubble was stuck: a goroutine stayed behind
+				r.verdict = failed
+				t.status = "fail"
+			case r.verdict == crashed && inTheLock(tr.crash(), s.file):
 				r.verdict = panicked
 			}
 			results = append(results, r)
@@ -283,24 +298,28 @@ func (m *mutants) shortest(results []result) (best result, ok bool) {
 	place := func(r result) int {
 		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })].place
 	}
-	dumb := func(r result) int { // an assertion without a message of the story's own
-		if barren.MatchString(r.log.failing(r.name)[0].message()[0]) {
-			return 1
-		}
-		return 0
-	}
 	for _, r := range results {
 		if r.verdict != failed {
 			continue
 		}
-		if !ok || cmp.Or(cmp.Compare(dumb(r), dumb(best)), cmp.Compare(rows(r.log.failing(r.name)[0]), rows(best.log.failing(best.name)[0])), cmp.Compare(place(r), place(best))) < 0 {
+		if !ok || cmp.Or(cmp.Compare(barren(r), barren(best)), cmp.Compare(rows(r.log.failing(r.name)[0]), rows(best.log.failing(best.name)[0])), cmp.Compare(place(r), place(best))) < 0 {
 			best, ok = r, true
 		}
 	}
 	return best, ok
 }
 
-var barren = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
+// isBarren reports whether a story fails by an assertion without a message of its own.
+func isBarren(r result) bool { return noMessage.MatchString(r.log.failing(r.name)[0].message()[0]) }
+
+func barren(r result) int {
+	if isBarren(r) {
+		return 1
+	}
+	return 0
+}
+
+var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
 
 // tryAll tries mutants on all processors.
 func (m *mutants) tryAll(ctx context.Context, t *tour, list []mutant.Mutant) ([]reason, error) {

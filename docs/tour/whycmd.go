@@ -242,8 +242,12 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 	random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 	changed := map[int]bool{}
 	all := map[int][]reason{}
-	for _, s := range steps {
+	for _, s := range slices.Clone(steps) {
 		reasons, now, err := t.readKnown(s)
+		if errors.Is(err, os.ErrNotExist) {
+			steps = slices.DeleteFunc(steps, func(other course.Step) bool { return other.N == s.N })
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 // A whyStep is what the pages say of one step.
 type whyStep struct {
 	course.Step
-	Count   map[fate]int
+	Count   map[string]int
 	All     int
 	Parts   []part   // declarations in which something is new
 	Earlier []origin // declarations in which something is older
@@ -98,16 +99,15 @@ func (t *tour) whyPages() (map[string]string, error) {
 	var steps []*whyStep
 	for _, s := range course.Steps {
 		reasons, _, err := t.readKnown(s)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		w := &whyStep{Step: s, Count: map[fate]int{}, All: len(reasons), reasons: reasons}
+		w := &whyStep{Step: s, Count: map[string]int{}, All: len(reasons), reasons: reasons}
 		for _, r := range reasons {
-			w.Count[r.Fate]++
-			if r.Fate == survived {
-				return nil, fmt.Errorf("%s:%d: no story needs this: %s\ntake it out of the lock, write a story, or say in %s why nobody can see a difference",
-					s.Path(), r.Line, r.Key(), excusesFile)
-			}
+			w.Count[string(r.Fate)]++
 		}
 		steps = append(steps, w)
 	}
@@ -128,7 +128,7 @@ func (t *tour) whyPages() (map[string]string, error) {
 // dates finds out with which step each mutant has come: the one from which on all have it.
 func (w *whyStep) dates(before []*whyStep) {
 	last := map[string]int{}
-	if len(before) > 0 {
+	if len(before) > 0 && before[len(before)-1].N == w.N-1 {
 		b := before[len(before)-1]
 		for i, r := range b.reasons {
 			last[r.Key()] = b.since[i]
@@ -217,8 +217,8 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 	told := map[string]bool{}
 	for _, r := range reasons {
 		key := r.Says
-		if r.Fate == byPanic {
-			key = string(byPanic)
+		if r.Fate == byPanic || r.Fate == survived {
+			key = string(r.Fate)
 		}
 		if told[key] {
 			continue
@@ -235,6 +235,8 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 			l.Says = append(l.Says, fmt.Sprintf("%s: the stories pass, and the [explorer](../explore/README.md) finds it: %s", what, r.Says))
 		case equivalent:
 			l.Says = append(l.Says, fmt.Sprintf("%s: no difference. %s", what, capital(r.Says)))
+		case survived:
+			l.Says = append(l.Says, what+": all stories pass")
 		}
 	}
 	return l
