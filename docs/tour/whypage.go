@@ -247,7 +247,7 @@ func (l whyLine) change(r reason) string {
 	whole := strings.TrimSuffix(l.Code, " {")
 	whole, _, _ = strings.Cut(whole, " //")
 	it := code(r.Was)
-	if r.Was == whole || strings.HasSuffix(whole, r.Was) && strings.HasPrefix(whole, "if ") && !strings.Contains(whole, "; ") || strings.HasPrefix(r.Was, whole) {
+	if part := strings.HasPrefix(r.Now, "of "); !part && (r.Was == whole || strings.HasSuffix(whole, r.Was) && strings.HasPrefix(whole, "if ") && !strings.Contains(whole, "; ") || strings.HasPrefix(r.Was, whole)) {
 		it = "it"
 	}
 	switch r.Kind {
