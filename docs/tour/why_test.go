@@ -85,7 +85,7 @@ func TestWhy(t *testing.T) {
 		"As if `*l.n > 0` were never true:", "FAIL  TestTwo", "bob is inside with alice",
 		"As if `*l.n > 0` were always true:", "alice was refused")
 	shows(t, "why 1 10", 0, "`l == nil` were never true", "TestNobody", "panic: ")
-	shows(t, "why 1 17", 0, "without `idle()`", "All stories pass.")
+	shows(t, "why 1 17", 0, "Without `idle()`:", "All stories pass.")
 	shows(t, "why 1 22", 1, "nothing that was taken out or changed", "21, 25")
 	shows(t, "why 1 99", 2, "has 26 lines")
 	shows(t, "why 1", 0, "  16      count(l.n)\n        ^ without `count(l.n)`: bob is inside with alice\n          TestTwo\n")

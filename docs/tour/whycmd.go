@@ -345,7 +345,7 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, line int) error {
 		return err
 	}
 	t.heading("%s:%d, in %s", s.Path(), line, here[0].In)
-	t.printf("\n  %s\n", strings.TrimSpace(source[line-1]))
+	t.printf("  %s\n", strings.TrimSpace(source[line-1]))
 	shown := map[string]bool{}
 	for _, r := range here {
 		if err := t.whyMutant(ctx, m, r, shown); err != nil {
