@@ -191,7 +191,7 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 					require.NoError(t, alice.TryLock(ctx))
 					call = alice.Unlock
 				}
-				refusal := lab.announce("alice", &twist{match: nthIs(nth), again: true, // on every node
+				refusal := lab.announce("alice", &twist{match: nthIs(nth), again: true,
 					reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
 				err := call(ctx)
 				if refused = refusal.fired; !refused {
