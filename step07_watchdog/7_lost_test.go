@@ -1,12 +1,10 @@
 package redislock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -635,13 +633,4 @@ func (l *lab) silence(node int) {
 		})
 	}
 	l.fault("the connections to %s die silently, new ones work", s.name)
-}
-
-// goroutines counts those that the lock has started, when all have done what they can do
-// now. Connections have some of their own, and stay.
-func goroutines(lab *lab) int {
-	lab.wait()
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("/lock.go:"))
 }
