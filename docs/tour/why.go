@@ -260,7 +260,8 @@ func (tr transcript) endings(list []story) (results []result) {
 		default:
 			r := tr.judge(s)
 			switch {
-			case r.verdict == crashed && t.asserts(): // then the bubble was stuck: a goroutine stayed behind
+			case r.verdict == crashed && t.asserts():
+				// The bubble was stuck after that: a goroutine stayed behind.
 				r.verdict = failed
 				t.status = "fail"
 			case r.verdict == crashed && inTheLock(tr.crash(), s.file):
