@@ -52,7 +52,7 @@ var faults = []fault{
 	{"unsent", "a reply is lost, and go-redis does not retry", all, schedule.Fault{Clients: client.Rules{Options: noRetry}, Strike: eachInFlight(loseReply)}},
 	{"nested-resent", "the holder has locked twice, a reply is lost, the command is sent again", reentrant, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}, Strike: eachInFlight(loseReply)}},
 	{"deadline", "the context of an acquire ends, its command arrives", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Strike: inFlight(endContext)}},
-	{"late-set", "the same, and it arrives after the clean-up", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)}},
+	{"late-set", "the context of an acquire ends, its command arrives after the clean-up", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)}},
 	{"slow-answer", "an answer is slow, but within the validity", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksAgain}}, Strike: eachInFlight(holdBack)}},
 	{"slow-answers", "all answers are slow, but within the validity, and the work takes longer than the ttl", renewing, schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slowAnswers, client.Holding)}},
 	{"late-reply", "the reply to an acquire comes after a ttl", all, schedule.Fault{Strike: inFlight(delayReplies)}},

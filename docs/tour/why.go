@@ -149,8 +149,8 @@ func numbers(file string) (list []int, err error) {
 // the others have passed, one by one.
 const (
 	fast     = 150 * time.Millisecond
-	spell    = "8s"             // for a story on a mutant that goes round and round
-	patience = 40 * time.Second // for all stories on a mutant
+	spell    = "25s"            // for a story on a mutant that goes round and round
+	patience = 25 * time.Second // for all stories on a mutant
 )
 
 // batches are the stories that come by a mutant: those with short timelines first, because

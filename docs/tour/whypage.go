@@ -236,7 +236,7 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 		case equivalent:
 			l.Says = append(l.Says, fmt.Sprintf("%s: no difference. %s", what, capital(r.Says)))
 		case survived:
-			l.Says = append(l.Says, what+": all stories pass")
+			l.Says = append(l.Says, what+": no story fails by an assertion")
 		}
 	}
 	return l

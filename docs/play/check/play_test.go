@@ -220,8 +220,12 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	l := find(t, 3, "slow")
 	b.goTo("#" + l.ID)
 	eval[any](b, `document.getElementById('comparing').click()`)
-	if got := b.text("#compare"); !strings.Contains(got, "differs") || !strings.Contains(got, "step 07") {
+	if got := b.text("#compare"); !strings.Contains(got, "step 07") {
 		t.Errorf("beside another lock, the page says %q", got)
+	}
+	marked := eval[[]string](b, `[...document.querySelectorAll('#compare .differs .row')].map(r => r.textContent.trim())`)
+	if len(marked) != 2 || !strings.Contains(marked[0], "the ttl is over: alice's lock is gone") || !strings.Contains(marked[1], "bob    TryLock -> ErrNotAcquired") {
+		t.Errorf("the rows that differ are %q", marked)
 	}
 	eval[any](b, `(() => { const s = document.getElementById('beside'); s.value = '5'; s.dispatchEvent(new Event('change')); })()`)
 	if got := b.text("#compare"); !strings.Contains(got, "step 05") {
@@ -251,7 +255,7 @@ func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
 func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 	l := find(t, 3, "slow")
 	b := open(t, server+"?lead#"+l.ID, desktop)
-	if got := b.text("#outcome"); strings.Contains(got, "two clients") || !strings.Contains(got, "Press r") {
+	if got := b.text("main"); strings.Contains(got, "two clients are") || strings.Contains(got, "X: alice and bob") || !strings.Contains(got, "Press r") {
 		t.Errorf("before r, the page says %q", got)
 	}
 	b.key("r")

@@ -327,7 +327,8 @@ function show() {
     scrollTo(0, 0);
   }
   const played = run(), {states, records, seen, state, at} = played;
-  const list = rows(records), total = seen.length;
+  const hidden = leads && !game.revealed; // what is wrong, the room says
+  const list = rows(records).filter(r => !hidden || r.who !== '**'), total = seen.length;
   const before = total > 1 ? seen[total - 2] : 0;
   fresh = total > 1 && before < records.length ? records[before].at : 0;
   showNow(played);
@@ -586,7 +587,7 @@ function showTimeline({state, seen}, list, before) {
 
 function showSource(step, line) {
   const lock = lockOf(step), box = part('source');
-  const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ', s, '\n'));
+  const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
     el('p', {}, step < 9 && !data.Own && rich('`' + t('source.why', {arg: String(step)}).replace(' shows', '` shows'))),
     el('pre', {tabindex: '0', 'aria-labelledby': 'h-source'}, el('code', {}, code)), button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
@@ -618,8 +619,9 @@ function beside(level, path) {
   return {edges, why, ...graph.play(cell, edges)};
 }
 
-// comes is what came of a row, without the words in which two locks differ.
-const comes = r => `${r.who}|${r.of[0].kind}|${(r.of[0].kind === 'command' ? r.reply : r.text + r.reply).replace(/<(\w+)-\d+>/g, '$1')}|${r.mark}`;
+// comes are the rows that tell what came of the commands, and what was wrong with one: two
+// locks say the same in other commands.
+const comes = rows => rows.map((r, i) => ({i, what: `${r.who}|${r.text}|${r.reply}|${r.mark}`, kind: r.of[0].kind, mark: r.mark})).filter(r => r.kind !== 'command' || r.mark);
 
 function showCompare() {
   const box = part('compare'), l = game.level;
@@ -628,16 +630,17 @@ function showCompare() {
   if (others.length === 0) return box.replaceChildren(el('p', {}, t('compare.none')));
   const other = others.find(o => o.Step === game.compare) ?? others[0];
   const theirs = beside(other, game.path), a = rows(run().records), b = rows(theirs.records);
-  let differs = 0;
-  while (differs < Math.min(a.length, b.length) && comes(a[differs]) === comes(b[differs])) differs++;
-  const column = (level, list, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
+  const ours = comes(a), came = comes(b);
+  let n = 0;
+  while (n < Math.min(ours.length, came.length) && ours[n].what === came[n].what) n++;
+  const column = (level, list, differs, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
     el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
     el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join('; ') : '✓ ' + t('compare.holds')), foot);
   const select = el('select', {id: 'beside', onchange: e => { game.compare = Number(e.target.value); showCompare(); }}, others.map(o => el('option', {value: o.Step, selected: o === other}, stepTitle(o.Step))));
   const takeOver = el('a', {class: 'button primary', href: address(other, theirs.edges)}, t('compare.takeOver', {step: stepTitle(other.Step)}));
   box.replaceChildren(el('section', {class: 'compare', 'aria-labelledby': 'h-compare'}, el('h2', {id: 'h-compare'}, t('compare')),
-    el('p', {}, el('label', {for: 'beside'}, t('compare.with')), ' ', select, ' ', differs < a.length || differs < b.length ? t('compare.differs') : t('compare.same')),
-    el('div', {class: 'columns'}, column(l, a, run().records), column(other, b, theirs.records, el('div', {}, el('p', {}, theirs.why === 'commands' ? t('compare.commands') : theirs.why === 'over' || theirs.state === End ? t('compare.over') : ''), takeOver))),
+    el('p', {}, el('label', {for: 'beside'}, t('compare.with')), ' ', select, ' ', ours[n] || came[n] ? t('compare.differs') : t('compare.same')),
+    el('div', {class: 'columns'}, column(l, a, ours[n]?.i, run().records), column(other, b, came[n]?.i, theirs.records, el('div', {}, el('p', {}, theirs.why === 'commands' ? t('compare.commands') : theirs.why === 'over' || theirs.state === End ? t('compare.over') : ''), takeOver))),
     button(t('compare.close'), () => { game.compare = 0; showCompare(); }, {class: 'quiet'})));
 }
 
@@ -674,7 +677,7 @@ new ResizeObserver(() => {
   const box = game && part('picture');
   if (box && box.clientWidth !== drawnWidth) {
     const played = run();
-    showPicture(played, rows(played.records));
+    showPicture(played, rows(played.records).filter(r => !leads || game.revealed || r.who !== '**'));
   }
 }).observe(document.body);
 
