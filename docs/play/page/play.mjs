@@ -224,11 +224,11 @@ function setLanguage(l) {
 function help() {
   const old = document.querySelector('dialog');
   if (old) return old.close();
-  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => el('kbd', {}, k))), el('td', {}, t(word)));
+  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => k === '…' ? ' … ' : el('kbd', {}, k))), el('td', {}, t(word)));
   const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
     el('h2', {id: 'help-title'}, t('help.title')), el('p', {}, t('help.body')),
     el('h3', {}, t('help.keys')),
-    el('table', {class: 'keys'}, el('tbody', {}, key('1 9 0', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
+    el('table', {class: 'keys'}, el('tbody', {}, key('1 … 9', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
     el('h3', {}, t('help.picture')), el('p', {}, t('help.pictureBody')),
     el('h3', {}, t('help.lead')), el('p', {}, t('help.leadBody')),
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
@@ -240,6 +240,7 @@ function help() {
 
 function showMenu(problem = '') {
   document.title = t('title');
+  document.body.classList.remove('predicting', 'choosing');
   const solved = levels.filter(l => ['broken', 'holds'].includes(stateOf(cellName(l)))).length;
   const playable = levels.filter(l => graph.cells.has(cellName(l)));
   const said = el('p', {class: 'problem', role: 'alert'}, rich(problem));
@@ -327,6 +328,7 @@ function show() {
     scrollTo(0, 0);
   }
   const played = run(), {states, records, seen, state, at} = played;
+  document.body.classList.toggle('predicting', game.prediction === undefined);
   const hidden = leads && !game.revealed; // what is wrong, the room says
   const list = rows(records).filter(r => !hidden || r.who !== '**'), total = seen.length;
   const before = total > 1 ? seen[total - 2] : 0;
