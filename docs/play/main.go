@@ -192,10 +192,10 @@ func handler(page []byte, root string) http.Handler {
 		w.Write(page)
 	})
 	for _, s := range course.Entries() {
-		for _, name := range []string{"/" + s.Dir + "/README.md", "/" + s.Dir + "/" + course.LockFile} {
-			mux.HandleFunc("GET "+name, func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"README.md", "README.zh-CN.md", course.LockFile} {
+			mux.HandleFunc("GET /"+s.Dir+"/"+name, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-				http.ServeFileFS(w, r, files, name[1:])
+				http.ServeFileFS(w, r, files, s.Dir+"/"+name)
 			})
 		}
 	}

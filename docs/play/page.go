@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -80,6 +81,9 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := untranslated(all, found.Levels, locks); err != nil {
+		return nil, err
+	}
 	static, err := staticPart(found.Levels, words)
 	if err != nil {
 		return nil, err
@@ -145,6 +149,40 @@ func readWords() (english map[string]string, all []byte, err error) {
 	}
 	all, err = json.Marshal(languages) // it escapes <, so that no word ends the script
 	return languages["en"], all, err
+}
+
+// untranslated says which texts of the data, which are English, another language has not.
+func untranslated(all []byte, levels []level, locks []lock) (err error) {
+	texts := map[string]bool{}
+	for _, l := range levels {
+		for _, part := range reasons(l.Why) {
+			texts["data."+part] = true
+		}
+	}
+	for _, l := range locks {
+		texts["data."+l.Lock] = true
+	}
+	var languages map[string]map[string]string
+	if err := json.Unmarshal(all, &languages); err != nil {
+		return err
+	}
+	delete(languages, "en")
+	for name, words := range languages {
+		for _, text := range slices.Sorted(maps.Keys(texts)) {
+			if words[text] == "" {
+				err = errors.Join(err, fmt.Errorf("docs/play/page/words/%s.json: there is no %q", name, text))
+			}
+		}
+	}
+	return err
+}
+
+// reasons are the parts of a reason, which the page translates one by one.
+func reasons(why string) []string {
+	if why == "" {
+		return nil
+	}
+	return strings.Split(why, "; ")
 }
 
 // readLocks reads the sources of all locks.

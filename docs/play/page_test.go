@@ -89,13 +89,51 @@ func TestWords(t *testing.T) {
 	var languages map[string]map[string]string
 	require.NoError(t, json.Unmarshal(all, &languages))
 	for name, words := range languages {
-		for word := range english {
+		for word, text := range english {
 			assert.NotEmpty(t, words[word], "%s: %s", name, word)
+			assert.Equal(t, values(text), values(words[word]), "%s: %s", name, word)
 		}
-		assert.Len(t, words, len(english), name)
+		for word := range words {
+			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data."), "%s: nobody says %s", name, word)
+		}
 	}
 	for _, kind := range "XLDKBTNUWSG" {
 		assert.NotEmpty(t, english["kind."+string(kind)])
+	}
+}
+
+// values are the names of the values in a word, each once.
+func values(text string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1))))
+}
+
+// What the page says of a lock, and why one breaks, comes from the course and the explorer,
+// in English. Another language has a text for each, and none for what nobody says any more.
+func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
+	atRoot(t)
+	_, all, err := readWords()
+	require.NoError(t, err)
+	faults, err := os.ReadFile("docs/faults.md")
+	require.NoError(t, err)
+	var levels []level
+	for _, m := range regexp.MustCompile(`(?m)^[^:|\n]+: (.+)\. In \d+ of \d+ schedules`).FindAllStringSubmatch(string(faults), -1) {
+		levels = append(levels, level{Why: m[1]})
+	}
+	require.Greater(t, len(levels), 50, "the reasons of docs/faults.md")
+	locks, err := readLocks(options{})
+	require.NoError(t, err)
+	require.NoError(t, untranslated(all, levels, locks))
+	require.ErrorContains(t, untranslated(all, []level{{Why: "there is only one node; it is Sunday"}}, locks), "zh-CN.json: there is no \"data.it is Sunday\"")
+
+	var languages map[string]map[string]string
+	require.NoError(t, json.Unmarshal(all, &languages))
+	for name, words := range languages {
+		for word := range words {
+			text, ok := strings.CutPrefix(word, "data.")
+			said := slices.ContainsFunc(levels, func(l level) bool { return slices.Contains(reasons(l.Why), text) }) ||
+				slices.ContainsFunc(locks, func(l lock) bool { return l.Lock == text })
+			assert.True(t, !ok || said, "%s: nobody says %q", name, text)
+		}
 	}
 }
 
@@ -104,7 +142,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	words, _, err := readWords()
 	require.NoError(t, err)
 	found := map[string]any{
-		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "because", ID: "03/slow/aFb", Story: "SET <alice-1>\n"}},
+		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb", Story: "SET <alice-1>\n"}},
 		"Graph":  map[string]any{},
 	}
 	js, err := json.Marshal(found)
@@ -160,11 +198,27 @@ func TestTheServer_HasThePageAndItsLinks(t *testing.T) {
 	require.Equal(t, "the page", get("/play.html").Body.String())
 	require.Equal(t, http.StatusFound, get("/").Code)
 	for _, s := range course.Entries() {
-		require.Equal(t, http.StatusOK, get("/"+s.Dir+"/README.md").Code, s.Dir)
+		for _, page := range lessonPages(t) {
+			require.Equal(t, http.StatusOK, get("/"+s.Dir+"/"+page).Code, s.Dir)
+		}
 	}
 	for _, path := range []string{"/go.mod", "/.git/config", "/docs/", "/step01_setnx/../go.mod"} {
 		require.NotEqual(t, http.StatusOK, get(path).Code, path)
 	}
+}
+
+// lessonPages are the names of a lesson's page, in all languages.
+func lessonPages(t *testing.T) (pages []string) {
+	t.Helper()
+	_, all, err := readWords()
+	require.NoError(t, err)
+	var languages map[string]map[string]string
+	require.NoError(t, json.Unmarshal(all, &languages))
+	for _, words := range languages {
+		pages = append(pages, words["lesson.page"])
+	}
+	require.Contains(t, pages, "README.zh-CN.md")
+	return pages
 }
 
 func TestLinksFromAFile(t *testing.T) {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -266,22 +268,94 @@ func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 }
 
 func TestAnotherLanguage(t *testing.T) {
-	page, err := os.ReadFile(pageFile())
-	if err != nil {
-		t.Fatal(err)
+	const english, chinese = "en Break this lock", "zh-CN 攻破这把锁"
+	file := "file://" + filepath.ToSlash(pageFile())
+	for _, address := range []string{server, file} {
+		b := open(t, address, desktop)
+		b.speaks(english)
+		b.switchTo("zh-CN")
+		b.speaks(chinese)
+		b.reload()
+		b.speaks(chinese) // remembered
+		b.do(chromedp.Navigate(address + "?lang=en"))
+		b.ready()
+		b.speaks(english) // what the address says comes first
+		b.switchTo("zh-CN")
+		b.reload()
+		b.speaks(chinese) // it has not been left behind in the address
+		b.fine()
 	}
-	english := between(page, `id="words">{"en":`, `}</script>`)
-	other := bytes.ReplaceAll(bytes.ReplaceAll(english, []byte("Break this lock"), []byte("Knack das Schloss")), []byte(`"language":"English"`), []byte(`"language":"Deutsch"`))
-	b := open(t, write(t, bytes.Replace(page, english, append(append(english, `,"de":`...), other...), 1)), desktop)
-	eval[any](b, `(() => { const s = document.getElementById('language'); s.value = 'de'; s.dispatchEvent(new Event('change')); })()`)
-	if got := b.text("h1"); got != "Knack das Schloss" {
-		t.Errorf("in another language the title is %q", got)
+	for languages, want := range map[string]string{"zh-TW,en": chinese, "fr,zh": chinese, "fr,en,zh": english, "fr": english} {
+		b := open(t, server, desktop)
+		_, err := chromedp.Call(b.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: "test", AcceptLanguage: languages})
+		b.must(err)
+		b.reload()
+		b.speaks(want) // the first language of the reader that the page has
+		b.fine()
 	}
-	b.reload()
-	if got := eval[string](b, `document.documentElement.lang + ' ' + document.querySelector('h1').innerText`); got != "de Knack das Schloss" {
-		t.Errorf("loaded again: %q", got)
+}
+
+// In Chinese only what the programs print is English, and links lead to the Chinese lessons.
+func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
+	l := find(t, 3, "slow")
+	b := open(t, server+"?lang=zh-CN#"+l.name()+"/", desktop)
+	b.key("1")
+	b.key("hhh")
+	b.noEnglish("#hints")
+	b.must(second(b.choose(l.ID[strings.LastIndex(l.ID, "/")+1:])))
+	eval[any](b, `document.getElementById('comparing').click()`)
+	if got := b.text("#outcome"); !strings.Contains(got, "持锁者还在干活，租约就到期了") {
+		t.Errorf("the page says %q", got)
+	}
+	if got := b.list(); !strings.Contains(got, "the ttl is over") {
+		t.Errorf("the list is what replay prints, and says %q", got)
+	}
+	if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step03_atomic_set/README.zh-CN.md") {
+		t.Errorf("the lesson is %q", got)
+	}
+	b.noEnglish("body")
+	b.key("?")
+	b.noEnglish("dialog")
+	b.key("?")
+	b.goTo("#")
+	b.noEnglish("body")
+	for _, v := range b.axe() {
+		t.Errorf("axe: %s", v)
 	}
 	b.fine()
+}
+
+func (b *tab) switchTo(language string) {
+	b.t.Helper()
+	eval[any](b, fmt.Sprintf(`(() => { const s = document.getElementById('language'); s.value = %q; s.dispatchEvent(new Event('change')); })()`, language))
+}
+
+// speaks fails the test if the page is not in this language, with this title.
+func (b *tab) speaks(want string) {
+	b.t.Helper()
+	if got := eval[string](b, `document.documentElement.lang + ' ' + document.querySelector('h1').innerText`); got != want {
+		b.t.Errorf("the page speaks %q, want %q", got, want)
+	}
+}
+
+var threeWords = regexp.MustCompile(`[a-z]+ [a-z]+ [a-z]+`)
+
+// noEnglish fails the test if there is English in what is not the output of a program.
+func (b *tab) noEnglish(selector string) {
+	b.t.Helper()
+	text := eval[string](b, fmt.Sprintf(`(() => {
+		const copy = document.querySelector(%q).cloneNode(true);
+		copy.querySelectorAll('script, style, noscript, svg, code, .row, #said').forEach(e => e.remove());
+		copy.querySelectorAll('*').forEach(e => e.append('\n'));
+		copy.querySelectorAll('[aria-label], [title]').forEach(e => copy.append('\n' + (e.getAttribute('aria-label') ?? e.title)));
+		return copy.textContent.replace(/“[^”]*”/g, '');
+	})()`, selector))
+	if text == "" {
+		b.t.Errorf("%s is empty", selector)
+	}
+	for _, english := range threeWords.FindAllString(text, -1) {
+		b.t.Errorf("%s says %q", selector, english)
+	}
 }
 
 func TestTheFile_NeedsNothingElse(t *testing.T) {

@@ -15,14 +15,25 @@ let language = 'en';
 function t(key, values = {}) {
   const text = words[language]?.[key] ?? words.en[key];
   if (text === undefined) throw new Error(`there is no word for ${key}`);
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+  return close(text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? ''));
+}
+
+// close takes the spaces away that Chinese does not have: between two of its characters, and
+// beside its punctuation.
+const close = text => text.replace(/(?<=[\p{sc=Han}，。：；、（）“”]) +(?=[\p{sc=Han}，。：；、（）“”])/gu, '');
+
+// fromData is a text of the data, which is English, in the language of the page: as a whole,
+// or in its parts.
+function fromData(text) {
+  const known = text => words[language][`data.${text}`];
+  return known(text) ?? text.split('; ').map(part => known(part) ?? part).join(t('semicolon'));
 }
 
 // rich makes code of what stands between backquotes.
 function rich(text) {
   return text.split('`').map((part, i) => i % 2 ? el('code', {}, part) : part);
 }
-const plain = text => text.replaceAll('`', '');
+const plain = text => close(text.replaceAll('`', ''));
 
 // ---- elements
 
@@ -206,8 +217,8 @@ function openSchedule(text) {
 function frame(...children) {
   const languages = Object.keys(words);
   const select = languages.length > 1 && el('select', {
-    id: 'language', 'aria-label': words.en.language, onchange: e => { setLanguage(e.target.value); app.replaceChildren(); game ? show() : showMenu(); },
-  }, languages.map(l => el('option', {value: l, selected: l === language}, words[l].language)));
+    id: 'language', 'aria-label': t('languages'), onchange: e => { setLanguage(e.target.value); app.replaceChildren(); game ? show() : showMenu(); },
+  }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   app.replaceChildren(
     el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
@@ -219,6 +230,10 @@ function setLanguage(l) {
   document.documentElement.lang = l;
   progress.language = l;
   keep();
+  const here = new URL(location);
+  if (!here.searchParams.has('lang')) return;
+  here.searchParams.set('lang', l); // else it would be the other language again, loaded again
+  history.replaceState(null, '', here);
 }
 
 function help() {
@@ -264,7 +279,7 @@ function showMenu(problem = '') {
     el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead'))),
     el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')), el('p', {}, t('menu.pathLead')),
       el('ol', {class: 'path'}, data.Locks.filter(lock => data.Path.some(p => p.Step === lock.Step)).map(lock => el('li', {},
-        el('h3', {}, el('span', {class: 'step'}, stepTitle(lock.Step)), ' ', el('span', {class: 'lock'}, lock.Lock)),
+        el('h3', {}, el('span', {class: 'step'}, stepTitle(lock.Step)), ' ', el('span', {class: 'lock'}, fromData(lock.Lock))),
         data.Path.filter(p => p.Step === lock.Step).map(p => pathLink(levelAt(p.Step, p.Fault))))))),
     el('section', {'aria-labelledby': 'all'}, el('h2', {id: 'all'}, t('menu.all')), el('p', {}, t('menu.allLead')), matrix()),
     el('section', {class: 'open'}, el('form', {onsubmit: submit}, el('label', {for: 'paste'}, t('menu.paste')), ' ', paste, ' ', el('button', {type: 'submit'}, t('menu.open')),
@@ -301,14 +316,14 @@ function matrix() {
 
 function skeleton() {
   const l = game.level, lock = lockOf(l.Step), none = !['F', 'Fa'].some(() => words.en[`strike.${l.Fault}`]);
-  document.title = `${stepTitle(l.Step)}, ${t(`fault.${l.Fault}`)} – ${t('title')}`;
+  document.title = `${stepTitle(l.Step)}${t('comma')}${t(`fault.${l.Fault}`)} – ${t('title')}`;
   const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
   frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, lock.Lock), el('a', {href: data.Source + lock.Dir + '/README.md'}, t('lesson'))),
+        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), el('a', {href: `${data.Source}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {}, upper(t(`fault.${l.Fault}`))),
-        el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : rich(t('goal.rule', {fault: t(`strike.${l.Fault}`, {command: '…'}).replace(' `…`', '').replace('`…`', '')}))))),
+        el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(t(`strike.${l.Fault}`, {command: t('goal.command')}))})))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
         el('div', {class: 'side'}, region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}), el('div', {id: 'outcome'}), region('schedule', t('schedule')))),
@@ -396,7 +411,7 @@ function showPrediction() {
   const choice = (n, p, word) => button([el('kbd', {'aria-hidden': 'true'}, String(n % 10)), ' ', el('span', {}, word)], pick(p), {class: 'prediction', 'data-predict': p});
   part('predict').replaceChildren(el('div', {class: 'predictions'},
     choice(1, 'unsure', t('predict.unsure')), choice(2, 'holds', t('predict.holds')),
-    ...[...kinds].map((k, i) => choice(3 + i, k, el('span', {}, i === 0 ? '' : '', `${t('predict.yes')} ${t(`kind.${k}`)}`)))));
+    ...[...kinds].map((k, i) => choice(3 + i, k, t('predict.yes', {kind: t(`kind.${k}`)})))));
 }
 
 const predicted = () => ['holds', 'unsure'].includes(game.prediction) ? t(`predict.short.${game.prediction}`) : t(`kind.${game.prediction}`);
@@ -494,17 +509,17 @@ function showOutcome({states, state, records}) {
   const list = [], buttons = [], all = graph.all[root], violating = graph.violating[root];
   if (at > 0) {
     const found = [...new Set(kindsIn(records))];
-    list.push(el('h2', {}, '✗ ', t('outcome.broken', {kinds: found.map(k => `${t(`kind.${k}`)} (${k})`).join('; ')})));
+    list.push(el('h2', {}, '✗ ', t('outcome.broken', {kinds: found.map(k => t('outcome.kind', {kind: t(`kind.${k}`), letter: k})).join(t('semicolon'))})));
     const d = decisive(states, at);
     list.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: graph.violating[states[d]], all: graph.all[states[d]]}))));
     const shortest = graph.steps[root];
     list.push(el('p', {}, at > shortest ? t('outcome.steps', {n: at, shortest}) : t('outcome.stepsBest', {n: at})));
     if (at > shortest) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(graph.shortest(root), graph.shortest(root).length); }, {id: 'shortest'}));
-    if (l.Why) list.push(el('p', {class: 'reason'}, t('outcome.why', {why: l.Why})));
+    if (l.Why) list.push(el('p', {class: 'reason'}, t('outcome.why', {why: fromData(l.Why)})));
   } else {
     list.push(el('h2', {}, '✓ ', t('outcome.held')));
     const chance = lastChance(states);
-    list.push(el('p', {}, violating === 0 ? t('outcome.none', {all}) : `${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance})}`));
+    list.push(el('p', {}, violating === 0 ? t('outcome.none', {all}) : close(`${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance})}`)));
     if (violating > 0) buttons.push(button(t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
   }
   if (l.Bound >= 0) list.push(el('p', {class: 'bound'}, t('outcome.bound')));
@@ -518,7 +533,7 @@ function showOutcome({states, state, records}) {
   const next = nextLevel(l);
   if (at > 0 || violating === 0) {
     buttons.push(button(t('outcome.compare'), () => { game.compare = fixedOf(l); show(); part('compare').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'}); }, {id: 'comparing'}));
-    if (next) buttons.push(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, t('outcome.next', {level: `${stepTitle(next.Step)}, ${t(`fault.${next.Fault}`)}`})));
+    if (next) buttons.push(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, t('outcome.next', {level: stepTitle(next.Step) + t('comma') + t(`fault.${next.Fault}`)})));
   }
   box.append(el('div', {class: `outcome ${at > 0 ? 'broken' : 'held'}`}, list, el('div', {class: 'buttons'}, buttons)));
 }
@@ -591,7 +606,7 @@ function showSource(step, line) {
   const lock = lockOf(step), box = part('source');
   const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
-    el('p', {}, step < 9 && !data.Own && rich('`' + t('source.why', {arg: String(step)}).replace(' shows', '` shows'))),
+    el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
     el('pre', {tabindex: '0', 'aria-labelledby': 'h-source'}, el('code', {}, code)), button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
   const pre = box.querySelector('pre'), hit = pre.querySelector('.hit');
   pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;
@@ -635,9 +650,9 @@ function showCompare() {
   const ours = comes(a), came = comes(b);
   let n = 0;
   while (n < Math.min(ours.length, came.length) && ours[n].what === came[n].what) n++;
-  const column = (level, list, differs, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, lockOf(level.Step).Lock)),
+  const column = (level, list, differs, records, foot) => el('div', {class: 'column'}, el('h3', {}, stepTitle(level.Step), ' ', el('span', {class: 'what'}, fromData(lockOf(level.Step).Lock))),
     el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => el('li', {class: `${r.who === '**' || r.mark ? 'wrong' : ''} ${i === differs ? 'differs' : ''}`}, i === differs && el('span', {class: 'flag'}, '▶ ', t('compare.mark')), el('span', {class: 'row'}, text(r, i === list.length - 1))))),
-    el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join('; ') : '✓ ' + t('compare.holds')), foot);
+    el('p', {class: 'verdict'}, kindsIn(records).length > 0 ? '✗ ' + [...new Set(kindsIn(records))].map(k => t(`kind.${k}`)).join(t('semicolon')) : '✓ ' + t('compare.holds')), foot);
   const select = el('select', {id: 'beside', onchange: e => { game.compare = Number(e.target.value); showCompare(); }}, others.map(o => el('option', {value: o.Step, selected: o === other}, stepTitle(o.Step))));
   const takeOver = el('a', {class: 'button primary', href: address(other, theirs.edges)}, t('compare.takeOver', {step: stepTitle(other.Step)}));
   box.replaceChildren(el('section', {class: 'compare', 'aria-labelledby': 'h-compare'}, el('h2', {id: 'h-compare'}, t('compare')),
@@ -686,8 +701,8 @@ new ResizeObserver(() => {
 // ---- begin
 
 document.body.classList.toggle('lead', leads);
-const wanted = new URLSearchParams(location.search).get('lang') ?? progress.language ?? navigator.language;
-language = Object.keys(words).find(l => l === wanted) ?? Object.keys(words).find(l => wanted.startsWith(l.split('-')[0])) ?? 'en';
+const spoken = wanted => Object.keys(words).find(l => l === wanted) ?? Object.keys(words).find(l => wanted?.split('-')[0] === l.split('-')[0]);
+language = [new URLSearchParams(location.search).get('lang'), progress.language, ...navigator.languages].map(spoken).find(Boolean) ?? 'en';
 document.documentElement.lang = language;
 app.append(el('p', {class: 'loading'}, t('loading')));
 try {
