@@ -90,3 +90,13 @@ func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
 		require.Zero(t, lab.sent(), "a ttl that is no ttl was sent to Redis")
 	})
 }
+
+// Control: without a ttl, none is refused.
+func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, time.Millisecond)
+		if err := alice.TryLock(ctx); err != nil { // where the clocks' drift uses it up
+			require.NotContains(t, err.Error(), "at least 1ms", "alice's ttl is a millisecond, and she is told that it must be at least that")
+		}
+	})
+}

@@ -56,3 +56,11 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 			"Redis refused the second command of alice's TryLock, her ttl of %v is over, and bob is still locked out", ttl)
 	})
 }
+
+func TestAFreeLock_IsTakenWithOneCommand(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, nodes, lab.sent(), "the lock was free, and alice's TryLock sent more than one command to a Redis: she may die between them, and each costs a round trip")
+	})
+}

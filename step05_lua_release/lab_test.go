@@ -234,6 +234,8 @@ type client struct {
 	dead  atomic.Bool
 	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
 
+	commands atomic.Int64 // that it has sent
+
 	turn   chan struct{} // holds one value while a twist is looked for, or runs
 	twists []*twist
 
@@ -439,7 +441,7 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	}
 	m := &message{wire: w, args: args}
 	holds := s.holds.Load()
-	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load()
+	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() || c.isTooBusy()
 	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
 	if held {
 		return m.record
@@ -456,6 +458,19 @@ func (w *wire) name(args []string) string {
 		return "multi"
 	}
 	return name
+}
+
+// tooBusy is how many commands no client has a reason to send in a story.
+const tooBusy = 10_000
+
+// isTooBusy ends the story of a lock that asks again and again: nobody answers it any
+// more. Otherwise it would ask for a year of virtual time.
+func (c *client) isTooBusy() bool {
+	n := c.commands.Add(1)
+	if n == tooBusy && !realTime {
+		(&T{c.lab.t, c.lab}).Errorf("%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause", c.name, n)
+	}
+	return n >= tooBusy && !realTime
 }
 
 // run lets Redis answer, and the client read the answer.

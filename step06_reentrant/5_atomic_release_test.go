@@ -1,11 +1,17 @@
 package redislock
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -331,4 +337,62 @@ func (l *lab) answer(message string) {
 	for node := range nodes {
 		l.server(node).SetError(message)
 	}
+}
+
+func TestTheConnectionIsResetWithinUnlock_ThatIsNoLoss(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice", func(opt *redis.Options) {
+			dial := opt.Dialer
+			opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				return resetConn{conn}, nil
+			}
+		})
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.Unlock(ctx),
+			"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, and Unlock says that she did not hold the lock")
+	})
+}
+
+// resetConn is a connection that ends by a reset.
+type resetConn struct{ net.Conn }
+
+func (c resetConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
+	return n, err
+}
+
+// Control: without a bound of its own, a release waits for its answer itself.
+func TestRedisAnswersAReleaseLate_NobodyWaitsForThat(t *testing.T) {
+	needsVirtualTime(t, "the goroutines of a bubble are those of one story")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		var goOn []func()
+		for node := range nodes {
+			goOn = append(goOn, lab.hang(node))
+		}
+		require.Error(t, alice.Unlock(ctx), "Redis has not answered, and Unlock says that all is well")
+		for _, goOn := range goOn {
+			goOn()
+		}
+		time.Sleep(time.Minute) // which is longer than go-redis tries
+		require.Zero(t, goroutines(lab), "alice's Unlock has given up long ago, and a goroutine stayed behind that wants to tell it the answer")
+	})
+}
+
+// goroutines counts those that the lock has started, when all have done what they can do
+// now. Connections have some of their own, and stay.
+func goroutines(lab *lab) int {
+	lab.wait()
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte("/lock.go:"))
 }

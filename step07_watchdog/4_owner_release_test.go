@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -176,4 +177,51 @@ func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *test
 		require.NoError(t, alice.Unlock(ctx), "another goroutine had locked already when Unlock ended, and its hold was forgotten: nobody can release it")
 		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
 	})
+}
+
+func TestUnlockWithoutAHold_DoesNotNeedRedis(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		lab.endLease()
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob's lease was over, and his Unlock does not say so")
+		sent := lab.sent()
+		for _, handle := range []*handle{alice, bob, carol} {
+			require.ErrorIs(t, handle.Unlock(ctx), ErrNotHeld, "%s holds nothing, and Unlock does not say so", handle.who)
+			require.Equal(t, sent, lab.sent(), "%s holds nothing, and Unlock asked Redis: when that is down, it would not know", handle.who)
+		}
+	})
+}
+
+// Control: it needs no more than passing on the errors of go-redis.
+func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
+	for _, story := range []struct {
+		call  string
+		taken bool
+		known error
+	}{{"TryLock", false, ErrNotAcquired}, {"TryLock", true, ErrNotAcquired}, {"Unlock", false, ErrNotHeld}} {
+		for nth, refused := 1, true; refused && nth < 20; nth++ {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob := lab.lock("alice"), lab.lock("bob")
+				call := alice.TryLock
+				switch {
+				case story.taken:
+					require.NoError(t, bob.TryLock(ctx))
+				case story.call == "Unlock":
+					require.NoError(t, alice.TryLock(ctx))
+					call = alice.Unlock
+				}
+				refusal := lab.announce("alice", &twist{match: nthIs(nth), again: true,
+					reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
+				err := call(ctx)
+				if refused = refusal.fired; !refused {
+					return // her call has no command number nth: that was all
+				}
+				require.Error(t, err, "Redis refused command %d of alice's %s, and that says that all is well", nth, story.call)
+				require.NotErrorIs(t, err, story.known, "Redis refused command %d of alice's %s, and that gives an answer all the same", nth, story.call)
+			})
+		}
+	}
 }

@@ -16,7 +16,8 @@ const maxLines = 300
 const maxColumns = 100
 
 // long are the pages that may be longer: three that are read in parts, and what programs write.
-var long = []string{"docs/interview.md", "docs/interview-systems.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md"}
+var long = []string{"docs/interview.md", "docs/interview-systems.md", "docs/redlock.md", "docs/matrix.md", "docs/faults.md",
+	"docs/why/step04.md", "docs/why/step05.md", "docs/why/step06.md", "docs/why/step07.md", "docs/why/step08.md"}
 
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {

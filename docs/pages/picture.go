@@ -7,7 +7,6 @@ import (
 	"html"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,8 +150,7 @@ func keep(files map[string]string, check bool) (complaints []string, err error) 
 func unseen(pages string) (complaints []string) {
 	drawn, _ := filepath.Glob(filepath.FromSlash(pictures) + "/*.svg")
 	for _, file := range drawn {
-		waits := strings.Contains(file, "staircase.zh-CN") && slices.Contains(missing, "README.md")
-		if !waits && !strings.Contains(pages, "pictures/"+filepath.Base(file)) {
+		if !strings.Contains(pages, "pictures/"+filepath.Base(file)) {
 			complaints = append(complaints, filepath.ToSlash(file)+" is on no page: delete it")
 		}
 	}

@@ -212,7 +212,7 @@ func (t *tour) compare(s course.Step) error {
 	for _, d := range slices.Concat(b, a) {
 		switch {
 		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case code(declared(a, d.Name)) == code(declared(b, d.Name)):
+		case uncommented(declared(a, d.Name)) == uncommented(declared(b, d.Name)):
 			equal = append(equal, d.Name)
 		default:
 			differ = append(differ, d.Name)
@@ -233,8 +233,8 @@ func (t *tour) compare(s course.Step) error {
 	return nil
 }
 
-// code is a declaration without the lines that are comments.
-func code(d source.Declaration) string {
+// uncommented is a declaration without the lines that are comments.
+func uncommented(d source.Declaration) string {
 	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
 		return strings.HasPrefix(strings.TrimSpace(line), "//")
 	}), "\n")

@@ -56,6 +56,11 @@ usage: go run ./docs/tour [command]
   matrix -guarantee G -step N
                   one cell with its whole output; one of the two flags gives a row or a
                   column; writes nothing
+  why N           step N's lock.go, each line with the story that fails without it
+  why N LINE      one line: the story, as it fails without it or when it is changed
+  why             write what is known about the lines to docs/why; "why -check" compares,
+                  and plays some of the stories again (-seed S: the same ones)
+  why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 
@@ -82,6 +87,8 @@ type request struct {
 	json       bool   // records instead of a timeline
 	mode       string // of try: watch, rules, compare
 	stage      int    // of a hint; 0 is the next one
+	line       int    // of a lock.go; 0 is the whole file
+	seed       uint64
 }
 
 func main() {
@@ -157,6 +164,8 @@ func perform(ctx context.Context, req request, c console) error {
 		return t.runMatrix(ctx, req.check)
 	case "alone":
 		return t.runAlone(ctx, req.steps)
+	case "why":
+		return t.runWhy(ctx, req)
 	}
 	return t.runCourse(ctx, course.Entries())
 }
@@ -186,6 +195,8 @@ func parseArgs(args []string) (request, error) {
 		return parseHint(req, args)
 	case "reset":
 		return parseStep(req, args)
+	case "why":
+		return parseWhy(req, args)
 	case "real":
 		return parseReal(req, args)
 	case "alone":

@@ -170,6 +170,8 @@ func (t *tour) group(name string, of []trial, later int) {
 	switch wrong := len(of) - counts[passed] - counts[leaked] - counts[notRun]; {
 	case counts[hung] > 0:
 		word = t.paint(red, "hangs  ")
+	case wrong > 0 && wrong == counts[crashed]:
+		word = t.paint(red, "breaks ")
 	case wrong > 0:
 		word = t.paint(red, "missing")
 	case counts[leaked] > 0:

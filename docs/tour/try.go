@@ -78,6 +78,9 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return t.doesNotCompile(ce, s)
 	}
 	if err != nil {
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errChanged) {
+			t.printf("\nInterrupted while the tests were being built: no story was played.\n")
+		}
 		return err
 	}
 	defer bin.remove()

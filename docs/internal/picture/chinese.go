@@ -34,7 +34,7 @@ var inChinese = map[string]string{
 	"Step 03: SET NX EX; DEL":                                                         "第 03 步：SET NX EX；DEL",
 	"Step 04: SET token NX EX; GET, compare, DEL":                                     "第 04 步：SET 唯一标识 NX EX；先 GET 比较，再 DEL",
 	"Step 05: SET token NX EX; a script that compares and deletes":                    "第 05 步：SET 唯一标识 NX EX；一段脚本，比较并删除",
-	"Step 06: a hash {token: depth}, written by a script; the last release publishes": "第 06 步：hash {唯一标识: 重入次数}，用脚本写；最后一次解锁时发布",
+	"Step 06: a hash {token: depth}, written by a script; the last release publishes": "第 06 步：哈希 {唯一标识: 重入次数}，用脚本写；最后一次解锁时发布",
 	"Step 07: as step 06; renewed every ttl/3 until Unlock or loss":                   "第 07 步：同第 06 步；每 ttl/3 续期一次，直到 Unlock 或锁丢失",
 	"Step 08: the scripts of step 06 on all nodes at once, by majority; all nodes":    "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
 	"Resources that do not check the token":                                           "共享资源不检查 fencing token",
@@ -81,7 +81,7 @@ var inChinese = map[string]string{
 	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
 	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
 	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
-	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都是跑测试得来的：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
+	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都跑过测试：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.
 	"alice dies": "alice 宕机",

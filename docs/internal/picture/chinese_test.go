@@ -16,7 +16,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
 	require.NoError(t, err)
 	list := texts(t, svg)
-	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET OK: alice 也在里面"} {
+	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET OK：alice 也在里面"} {
 		require.Contains(t, list, text)
 	}
 	require.Contains(t, strings.Join(list, ""), "✗ alice 在里面宕机")
@@ -47,4 +47,10 @@ func TestFit_ChineseBreaksBetweenCharactersButNotBeforePunctuation(t *testing.T)
 	require.Equal(t, []string{"两个词 two", "words，也是"}, fit("两个词 two words，也是", textWidth("两个词 two 词")))
 	require.Equal(t, []string{"a b", "longer"}, fit("a b longer", textWidth("a b l")))
 	require.Equal(t, []string{"（ab）"}, fit("（ab）", 1))
+}
+
+func TestFit_ChineseBreaksAfterPunctuationIfThatTakesNoMoreLines(t *testing.T) {
+	require.Equal(t, []string{"锁过期了，", "bob 在里面"}, fit("锁过期了，bob 在里面", textWidth("锁过期了，bob 在里")))
+	require.Equal(t, []string{"甲，乙丙丁", "戊己，庚辛"}, fit("甲，乙丙丁戊己，庚辛", textWidth("甲，乙丙丁")), "a third line")
+	require.Equal(t, []string{"甲，乙", "丙丁戊"}, fit("甲，乙丙丁戊", textWidth("甲，乙")), "a part wider than a line")
 }

@@ -229,9 +229,33 @@ func (c *canvas) lines(x float64, text string, s style) {
 	}
 }
 
-// fit breaks a text into lines of a width.
-func fit(text string, width float64) (lines []string) {
-	for _, word := range words(text) {
+// colon is what stands between what happened and what is wrong with it.
+func (c *canvas) colon() string {
+	if c.chinese {
+		return "："
+	}
+	return ": "
+}
+
+// fit breaks a text into lines of a width: after Chinese punctuation, if that takes no more
+// lines than breaking between any two words.
+func fit(text string, width float64) []string {
+	lines := fill(words(text), width)
+	parts := fill(strings.SplitAfter(pauses.Replace(text), "\n"), width)
+	wide := func(line string) bool { return textWidth(line) > width }
+	if len(parts) > len(lines) || slices.ContainsFunc(parts, wide) {
+		return lines
+	}
+	return parts
+}
+
+// pauses marks where a part of a Chinese sentence ends.
+var pauses = strings.NewReplacer("，", "，\n", "。", "。\n", "：", "：\n", "；", "；\n")
+
+// fill puts as many words into each line as it holds.
+func fill(words []string, width float64) (lines []string) {
+	for _, word := range words {
+		word = strings.TrimSuffix(word, "\n")
 		if n := len(lines) - 1; n >= 0 && textWidth(lines[n]+word) <= width {
 			lines[n] += word
 			continue
@@ -407,7 +431,7 @@ func (c *canvas) panel(p *panel, a *axis) {
 	}
 	for _, e := range p.events {
 		if e.guilt != "" && e.note == 0 {
-			c.lines(lanesAt, e.lane+" "+e.label+": "+c.say(e.guilt), style{color: c.bad})
+			c.lines(lanesAt, e.lane+" "+e.label+c.colon()+c.say(e.guilt), style{color: c.bad})
 		}
 	}
 	for _, v := range p.verdicts {

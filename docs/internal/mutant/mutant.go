@@ -1,0 +1,353 @@
+// Package mutant changes a lock.go in one place at a time, to find out which story needs
+// that place.
+//
+// All mutants of a file are compiled at once: each is a switch in the source, and an
+// environment variable turns one of them on. So a step is built once, and a mutant costs
+// only the run of its stories.
+package mutant
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// Env names the variable that turns a mutant on, by its number. With ReachEnv, the tests
+// write to that file how many switches they have come by, and the numbers of the mutants
+// among them. LimitEnv is how many they may come by; then they panic with Spins.
+const (
+	Env      = "REDISLOCK_MUTANT"
+	ReachEnv = "REDISLOCK_REACHED"
+	LimitEnv = "REDISLOCK_LIMIT"
+)
+
+// Spins is what the tests panic with when a mutant goes round and round: without asking
+// Redis, it would let no virtual time pass, and nothing would end it.
+const Spins = "this mutant goes round and round"
+
+// A Kind is how a mutant changes the code.
+type Kind string
+
+const (
+	Out     Kind = "out"     // a statement, or a line of a script, is taken out
+	Never   Kind = "never"   // a condition is false
+	Always  Kind = "always"  // a condition is true
+	Instead Kind = "instead" // something else stands there: Now
+	Later   Kind = "later"   // a statement comes after the next one, Now
+	Silent  Kind = "silent"  // an error is not returned
+)
+
+// A Mutant is one change.
+type Mutant struct {
+	N     int    `json:"-"` // its number, from 1
+	First int    `json:"-"` // the line on which it begins
+	Last  int    `json:"-"` // and the last one that it changes
+	Line  int    `json:"line"`
+	In    string `json:"in"` // the declaration: Lock.TryLock, releaseScript
+	Kind  Kind   `json:"kind"`
+	Was   string `json:"was"`           // the code
+	Now   string `json:"now,omitempty"` // what stands there instead
+	Nth   int    `json:"nth,omitempty"` // of several that are the same
+}
+
+// String says what is changed, for a reader who sees the line.
+func (m Mutant) String() string {
+	switch m.Kind {
+	case Out:
+		return "without `" + m.Was + "`"
+	case Never:
+		return "as if `" + m.Was + "` were never true"
+	case Always:
+		return "as if `" + m.Was + "` were always true"
+	case Later:
+		return "`" + m.Was + "` after `" + m.Now + "`"
+	case Silent:
+		return "nil instead of `" + m.Was + "`"
+	}
+	return "`" + m.Now + "` instead of `" + m.Was + "`"
+}
+
+// A File is a lock.go with all its mutants.
+type File struct {
+	Mutants []Mutant
+	name    string // of the package
+	source  []byte // in which they are switches
+}
+
+// Files returns what takes the place of the lock.go: itself with the switches, the
+// switches, and a test file that says which of them were reached.
+func (f *File) Files() map[string][]byte {
+	return map[string][]byte{
+		"lock.go":                f.source,
+		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1, LimitEnv, Spins),
+		"mutant_reached_test.go": fmt.Appendf(nil, reached, f.name, ReachEnv),
+	}
+}
+
+// Read finds the mutants of the lock.go of a package. dir is its folder.
+func Read(dir, file string) (*File, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	lookup, err := exports(dir)
+	if err != nil {
+		return nil, err
+	}
+	return parse(src, lookup)
+}
+
+// exports finds what the compiler knows of the packages that a package imports.
+func exports(dir string) (importer.Lookup, error) {
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", ".")
+	cmd.Dir = dir
+	var noise bytes.Buffer
+	cmd.Stderr = &noise
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, noise.String())
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		files[name] = file
+	}
+	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }, nil
+}
+
+func parse(src []byte, lookup importer.Lookup) (*File, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "lock.go", src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
+	pkg, err := conf.Check(f.Name.Name, fset, []*ast.File{f}, info)
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{src: src, fset: fset, info: info, pkg: pkg}
+	g.file(f)
+	g.number()
+	return &File{g.mutants, f.Name.Name, g.source()}, nil
+}
+
+const switches = `package %s
+
+import (
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+var mutantNow, _ = strconv.Atoi(os.Getenv(%q))
+
+var mutantReached [%d]atomic.Bool
+
+var mutantLimit, _ = strconv.ParseInt(os.Getenv(%q), 10, 64)
+
+var mutantAsked atomic.Int64
+
+func mutantIs(n int) bool {
+	if mutantAsked.Add(1) == mutantLimit {
+		panic(%q)
+	}
+	mutantReached[n].Store(true)
+	return n == mutantNow
+}
+
+func mutantPick[T any](n int, is, would T) T {
+	if mutantIs(n) {
+		return would
+	}
+	return is
+}
+
+func mutantZero[T any](n int, is T) (zero T) {
+	if mutantIs(n) {
+		return zero
+	}
+	return is
+}
+
+// Of a script, the last one that is on counts: it is at most one.
+func mutantScript(is string, would map[int]string) string {
+	for n, other := range would {
+		if mutantIs(n) {
+			is = other
+		}
+	}
+	return is
+}
+`
+
+const reached = `package %s
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if name := os.Getenv(%q); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(f, mutantAsked.Load())
+		for n := range mutantReached {
+			if mutantReached[n].Load() {
+				fmt.Fprintln(f, n)
+			}
+		}
+		f.Close()
+	}
+	os.Exit(code)
+}
+`
+
+// An edit puts text at an offset of the source.
+type edit struct {
+	at   int
+	open bool // of two around something; the other one closes it
+	size int  // of what they are around
+	text string
+}
+
+// A generator finds mutants and makes edits for them.
+type generator struct {
+	src     []byte
+	fset    *token.FileSet
+	info    *types.Info
+	pkg     *types.Package
+	in      string // the declaration
+	mutants []Mutant
+	edits   []edit
+}
+
+// source is the source with the switches. What is around something else comes before it
+// and after it; no edit adds a line.
+func (g *generator) source() []byte {
+	edits := slices.Clone(g.edits)
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 {
+			return c
+		}
+		if a.open != b.open { // what ends here ends before something else begins
+			if b.open {
+				return -1
+			}
+			return 1
+		}
+		if a.open {
+			return b.size - a.size
+		}
+		return a.size - b.size
+	})
+	var out []byte
+	last := 0
+	for _, e := range edits {
+		out = append(append(out, g.src[last:e.at]...), e.text...)
+		last = e.at
+	}
+	return append(out, g.src[last:]...)
+}
+
+func (g *generator) offset(p token.Pos) int { return g.fset.Position(p).Offset }
+func (g *generator) line(p token.Pos) int   { return g.fset.Position(p).Line }
+
+func (g *generator) text(n ast.Node) string {
+	return string(g.src[g.offset(n.Pos()):g.offset(n.End())])
+}
+
+// short is code in one line, without what a block has inside.
+func (g *generator) short(n ast.Node) string {
+	text := g.text(n)
+	if first, rest, more := strings.Cut(text, "\n"); more {
+		text, _, _ = strings.Cut(first, " //")
+		first = text
+		if strings.HasSuffix(first, "{") {
+			text += " ... }"
+			if _, end, ok := strings.Cut(rest[max(0, strings.LastIndex(rest, "\n")):], "}"); ok {
+				text += end
+			}
+		} else {
+			text = strings.Join(strings.Fields(g.text(n)), " ")
+		}
+	}
+	return text
+}
+
+// add is a new mutant at a node, and returns its number.
+func (g *generator) add(n ast.Node, kind Kind, was, now string) int {
+	return g.addLines(g.line(n.Pos()), g.line(n.End()), kind, was, now)
+}
+
+func (g *generator) addLines(first, last int, kind Kind, was, now string) int {
+	m := Mutant{N: len(g.mutants) + 1, First: first, Last: last, Line: first, In: g.in, Kind: kind, Was: was, Now: now}
+	g.mutants = append(g.mutants, m)
+	return m.N
+}
+
+// number tells mutants apart that are the same for a reader.
+func (g *generator) number() {
+	same := map[string]int{}
+	for i := range g.mutants {
+		m := &g.mutants[i]
+		key := m.Key()
+		if same[key]++; same[key] > 1 {
+			m.Nth = same[key]
+		}
+	}
+}
+
+// around puts text before and after a node. Of two around the same node, the later call
+// is the inner one.
+func (g *generator) around(n ast.Node, before, after string) {
+	from, to := g.offset(n.Pos()), g.offset(n.End())
+	g.edits = append(g.edits, edit{from, true, to - from, before})
+	// Closing texts of one size come in reverse: see source.
+	i := slices.IndexFunc(g.edits, func(e edit) bool { return !e.open && e.at == to && e.size == to-from })
+	if i < 0 {
+		i = len(g.edits)
+	}
+	g.edits = slices.Insert(g.edits, i, edit{to, false, to - from, after})
+}
+
+func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
+
+// typeName is a type as the file writes it.
+func (g *generator) typeName(t types.Type) string {
+	return types.TypeString(types.Default(t), func(p *types.Package) string {
+		if p == g.pkg {
+			return ""
+		}
+		if p.Path() == "math/rand/v2" {
+			return "mathrand"
+		}
+		return p.Name()
+	})
+}
+
+// Key names a mutant wherever its line is: by the declaration, the change, and how many
+// of the same come before it.
+func (m Mutant) Key() string {
+	key := m.In + ": " + m.String()
+	if m.Nth > 1 {
+		key += fmt.Sprintf(" (%d)", m.Nth)
+	}
+	return key
+}

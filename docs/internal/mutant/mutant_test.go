@@ -1,0 +1,179 @@
+package mutant
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A package that needs nothing else.
+const small = `package small
+
+const most = 10
+
+// clamp returns n, at most "most" of them and at least none.
+func clamp(n int) (clamped int) {
+	defer func() { calls++ }()
+	if n > most || n == 7 && lucky() { // seven is as good
+		return most
+	}
+	clamped = max(n, 0)
+	calls++
+	return clamped
+}
+
+var calls int
+
+func greet() string {
+	var all string
+	say := func(word string) { all += word }
+	say("good ")
+	say("morning")
+	return all
+}
+
+func lucky() bool { return true }
+`
+
+const smallTest = `package small
+
+import "testing"
+
+func TestClamp(t *testing.T) {
+	for n, want := range map[int]int{-1: 0, 5: 5, 7: 10, 10: 10, 11: 10} {
+		if got := clamp(n); got != want {
+			t.Errorf("%d: %d", n, got)
+		}
+	}
+	if calls != 8 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+func TestGreet(t *testing.T) {
+	if greet() != "good morning" {
+		t.Error(greet())
+	}
+}
+
+func TestLucky(t *testing.T) {
+	if !lucky() {
+		t.Error("out of luck")
+	}
+}
+`
+
+func nothing(string) (io.ReadCloser, error) { return nil, os.ErrNotExist }
+
+// build compiles the tests of small with the mutants in it, and returns how to run them.
+func build(t *testing.T, f *File) func(env ...string) (passed bool) {
+	t.Helper()
+	dir := t.TempDir()
+	files := f.Files()
+	files["go.mod"], files["small_test.go"] = []byte("module small\n\ngo 1.26\n"), []byte(smallTest)
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
+	}
+	compile := exec.Command("go", "test", "-c", "-o", "small.test", ".")
+	compile.Dir = dir
+	out, err := compile.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, files["lock.go"])
+	return func(env ...string) bool {
+		cmd := exec.Command("./small.test", "-test.run="+env[0])
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), env[1:]...)
+		return cmd.Run() == nil
+	}
+}
+
+func TestEachMutantIsASwitch(t *testing.T) {
+	f, err := parse([]byte(small), nothing)
+	require.NoError(t, err)
+	run := build(t, f)
+	require.True(t, run("."), "no mutant is on, and the tests fail")
+	survives := map[string]bool{"clamp: without `lucky()`": true}
+	seen := map[string]bool{}
+	for _, m := range f.Mutants {
+		what := m.Key()
+		require.False(t, seen[what], "%s twice", what)
+		seen[what] = true
+		require.Equal(t, survives[what], run(".", Env+"="+strconv.Itoa(m.N)), "%d: %s", m.Line, what)
+	}
+	for _, want := range []string{
+		"without `defer func() { calls++ }()`",
+		"without `calls++`",
+		"without `calls++` (2)",
+		"without `clamped = max(n, 0)`",
+		"as if `n > most || n == 7 && lucky()` were never true",
+		"as if `n > most || n == 7 && lucky()` were always true",
+		"without `n > most`",
+		"without `n == 7 && lucky()`",
+		"without `n == 7`",
+		"`n` instead of `max(n, 0)`",
+		"`0` instead of `max(n, 0)`",
+	} {
+		require.Contains(t, seen, "clamp: "+want)
+	}
+	require.Contains(t, seen, "greet: `say(\"good \")` after `say(\"morning\")`")
+}
+
+func TestReached_SaysWhatATestComesBy(t *testing.T) {
+	f, err := parse([]byte(small), nothing)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "reached")
+	require.True(t, build(t, f)("Lucky", ReachEnv+"="+file))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var in []string
+	asked, numbers, _ := strings.Cut(string(text), "\n")
+	require.Equal(t, "2", asked)
+	for _, word := range strings.Fields(numbers) {
+		n, err := strconv.Atoi(word)
+		require.NoError(t, err)
+		in = append(in, f.Mutants[n-1].In)
+	}
+	require.Equal(t, []string{"most", "lucky"}, in, "what is constant otherwise is reached in every run")
+}
+
+func TestTheSourceKeepsItsLines(t *testing.T) {
+	for _, dir := range []string{"step05_lua_release", "step07_watchdog", "step08_redlock"} {
+		dir := filepath.Join("../../..", dir)
+		src, err := os.ReadFile(filepath.Join(dir, "lock.go"))
+		require.NoError(t, err)
+		f, err := Read(dir, filepath.Join(dir, "lock.go"))
+		require.NoError(t, err)
+		require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files()["lock.go"]), "\n"))
+		seen := map[string]bool{}
+		for _, m := range f.Mutants {
+			require.False(t, seen[m.Key()], "%s is the key of two mutants", m.Key())
+			seen[m.Key()] = true
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	for line, want := range map[string][]string{
+		"if redis.call('GET', KEYS[1]) ~= ARGV[1] then": {"if false then", "if true then"},
+		"if a == 1 and b or c then":                     {"if false then", "if true then", "if c then", "if b or c then", "if a == 1 or c then", "if a == 1 and b then"},
+		"\treturn 0":                                    {"\treturn 1"},
+		"\treturn 1":                                    {"\treturn 0"},
+		"return redis.call('DEL', KEYS[1])":             {"return 1"},
+		"\treturn redis.error_reply('NOTTL')":           {""},
+		"return -math.max(lease, 1)":                    {"return 0", "return -lease"},
+		"redis.pcall('PUBLISH', KEYS[1], 'released')":   {"", "redis.call('PUBLISH', KEYS[1], 'released')"},
+		"end": nil,
+		"-- A user without the channel's permission.": nil,
+		"local lease = redis.call('PTTL', KEYS[1])":   nil,
+	} {
+		var got []string
+		for _, c := range changes(line) {
+			got = append(got, c.line)
+		}
+		require.Equal(t, want, got, line)
+	}
+}

@@ -1,0 +1,522 @@
+package mutant
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+	"time"
+)
+
+func (g *generator) file(f *ast.File) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			g.declaration(d)
+		case *ast.FuncDecl:
+			g.in = d.Name.Name
+			if d.Recv != nil {
+				g.in = strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "." + g.in
+			}
+			if d.Name.Name == "Error" {
+				g.message(d.Body)
+				continue
+			}
+			g.stmts(d.Body.List)
+		}
+	}
+}
+
+// declaration changes scripts and constants. The texts of the errors are for readers.
+func (g *generator) declaration(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		value, ok := spec.(*ast.ValueSpec)
+		if !ok || len(value.Values) != 1 {
+			continue
+		}
+		g.in = value.Names[0].Name
+		if call, ok := value.Values[0].(*ast.CallExpr); ok && strings.HasSuffix(g.text(call.Fun), "NewScript") {
+			g.script(call.Args[0].(*ast.BasicLit))
+			continue
+		}
+		if d.Tok == token.CONST && !d.Lparen.IsValid() {
+			// The keyword is as long as the comment that takes its place is short.
+			at := g.offset(d.Pos())
+			g.edits = append(g.edits, edit{at, false, 0, "var "}, edit{at, false, 0, "/*"},
+				edit{at + len("const"), false, 0, "*/"})
+			g.constant(value.Values[0])
+		}
+	}
+}
+
+// message empties the text of an error.
+func (g *generator) message(body *ast.BlockStmt) {
+	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
+	if ok && len(ret.Results) == 1 {
+		g.zero(ret.Results[0], Instead, "text of an error", `""`)
+	}
+}
+
+func (g *generator) stmts(list []ast.Stmt) {
+	for i, s := range list {
+		if i+1 < len(list) {
+			g.later(s, list[i+1])
+		}
+		g.stmt(s)
+	}
+}
+
+// body is what a condition guards. To take out its only statement is to make the
+// condition false.
+func (g *generator) body(list []ast.Stmt) {
+	if len(list) != 1 {
+		g.stmts(list)
+		return
+	}
+	g.inside(list[0])
+}
+
+func (g *generator) stmt(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt, *ast.BranchStmt:
+		g.out(s)
+	case *ast.AssignStmt:
+		if s.Tok != token.DEFINE {
+			g.out(s)
+		}
+	}
+	g.inside(s)
+}
+
+func (g *generator) out(s ast.Stmt) {
+	n := g.add(s, Out, g.short(s), "")
+	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
+}
+
+// later lets a statement come after the next one, where both do something to others. A
+// guard that returns has to come first, or it is none: that is another mutant.
+func (g *generator) later(s, next ast.Stmt) {
+	if !g.acts(s) || !g.calls(next) || g.returns(s) {
+		return
+	}
+	if _, ok := next.(*ast.ReturnStmt); ok {
+		return
+	}
+	n := g.add(s, Later, g.short(s), g.short(next))
+	g.mutants[n-1].Last = g.line(next.End())
+	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
+	end := g.offset(next.End())
+	g.edits = append(g.edits, edit{end, false, 1 << 20, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
+}
+
+// inOneLine keeps the lines of the file as they are.
+func inOneLine(code string) string {
+	var b strings.Builder
+	for line := range strings.Lines(code) {
+		line, _, _ = strings.Cut(line, "//")
+		line = strings.TrimSpace(line)
+		b.WriteString(line)
+		if line != "" && !strings.HasSuffix(line, "{") && !strings.HasSuffix(line, ",") && !strings.HasSuffix(line, "(") {
+			b.WriteString("; ")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "; ")
+}
+
+// acts reports whether a statement calls or keeps something, and declares nothing.
+func (g *generator) acts(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.ExprStmt, *ast.IfStmt:
+		return g.calls(s)
+	case *ast.AssignStmt:
+		_, field := s.Lhs[0].(*ast.SelectorExpr)
+		return s.Tok != token.DEFINE && (field || g.calls(s))
+	}
+	return false
+}
+
+func (g *generator) returns(s ast.Stmt) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.ReturnStmt, *ast.BranchStmt:
+			found = true
+		case *ast.FuncLit:
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+func (g *generator) calls(n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			id, _ := call.Fun.(*ast.Ident)
+			found = found || id == nil || id.Name != "max" && id.Name != "min" && id.Name != "len" && id.Name != "make"
+		}
+		return true
+	})
+	return found
+}
+
+// inside changes the parts of a statement.
+func (g *generator) inside(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		g.expr(s.X)
+	case *ast.SendStmt:
+		g.expr(s.Value)
+	case *ast.DeferStmt:
+		g.call(s.Call)
+	case *ast.GoStmt:
+		n := g.add(s, Instead, "go", "in the same goroutine")
+		g.around(s, fmt.Sprintf("if mutantIs(%d) { %s } else { ", n, inOneLine(g.text(s.Call))), " }")
+		g.call(s.Call)
+	case *ast.AssignStmt:
+		g.assign(s)
+	case *ast.ReturnStmt:
+		for _, e := range s.Results {
+			g.result(e)
+		}
+	case *ast.BlockStmt:
+		g.stmts(s.List)
+	case *ast.IfStmt:
+		if s.Init != nil {
+			g.inside(s.Init)
+		}
+		g.condition(s.Cond)
+		g.body(s.Body.List)
+		if s.Else != nil {
+			g.inside(s.Else)
+		}
+	case *ast.ForStmt:
+		if s.Init != nil {
+			g.inside(s.Init)
+		}
+		if s.Cond != nil {
+			g.expr(s.Cond)
+		}
+		g.stmts(s.Body.List)
+	case *ast.RangeStmt:
+		g.expr(s.X)
+		g.stmts(s.Body.List)
+	case *ast.SwitchStmt:
+		if s.Init != nil {
+			g.inside(s.Init)
+		}
+		for _, c := range s.Body.List {
+			c := c.(*ast.CaseClause)
+			for _, cond := range c.List {
+				g.condition(cond)
+			}
+			g.body(c.Body)
+		}
+	case *ast.SelectStmt:
+		for _, c := range s.Body.List {
+			c := c.(*ast.CommClause)
+			g.communication(c)
+			g.body(c.Body)
+		}
+	}
+}
+
+func (g *generator) assign(s *ast.AssignStmt) {
+	for i, e := range s.Rhs {
+		id, _ := s.Lhs[min(i, len(s.Lhs)-1)].(*ast.Ident)
+		if s.Tok == token.DEFINE && len(s.Rhs) == len(s.Lhs) && id != nil && g.isPlain(e) {
+			g.zero(e, Out, g.text(id)+" := "+g.short(e), "")
+		}
+		g.expr(e)
+	}
+}
+
+// isPlain reports whether the zero value of an expression's type means "none": otherwise
+// the program would only crash. Constants have mutants of their own.
+func (g *generator) isPlain(e ast.Expr) bool {
+	tv := g.info.Types[e]
+	if tv.Value != nil || tv.Type == nil {
+		return false
+	}
+	if _, isTuple := tv.Type.(*types.Tuple); isTuple || types.Identical(tv.Type, errorType) {
+		return false
+	}
+	switch t := tv.Type.Underlying().(type) {
+	case *types.Basic:
+		return t.Kind() != types.UntypedNil
+	case *types.Struct:
+		_, literal := e.(*ast.CompositeLit)
+		return !literal
+	}
+	return false
+}
+
+var errorType = types.Universe.Lookup("error").Type()
+
+func (g *generator) zero(e ast.Expr, kind Kind, was, now string) {
+	n := g.add(e, kind, was, now)
+	g.around(e, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(e)), n), ")")
+}
+
+func (g *generator) pick(e ast.Expr, typ types.Type, would string) {
+	n := g.add(e, Instead, g.short(e), would)
+	g.around(e, fmt.Sprintf("mutantPick[%s](%d, ", g.typeName(typ), n), ", "+would+")")
+}
+
+// result changes what is returned.
+func (g *generator) result(e ast.Expr) {
+	tv := g.info.Types[e]
+	switch {
+	case tv.IsNil() || tv.Type == nil:
+		return
+	case tv.Value != nil && tv.Value.Kind() == constant.Bool:
+		g.flip(e)
+		return
+	case types.Implements(tv.Type, errorType.Underlying().(*types.Interface)) && !g.isLibraryResult(tv.Type):
+		n := g.add(e, Silent, g.short(e), "")
+		g.around(e, fmt.Sprintf("mutantZero[error](%d, ", n), ")")
+	case isBool(tv.Type):
+		g.condition(e)
+		return
+	}
+	g.expr(e)
+}
+
+// isLibraryResult tells go-redis's commands, which have an Error method of another kind.
+func (g *generator) isLibraryResult(t types.Type) bool {
+	_, isPointer := t.(*types.Pointer)
+	return isPointer
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
+}
+
+func isStruct(t types.Type) bool { _, ok := t.Underlying().(*types.Struct); return ok }
+
+func (g *generator) flip(e ast.Expr) {
+	would := map[string]string{"true": "false", "false": "true"}[g.text(e)]
+	if would != "" {
+		g.pick(e, types.Typ[types.Bool], would)
+	}
+}
+
+// condition makes an expression false, or true.
+func (g *generator) condition(e ast.Expr) {
+	n := g.add(e, Never, g.short(e), "")
+	after := fmt.Sprintf(") && !mutantIs(%d))", n)
+	// Always to fail teaches nothing.
+	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "check") {
+		m := g.add(e, Always, g.short(e), "")
+		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
+	}
+	g.around(e, "((", after)
+	g.expr(e)
+}
+
+// communication lets a case of a select never be ready.
+func (g *generator) communication(c *ast.CommClause) {
+	var channel ast.Expr
+	switch s := c.Comm.(type) {
+	case *ast.SendStmt:
+		channel = s.Chan
+		g.expr(s.Value)
+	case *ast.ExprStmt:
+		channel = s.X.(*ast.UnaryExpr).X
+	case *ast.AssignStmt:
+		channel = s.Rhs[0].(*ast.UnaryExpr).X
+	default:
+		return
+	}
+	n := g.addLines(g.line(c.Pos()), g.line(c.Colon), Out, "case "+g.short(c.Comm), "")
+	g.around(channel, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(channel)), n), ")")
+	if _, isCall := channel.(*ast.CallExpr); isCall {
+		g.expr(channel)
+	}
+}
+
+// expr changes the parts of an expression.
+func (g *generator) expr(e ast.Expr) {
+	if tv := g.info.Types[e]; tv.Value != nil {
+		if tv.Value.Kind() == constant.Bool {
+			g.flip(e)
+		}
+		return // other constants where it is known what they mean
+	}
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		g.expr(e.X)
+	case *ast.UnaryExpr:
+		g.expr(e.X)
+	case *ast.StarExpr:
+		g.expr(e.X)
+	case *ast.BinaryExpr:
+		g.binary(e)
+	case *ast.CallExpr:
+		g.call(e)
+	case *ast.FuncLit:
+		g.stmts(e.Body.List)
+	case *ast.CompositeLit:
+		for _, part := range e.Elts {
+			if kv, ok := part.(*ast.KeyValueExpr); ok {
+				part = kv.Value
+			}
+			g.expr(part)
+		}
+	case *ast.SelectorExpr:
+		g.expr(e.X)
+	case *ast.TypeAssertExpr:
+		g.expr(e.X)
+	}
+}
+
+func (g *generator) binary(e *ast.BinaryExpr) {
+	switch e.Op {
+	case token.LAND, token.LOR:
+		for _, part := range []ast.Expr{e.X, e.Y} {
+			n := g.add(part, Out, g.short(part), "")
+			g.mutants[n-1].Now = "of " + g.short(e)
+			if e.Op == token.LAND {
+				g.around(part, "(", fmt.Sprintf(" || mutantIs(%d))", n))
+			} else {
+				g.around(part, "(", fmt.Sprintf(" && !mutantIs(%d))", n))
+			}
+		}
+	case token.LSS, token.LEQ, token.GTR, token.GEQ:
+		would := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]
+		g.pick(e, types.Typ[types.Bool], inOneLine(g.text(e.X))+" "+would+" "+inOneLine(g.text(e.Y)))
+	case token.ADD, token.SUB, token.QUO, token.MUL:
+		t := g.typeOf(e)
+		if b, ok := t.Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 {
+			break
+		}
+		if g.info.Types[e.X].Value == nil {
+			g.pick(e, t, inOneLine(g.text(e.X)))
+		}
+		if e.Op == token.ADD && g.info.Types[e.Y].Value == nil {
+			g.pick(e, t, inOneLine(g.text(e.Y)))
+		}
+	}
+	g.expr(e.X)
+	g.expr(e.Y)
+}
+
+// call changes what a call is asked for.
+func (g *generator) call(e *ast.CallExpr) {
+	name := types.ExprString(e.Fun)
+	switch name {
+	case "fmt.Errorf":
+		g.wrapped(e)
+		return
+	case "fmt.Sprintf":
+		return
+	case "errors.New":
+		g.pick(e.Args[0], types.Typ[types.String], `""`)
+		g.mutants[len(g.mutants)-1].Was = "text of the error"
+		return
+	case "make", "semaphore.NewWeighted":
+		for _, arg := range e.Args {
+			g.constant(arg)
+		}
+		return
+	case "min", "max":
+		for _, arg := range e.Args {
+			g.pick(e, g.typeOf(e), inOneLine(g.text(arg)))
+		}
+	}
+	g.otherCall(e)
+	if fn, ok := e.Fun.(*ast.SelectorExpr); ok {
+		g.expr(fn.X)
+	}
+	if fn, ok := e.Fun.(*ast.FuncLit); ok {
+		g.stmts(fn.Body.List)
+	}
+	for i, arg := range e.Args {
+		if lit, ok := arg.(*ast.CompositeLit); ok && len(lit.Elts) == 1 && isStruct(g.typeOf(arg)) {
+			if sig, ok := g.typeOf(e.Fun).(*types.Signature); ok && i < sig.Params().Len() {
+				g.pick(arg, sig.Params().At(i).Type(), g.text(lit.Elts[0]))
+				continue
+			}
+		}
+		g.expr(arg)
+	}
+}
+
+// otherCall leaves a call out: f(x) is x, x.M() is x, if their types are the same. Of a
+// context with an end of its own, only the end is left out.
+func (g *generator) otherCall(e *ast.CallExpr) {
+	if tuple, ok := g.typeOf(e).(*types.Tuple); ok && tuple.Len() == 2 && len(e.Args) > 0 {
+		arg := inOneLine(g.text(e.Args[0]))
+		if g.typeName(tuple.At(1).Type()) == "context.CancelFunc" && !strings.HasSuffix(g.text(e.Fun), "WithCancel") {
+			n := g.add(e, Instead, g.short(e), "context.WithCancel("+arg+")")
+			g.around(e, fmt.Sprintf("func() (context.Context, context.CancelFunc) { if mutantIs(%d) { return context.WithCancel(%s) }; return ", n, arg), " }()")
+		}
+		return
+	}
+	whole := g.typeOf(e)
+	if whole == nil || isBool(whole) {
+		return
+	}
+	if fn, ok := e.Fun.(*ast.SelectorExpr); ok && g.typeOf(fn.X) != nil && types.Identical(g.typeOf(fn.X), whole) {
+		g.pick(e, whole, inOneLine(g.text(fn.X)))
+	} else if len(e.Args) == 1 && g.typeOf(e.Args[0]) != nil && types.Identical(g.typeOf(e.Args[0]), whole) && !g.isBuiltin(e) {
+		g.pick(e, whole, inOneLine(g.text(e.Args[0])))
+	}
+}
+
+func (g *generator) isBuiltin(e *ast.CallExpr) bool { return g.info.Types[e.Fun].IsBuiltin() }
+
+// wrapped lets errors.Is no longer find what an error wraps.
+func (g *generator) wrapped(e *ast.CallExpr) {
+	lit, ok := e.Args[0].(*ast.BasicLit)
+	if !ok || !strings.Contains(lit.Value, "%w") {
+		n := g.add(e, Instead, "text of the error", `""`)
+		g.around(e, fmt.Sprintf("mutantPick[error](%d, ", n), `, fmt.Errorf(""))`)
+		return
+	}
+	wrapped, verbs := 0, strings.Split(lit.Value, "%")[1:]
+	for i, verb := range verbs {
+		if verb[0] != 'w' {
+			continue
+		}
+		wrapped++
+		n := 0
+		text := nth(lit.Value, "%w", "%v", wrapped)
+		n = g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, "%w of "+g.short(e.Args[1+i]), "%v")
+		g.around(lit, fmt.Sprintf("mutantPick[string](%d, ", n), ", "+text+")")
+	}
+	for _, arg := range e.Args[1:] {
+		g.expr(arg)
+	}
+}
+
+// nth replaces the nth of the strings in s.
+func nth(s, old, with string, n int) string {
+	parts := strings.SplitAfterN(s, old, n+1)
+	last := len(parts) - 2
+	parts[last] = strings.TrimSuffix(parts[last], old) + with
+	return strings.Join(parts, "")
+}
+
+// constant changes a number: a time becomes ten times as long, and how many of something
+// there are becomes none, or two instead of one where none would only crash.
+func (g *generator) constant(e ast.Expr) {
+	tv := g.info.Types[e]
+	if tv.Value == nil || tv.Value.Kind() != constant.Int {
+		return
+	}
+	name, would := g.typeName(tv.Type), "0"
+	n, _ := constant.Int64Val(tv.Value)
+	switch {
+	case name == "time.Duration":
+		would = fmt.Sprint(10 * n)
+	case n == 1 && name == "int64": // of a semaphore
+		would = "2"
+	}
+	g.pick(e, tv.Type, would)
+	if name == "time.Duration" {
+		g.mutants[len(g.mutants)-1].Now = time.Duration(10 * n).String()
+	}
+}

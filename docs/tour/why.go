@@ -1,0 +1,339 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/mutant"
+)
+
+// A fate is how the stories end on a mutant.
+type fate string
+
+const (
+	byStory    fate = "story"      // one fails by its own assertion
+	byPanic    fate = "panic"      // the lock panics in a story's call
+	byExplorer fate = "explorer"   // all pass, but the explorer finds a schedule
+	equivalent fate = "equivalent" // nobody can see a difference, for a reason
+	survived   fate = "survived"   // all pass, or none ended by an assertion
+)
+
+// A reason says why a place of a lock.go is as it is: what happens to the mutant.
+type reason struct {
+	mutant.Mutant
+	Fate  fate   `json:"ending"`
+	Story string `json:"story,omitempty"` // that fails with the shortest timeline, or a schedule
+	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
+}
+
+// mutants are those of a step, compiled, and its stories.
+type mutants struct {
+	step    course.Step
+	bin     binary
+	list    []mutant.Mutant
+	stories []probe // those with the shortest timelines first
+}
+
+// A probe is a story, as it plays on the lock itself.
+type probe struct {
+	story
+	place   int // in the step's files
+	took    time.Duration
+	rows    int          // of its timeline
+	asks    int          // how many switches it comes by
+	reaches map[int]bool // mutants, by number
+}
+
+// mutantBuild is a step's guarantees with all mutants of its lock.
+func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
+	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	if err != nil {
+		return build{}, nil, err
+	}
+	b := build{dir: s.Dir, name: "the mutants of " + s.Label(), replace: map[string]string{}}
+	b.leaveOut(course.BugFile, course.ExhibitFile)
+	dir, err := os.MkdirTemp(t.tmp, "mutants-")
+	if err != nil {
+		return build{}, nil, err
+	}
+	for name, text := range f.Files() {
+		b.replace[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
+			return build{}, nil, err
+		}
+	}
+	return b, f.Mutants, nil
+}
+
+// newMutants compiles the mutants of a step.
+func (t *tour) newMutants(ctx context.Context, s course.Step) (*mutants, error) {
+	b, list, err := t.mutantBuild(s)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := t.build(ctx, b)
+	return &mutants{step: s, bin: bin, list: list}, err
+}
+
+// probe plays each story on the lock itself, to learn which mutants it comes by.
+func (m *mutants) probe(ctx context.Context, t *tour) error {
+	for _, f := range m.step.Guarantees() {
+		list, err := t.storiesOf(m.step.Dir, f.Name)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			m.stories = append(m.stories, probe{story: s, place: len(m.stories)})
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i := range m.stories {
+		group.Go(func() (err error) {
+			p := &m.stories[i]
+			reached := filepath.Join(filepath.Dir(m.bin.path), p.name+".reached")
+			start := time.Now()
+			log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
+			if err != nil {
+				return err
+			}
+			p.took = time.Since(start)
+			if r := log.judge(p.story); r.verdict != passed {
+				return fmt.Errorf("%s fails on %s as it is: %s", p.name, m.step.Subject(), r.why)
+			}
+			p.rows = rows(log.find(p.name))
+			all, err := numbers(reached)
+			if err != nil {
+				return err
+			}
+			p.asks, p.reaches = all[0], map[int]bool{}
+			for _, n := range all[1:] {
+				p.reaches[n] = true
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	slices.SortStableFunc(m.stories, func(a, b probe) int { return cmp.Compare(a.rows, b.rows) })
+	return err
+}
+
+func numbers(file string) (list []int, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Fields(string(text)) {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// Stories up to fast play together on a mutant; those that take longer only when all of
+// the others have passed, one by one.
+const (
+	fast     = 150 * time.Millisecond
+	spell    = "25s"            // for a story on a mutant that goes round and round
+	patience = 25 * time.Second // for all stories on a mutant
+)
+
+// batches are the stories that come by a mutant: those with short timelines first, because
+// of those that fail the shortest is wanted.
+func (m *mutants) batches(mu mutant.Mutant) (list [][]story) {
+	size := 6
+	var slow [][]story
+	for _, p := range m.stories {
+		switch {
+		case !p.reaches[mu.N]:
+		case p.took >= fast:
+			slow = append(slow, []story{p.story})
+		case list == nil || len(list[len(list)-1]) == size:
+			size *= len(list) + 1 // the first stories fail on most mutants
+			list = append(list, []story{p.story})
+		default:
+			list[len(list)-1] = append(list[len(list)-1], p.story)
+		}
+	}
+	return append(list, slow...)
+}
+
+// try finds the story that fails on a mutant with the shortest timeline.
+func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
+	r := reason{Mutant: mu, Fate: survived}
+	batches := m.batches(mu)
+	if batches == nil {
+		r.Says = "no story comes here"
+		return r, nil
+	}
+	var ends []string
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, batch := range batches {
+		results, err := m.play(short, mu, batch)
+		late := short.Err() != nil && ctx.Err() == nil
+		if err != nil && !late {
+			return r, err
+		}
+		if best, ok := m.shortest(results); ok && (r.Fate != byStory || !isBarren(best)) {
+			r.Fate, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
+			if !isBarren(best) {
+				return r, nil
+			}
+		}
+		for _, res := range results {
+			if res.verdict == panicked && r.Fate == survived {
+				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
+				return r, nil
+			}
+			if res.verdict != passed {
+				ends = append(ends, res.name+": "+res.why)
+			}
+		}
+		if late {
+			ends = append(ends, "the others did not end in "+patience.String())
+			break
+		}
+	}
+	if ends != nil && r.Fate == survived {
+		r.Says = fmt.Sprintf("%d end without an assertion: %s", len(ends), ends[0])
+	}
+	return r, nil
+}
+
+// play runs stories on a mutant in one process, and the rest in another one when a story
+// has broken that. Stories that make the mutant spin cost their whole time: after two of
+// them, each plays alone, only shortly, and until one has failed.
+func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
+	limit := 1_000_000
+	if m.stories == nil { // it is known that the story fails
+		limit = 0
+	}
+	for _, p := range m.stories {
+		if slices.Contains(list, p.story) {
+			limit += 4 * p.asks
+		}
+	}
+	env := []string{mutant.Env + "=" + strconv.Itoa(mu.N), mutant.LimitEnv + "=" + strconv.Itoa(limit), "GOMAXPROCS=1"}
+	for len(list) > 0 {
+		log, err := m.bin.run(ctx, spell, env, list...)
+		if err != nil {
+			return results, err
+		}
+		ends := log.endings(list)
+		if len(ends) == 0 {
+			return nil, fmt.Errorf("no story has begun on a mutant:\n%s", log.raw)
+		}
+		for _, r := range ends {
+			results = append(results, r)
+			list = slices.DeleteFunc(slices.Clone(list), func(s story) bool { return s.name == r.name })
+		}
+	}
+	return results, nil
+}
+
+// endings returns the results of the stories that have begun.
+func (tr transcript) endings(list []story) (results []result) {
+	ended := tr
+	ended.exit = 0 // if the process has crashed, that was the story that has not ended
+	for _, s := range list {
+		t := tr.find(s.name)
+		switch {
+		case t == nil:
+		case t.status != "":
+			results = append(results, ended.judge(s))
+		default:
+			r := tr.judge(s)
+			switch {
+			case r.verdict == crashed && t.asserts():
+				// The bubble was stuck after that: a goroutine stayed behind.
+				r.verdict = failed
+				t.status = "fail"
+			case r.verdict == crashed && inTheLock(tr.crash(), s.file):
+				r.verdict = panicked
+			}
+			results = append(results, r)
+		}
+	}
+	return results
+}
+
+// panicked is the verdict on a story whose own call of the lock has panicked. Package
+// testing does not tell it from other crashes.
+const panicked verdict = -1
+
+// inTheLock reports whether a story was in a call of the lock when that panicked. Other
+// panics, of goroutines that the story has not called, or of a bubble that is stuck, are
+// no verdict.
+func inTheLock(crash, file string) bool {
+	_, stack, _ := strings.Cut(crash, "\ngoroutine ")
+	stack, _, _ = strings.Cut(stack, "\n\n")
+	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: "+mutant.Spins) && !strings.HasPrefix(crash, "panic: test timed out") &&
+		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
+}
+
+// rows is how long a timeline is. A story with variants (subtests) has none itself.
+func rows(t *test) int {
+	if t.timeline == "" {
+		return 50
+	}
+	return strings.Count(t.timeline, "\n")
+}
+
+// shortest returns the failed result with the shortest timeline. A story without one is
+// the last choice.
+func (m *mutants) shortest(results []result) (best result, ok bool) {
+	place := func(r result) int {
+		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })].place
+	}
+	for _, r := range results {
+		if r.verdict != failed {
+			continue
+		}
+		if !ok || cmp.Or(cmp.Compare(barren(r), barren(best)), cmp.Compare(rows(r.log.failing(r.name)[0]), rows(best.log.failing(best.name)[0])), cmp.Compare(place(r), place(best))) < 0 {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// isBarren reports whether a story fails by an assertion without a message of its own.
+func isBarren(r result) bool { return noMessage.MatchString(r.log.failing(r.name)[0].message()[0]) }
+
+func barren(r result) int {
+	if isBarren(r) {
+		return 1
+	}
+	return 0
+}
+
+var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
+
+// tryAll tries mutants on all processors.
+func (m *mutants) tryAll(ctx context.Context, t *tour, list []mutant.Mutant) ([]reason, error) {
+	reasons := make([]reason, len(list))
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i, mu := range list {
+		group.Go(func() (err error) {
+			reasons[i], err = m.try(ctx, mu)
+			return err
+		})
+	}
+	return reasons, group.Wait()
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// A lock in which each line ends in another way when it is taken out or changed.
+const whyLock = `package redislock
+
+var at = 1
+
+type Lock struct{ n *int }
+
+func New(rdb any, key string) *Lock { return &Lock{new(int)} }
+
+func (l *Lock) Enter() bool {
+	if l == nil {
+		return false
+	}
+	if *l.n > 0 {
+		return false
+	}
+	count(l.n)
+	idle()
+	return true
+}
+
+func count(n *int) { *n++ }
+
+var idled int
+
+func idle() { idled++ }
+`
+
+const whyStories = `package redislock
+
+import (
+	"os"
+	"testing"
+)
+
+func says(t *testing.T, ok bool, text string) {
+	if !ok {
+		os.WriteFile(t.ArtifactDir()+"/trace.jsonl", []byte("{\"kind\":\"verdict\",\"at\":200,\"text\":\""+text+"\"}\n"), 0o666)
+		t.Fatal(text)
+	}
+}
+
+func TestTwo(t *testing.T) {
+	l := New(nil, "coupons")
+	says(t, l.Enter(), "alice was refused")
+	says(t, !l.Enter(), "bob is inside with alice")
+}
+
+func TestNobody(t *testing.T) {
+	var l *Lock
+	says(t, !l.Enter(), "nobody is inside")
+}
+`
+
+func inWhyMini(t *testing.T) (root string) {
+	t.Helper()
+	root = inOwnMini(t)
+	dir := filepath.Join(root, course.Steps[0].Dir)
+	require.NoError(t, write(filepath.Join(dir, course.LockFile), whyLock))
+	require.NoError(t, write(filepath.Join(dir, course.Steps[0].File), whyStories))
+	return root
+}
+
+func TestWhy(t *testing.T) {
+	root := inWhyMini(t)
+	shows(t, "why 1", 1, "docs/why/step01.json", "try the mutants: go run ./docs/tour why -all 1")
+	out := shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics", "survive",
+		"17 Lock.Enter: without `idle()`", "25 idle: without `idled++`")
+	require.NotContains(t, out, "without `count", "a story fails without it")
+
+	shows(t, "why 1 13", 0, "step01_setnx/lock.go:13, in Lock.Enter", "if *l.n > 0 {",
+		"As if `*l.n > 0` were never true:", "FAIL  TestTwo", "bob is inside with alice",
+		"As if `*l.n > 0` were always true:", "alice was refused")
+	shows(t, "why 1 10", 0, "`l == nil` were never true", "TestNobody", "panic: ")
+	shows(t, "why 1 17", 0, "Without `idle()`:", "All stories pass.")
+	shows(t, "why 1 22", 1, "nothing that was taken out or changed", "21, 25")
+	shows(t, "why 1 99", 2, "has 26 lines")
+	shows(t, "why 1", 0, "  16      count(l.n)\n        ^ without `count(l.n)`: bob is inside with alice\n          TestTwo\n")
+
+	shows(t, "why", 0, "written to docs/why")
+	page, err := os.ReadFile(filepath.Join(root, "docs/why/step01.md"))
+	require.NoError(t, err)
+	inOrder(t, string(page), "## Lock.Enter", "- **16** `count(l.n)`\n  - without it: bob is inside with alice ([`TestTwo`](../../step01_setnx/1_mutual_exclusion_test.go#L")
+	shows(t, "why -check -seed 7", 0, "docs/why is up to date", "fail the story that is kept for them (seed 7)")
+}
+
+func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
+	root := inWhyMini(t)
+	shows(t, "why -all 1", 0)
+	excuses := filepath.Join(root, excusesFile)
+	require.NoError(t, write(excuses, "# why\n\nstep 01: Lock.Enter: without `idle()`\n\tnobody looks\n\tat it\n"))
+	shows(t, "why 1 17", 0, "No story can fail: nobody looks at it")
+	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
+	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
+	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
+	shows(t, "why 1", 1, "equivalent.txt:1: step01_setnx/lock.go has no such mutant")
+	require.NoError(t, os.Remove(excuses))
+
+	shows(t, "why", 0)
+	page := filepath.Join(root, "docs/why/step01.md")
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(page, append(text, "more\n"...), 0o666))
+	shows(t, "why -check", 1, "docs/why/step01.md is stale; write it again: go run ./docs/tour why")
+	require.NoError(t, os.WriteFile(page, text, 0o666))
+
+	lock := filepath.Join(root, course.Steps[0].Path())
+	stories := filepath.Join(root, course.Steps[0].Dir, course.Steps[0].File)
+	require.NoError(t, os.WriteFile(stories, []byte(strings.Replace(whyStories, `!l.Enter(), "bob`, `l != nil, "bob`, 1)), 0o666))
+	shows(t, "why -check", 1, "does not fail on this mutant any more")
+	require.NoError(t, os.WriteFile(lock, []byte(strings.Replace(whyLock, "	idle()\n", "", 1)), 0o666))
+	shows(t, "why 1", 1, "step01.json is not about the lock.go as it is now; try its mutants again: go run ./docs/tour why -all 1")
+}
+
+func TestWhy_WrongUsage(t *testing.T) {
+	inMini(t)
+	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 1 2", "why -all -check", "why -check 5", "why -check -seed x"} {
+		shows(t, args, 2, "tour: ")
+	}
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/mutant"
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// A whyStep is what the pages say of one step.
+type whyStep struct {
+	course.Step
+	Count   map[string]int
+	All     int
+	Parts   []part   // declarations in which something is new
+	Earlier []origin // declarations in which something is older
+
+	reasons []reason
+	since   []int // for each reason, the step that it came with
+}
+
+// A part is a declaration.
+type part struct {
+	Name  string
+	From  int // its first line, without the comment
+	Code  string
+	Lines []whyLine
+}
+
+// A whyLine is a line of it, and what happens without.
+type whyLine struct {
+	N    int
+	Code string
+	Says []string
+}
+
+// origin tells where older lines of a declaration are explained.
+type origin struct {
+	Name  string
+	Steps []olderStep
+}
+
+type olderStep struct {
+	course.Step
+	Lines []string
+	Other int // mutants
+}
+
+// writeWhy writes the pages from what is known, or compares them with it.
+func (t *tour) writeWhy(check bool) error {
+	pages, err := t.whyPages()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, file := range slices.Sorted(maps.Keys(pages)) {
+		if check {
+			errs = append(errs, t.compareWhy(file, pages[file]))
+			continue
+		}
+		errs = append(errs, os.MkdirAll(filepath.Dir(t.path("", file)), 0o777), os.WriteFile(t.path("", file), []byte(pages[file]), 0o666))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if check {
+		t.printf("%s is up to date\n", whyDir)
+	} else {
+		t.printf("written to %s\n", whyDir)
+	}
+	return nil
+}
+
+func (t *tour) compareWhy(file, want string) error {
+	have, err := os.ReadFile(t.path("", file))
+	if err != nil {
+		return fmt.Errorf("%w\nwrite it: go run ./docs/tour why", err)
+	}
+	if diff := unified(file, "as the stories are", string(have), want); diff != nil {
+		return fmt.Errorf("%s is stale; write it again: go run ./docs/tour why\n%s", file, strings.Join(diff, "\n"))
+	}
+	return nil
+}
+
+// whyPages returns the pages by their names.
+func (t *tour) whyPages() (map[string]string, error) {
+	var steps []*whyStep
+	for _, s := range course.Steps {
+		reasons, _, err := t.readKnown(s)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		w := &whyStep{Step: s, Count: map[string]int{}, All: len(reasons), reasons: reasons}
+		for _, r := range reasons {
+			w.Count[string(r.Fate)]++
+		}
+		steps = append(steps, w)
+	}
+	for i, w := range steps {
+		w.dates(steps[:i])
+		if err := t.parts(w); err != nil {
+			return nil, err
+		}
+	}
+	pages := map[string]string{}
+	for _, w := range steps {
+		pages[whyPage(w.Step)] = render("step", w)
+	}
+	pages[whyDir+"/README.md"] = render("index", steps)
+	return pages, nil
+}
+
+// dates finds out with which step each mutant has come: the one from which on all have it.
+func (w *whyStep) dates(before []*whyStep) {
+	last := map[string]int{}
+	if len(before) > 0 && before[len(before)-1].N == w.N-1 {
+		b := before[len(before)-1]
+		for i, r := range b.reasons {
+			last[r.Key()] = b.since[i]
+		}
+	}
+	for _, r := range w.reasons {
+		n := w.N
+		if old, ok := last[r.Key()]; ok {
+			n = old
+		}
+		w.since = append(w.since, n)
+	}
+}
+
+// parts collects what is new in a step, declaration by declaration, and what is not.
+func (t *tour) parts(w *whyStep) error {
+	text, err := os.ReadFile(t.path("", w.Path()))
+	if err != nil {
+		return err
+	}
+	code := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	decls, err := source.Read(t.path("", w.Path()))
+	if err != nil {
+		return err
+	}
+	links, err := t.storyLinks(w.Step)
+	if err != nil {
+		return err
+	}
+	for _, d := range decls {
+		var lines []int
+		byLine := map[int][]reason{}
+		older := map[int][]int{}
+		for i, r := range w.reasons {
+			if r.In != d.Name {
+				continue
+			}
+			if w.since[i] < w.N {
+				older[w.since[i]] = append(older[w.since[i]], r.Line)
+				continue
+			}
+			if byLine[r.Line] == nil {
+				lines = append(lines, r.Line)
+			}
+			byLine[r.Line] = append(byLine[r.Line], r)
+		}
+		if lines != nil {
+			slices.Sort(lines)
+			p := part{Name: d.Name, From: d.Line, Code: withoutComment(d)}
+			for _, n := range lines {
+				p.Lines = append(p.Lines, newWhyLine(n, strings.TrimSpace(code[n-1]), byLine[n], links))
+			}
+			w.Parts = append(w.Parts, p)
+		}
+		if len(older) > 0 {
+			e := origin{Name: d.Name}
+			for _, n := range slices.Sorted(maps.Keys(older)) {
+				e.Steps = append(e.Steps, olderStep{Step: course.Steps[n-1], Lines: distinct(older[n])})
+			}
+			w.Earlier = append(w.Earlier, e)
+		}
+	}
+	return nil
+}
+
+func distinct(lines []int) (list []string) {
+	slices.Sort(lines)
+	for _, n := range slices.Compact(lines) {
+		list = append(list, fmt.Sprint(n))
+	}
+	return list
+}
+
+func withoutComment(d source.Declaration) string {
+	lines := strings.Split(d.Text, "\n")
+	for len(lines) > 0 && strings.HasPrefix(strings.TrimSpace(lines[0]), "//") {
+		lines = lines[1:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// newWhyLine tells each story of a line once, those of the plainest changes first.
+func newWhyLine(n int, code string, reasons []reason, links map[string]string) whyLine {
+	l := whyLine{N: n, Code: code}
+	slices.SortStableFunc(reasons, func(a, b reason) int { return rank(a) - rank(b) })
+	told := map[string]bool{}
+	for _, r := range reasons {
+		key := r.Says
+		if r.Fate == byPanic || r.Fate == survived {
+			key = string(r.Fate)
+		}
+		if told[key] {
+			continue
+		}
+		told[key] = true
+		what := l.change(r)
+		switch r.Fate {
+		case byStory:
+			name := storyOf(r.Story)
+			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, plain(r.Says), name, links[name]))
+		case byPanic:
+			l.Says = append(l.Says, fmt.Sprintf("%s: the lock panics ([`%s`](%s))", what, storyOf(r.Story), links[storyOf(r.Story)]))
+		case byExplorer:
+			l.Says = append(l.Says, fmt.Sprintf("%s: the stories pass, and the [explorer](../explore/README.md) finds it: %s", what, r.Says))
+		case equivalent:
+			l.Says = append(l.Says, fmt.Sprintf("%s: no difference. %s", what, capital(r.Says)))
+		case survived:
+			l.Says = append(l.Says, what+": no story fails by an assertion")
+		}
+	}
+	return l
+}
+
+// change says what is changed, for a reader who has the line before him.
+func (l whyLine) change(r reason) string {
+	whole := strings.TrimSuffix(l.Code, " {")
+	whole, _, _ = strings.Cut(whole, " //")
+	it := code(r.Was)
+	if part := strings.HasPrefix(r.Now, "of "); !part && (r.Was == whole || strings.HasSuffix(whole, r.Was) && strings.HasPrefix(whole, "if ") && !strings.Contains(whole, "; ") || strings.HasPrefix(r.Was, whole)) {
+		it = "it"
+	}
+	switch r.Kind {
+	case mutant.Out:
+		return "without " + it
+	case mutant.Never:
+		return "if " + it + " were never true"
+	case mutant.Always:
+		return "if " + it + " were always true"
+	case mutant.Later:
+		return "after " + code(r.Now)
+	case mutant.Silent:
+		return "with nil instead of " + code(r.Was)
+	}
+	return "with " + code(r.Now) + " instead of " + code(r.Was)
+}
+
+// code is a piece of code in a page.
+func code(text string) string {
+	switch text {
+	case "text of the error", "text of an error":
+		return "the " + strings.TrimPrefix(strings.TrimPrefix(text, "text of the "), "text of an ") + "'s text"
+	case "in the same goroutine":
+		return text
+	}
+	if strings.Contains(text, "`") {
+		return "`` " + text + " ``"
+	}
+	return "`" + text + "`"
+}
+
+var markdown = regexp.MustCompile(`[*_<>\\[\]` + "`" + `]`)
+
+// plain is a story's message in a page.
+func plain(text string) string { return markdown.ReplaceAllString(text, `\$0`) }
+
+// storyLinks are the places of a step's stories, from a page in whyDir.
+func (t *tour) storyLinks(s course.Step) (map[string]string, error) {
+	links := map[string]string{}
+	for _, f := range s.Guarantees() {
+		list, err := source.Read(t.path(s.Dir, f.Name))
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list {
+			links[d.Name] = fmt.Sprintf("../../%s/%s#L%d", s.Dir, f.Name, d.Line)
+		}
+	}
+	return links, nil
+}
+
+//go:embed why.tmpl
+var whyText string
+
+var whyTemplate = template.Must(template.New("why").Funcs(template.FuncMap{
+	"join":   strings.Join,
+	"anchor": func(name string) string { return strings.ToLower(strings.ReplaceAll(name, ".", "")) },
+	"code":   code,
+}).Parse(whyText))
+
+func render(name string, data any) string {
+	var b bytes.Buffer
+	if err := whyTemplate.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // the template is a part of this program
+	}
+	return b.String()
+}
