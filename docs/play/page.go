@@ -57,6 +57,7 @@ var way = []struct {
 type lock struct {
 	Step              int
 	Lock, Dir, Source string
+	Why               bool // the tour's why command knows its lines
 }
 
 // newPage makes the page of what docs/explore has found.
@@ -199,7 +200,8 @@ func readLocks(o options) (locks []lock, err error) {
 		if err != nil {
 			return nil, err
 		}
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, string(source)})
+		_, err = os.Stat(fmt.Sprintf("docs/why/step%02d.json", s.N))
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, string(source), o.lock == "" && err == nil})
 	}
 	return locks, nil
 }

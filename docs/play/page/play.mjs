@@ -607,6 +607,7 @@ function showSource(step, line) {
   const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
     el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
+    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: String(line)}))),
     el('pre', {tabindex: '0', 'aria-labelledby': 'h-source'}, el('code', {}, code)), button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
   const pre = box.querySelector('pre'), hit = pre.querySelector('.hit');
   pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;
