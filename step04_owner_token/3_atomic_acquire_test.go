@@ -61,6 +61,6 @@ func TestAFreeLock_IsTakenWithOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, nodes, lab.sent(), "the lock was free, and alice's TryLock sent more than one command to a Redis: she may die between them, and each costs a round trip")
+		require.Equal(t, nodes, lab.sent(), "the lock was free, and alice's TryLock sent more than one command to a Redis: SET can do it in one")
 	})
 }

@@ -219,6 +219,9 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 				if refused = refusal.fired; !refused {
 					return // her call has no command number nth: that was all
 				}
+				if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {
+					return // the lock is free without it
+				}
 				require.Error(t, err, "Redis refused command %d of alice's %s, and that says that all is well", nth, story.call)
 				require.NotErrorIs(t, err, story.known, "Redis refused command %d of alice's %s, and that gives an answer all the same", nth, story.call)
 			})

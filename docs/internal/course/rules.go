@@ -22,6 +22,8 @@ var rules = []Rule{
 		"TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand"},
 	{2, 8, "A ttl may be any number of milliseconds: 500ms is not 0, and 1.9s is not 1s.",
 		"TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays"},
+	{3, 8, "A free lock is taken with one command to each Redis. MULTI and EXEC are several.",
+		"TestAFreeLock_IsTakenWithOneCommand"},
 	{4, 8, "Every acquisition has a token of its own, from crypto/rand, that no other process can draw as well. Unlock without a hold is ErrNotHeld, and sends nothing that could hurt another owner.",
 		"TestEveryAcquisition_HasATokenOfItsOwn"},
 	{5, 8, "Unlock comes back within 4s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context.",
