@@ -43,21 +43,27 @@ type trial struct {
 
 // runTry plays the stories of s on the learner's lock: all, or those with these names.
 func (t *tour) runTry(ctx context.Context, s course.Step, names []string) error {
+	if err := t.prepare(s); err != nil {
+		return err
+	}
+	return t.tryOnce(ctx, s, names)
+}
+
+// prepare puts the learner's attempt at s in its place, the first time with the rules.
+func (t *tour) prepare(s course.Step) error {
 	p, err := t.readProgress()
 	if err != nil {
 		return err
 	}
 	fresh, err := t.begin(p, s)
-	if err != nil {
+	if err != nil || !fresh {
 		return err
 	}
-	if fresh {
-		if err := t.box(s, false); err != nil {
-			return err
-		}
-		t.printf("\n")
+	if err := t.box(s, false); err != nil {
+		return err
 	}
-	return t.tryOnce(ctx, s, names)
+	t.printf("\n")
+	return nil
 }
 
 // tryOnce is a try of what is there now.

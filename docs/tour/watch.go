@@ -16,19 +16,8 @@ const watchEvery = 300 * time.Millisecond
 
 // runWatch tries at each save, until it is interrupted.
 func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) error {
-	p, err := t.readProgress()
-	if err != nil {
+	if err := t.prepare(s); err != nil {
 		return err
-	}
-	fresh, err := t.begin(p, s)
-	if err != nil {
-		return err
-	}
-	if fresh {
-		if err := t.box(s, false); err != nil {
-			return err
-		}
-		t.printf("\n")
 	}
 	file := newWatched(t.path("", myFile))
 	for ctx.Err() == nil {

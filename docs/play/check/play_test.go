@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -421,19 +423,37 @@ func TestWithoutJavaScript_ThereAreTheTables(t *testing.T) {
 
 var pictures = flag.Bool("pictures", false, "write docs/pictures/play.png and play-dark.png, the page after its first victory")
 
-func TestPictures(t *testing.T) {
-	if !*pictures {
-		t.Skip("go test -run Pictures -pictures writes them")
-	}
+// The pictures in the README show two clients inside, and what the page says of it.
+func TestPictures_ShowAVictory(t *testing.T) {
 	for name, scheme := range map[string]string{"play": "light", "play-dark": "dark"} {
 		b := open(t, server+"#03/slow/", view{name, 1000, 640, scheme})
 		b.key("1")
 		b.must(second(b.choose("aFb")))
 		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
-		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		b.must(err)
-		b.must(os.WriteFile(filepath.Join(repository, "docs/pictures", name+".png"), png, 0o666))
+		if !eval[bool](b, `document.querySelector('.outcome.broken').getBoundingClientRect().top < innerHeight - 60`) {
+			t.Errorf("%s: the outcome is below the picture", name)
+		}
+		file := filepath.Join(repository, "docs/pictures", name+".png")
+		if *pictures {
+			b.must(os.WriteFile(file, shot, 0o666))
+		}
+		committed, err := os.ReadFile(file)
+		b.must(err)
+		if now, then := pngSize(shot), pngSize(committed); now != then {
+			t.Errorf("%s is %v, and the page %v: go test -run Pictures -pictures", file, then, now)
+		}
 	}
+}
+
+// pngSize is the width and the height of a picture.
+func pngSize(file []byte) image.Point {
+	config, err := png.DecodeConfig(bytes.NewReader(file))
+	if err != nil {
+		return image.Point{}
+	}
+	return image.Pt(config.Width, config.Height)
 }
 
 // Readers who do not see the page, or not well, can use it: in all views, in each state.
