@@ -67,6 +67,16 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 	}
 }
 
+// Control: DEL says whether there was anything to delete.
+func TestTheLeaseEndsBeforeTheDelete_ThatIsALoss(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.beforeWrite("alice", lab.endLease)
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease ended before Redis deleted her key, and her Unlock does not say so")
+	})
+}
+
 func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")

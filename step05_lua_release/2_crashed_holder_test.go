@@ -100,3 +100,13 @@ func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
 		}
 	})
 }
+
+func TestRedisRefusesTheTTL_TheHolderIsTold(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
+		if alice.TryLock(ctx) == nil {
+			require.Positive(t, lab.server(0).TTL(key), "alice was told that she has the lock, and it has no ttl: if she dies now, nobody gets in any more")
+		}
+	})
+}

@@ -58,10 +58,30 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		end := time.Now().Add(ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
-		err := bob.Lock(ctx)
+		patience, cancel := context.WithTimeout(ctx, ttl+slack(ttl/10))
+		defer cancel()
+		err := bob.Lock(patience)
 		require.False(t, time.Now().Before(end), "alice died, and bob entered before her ttl was over")
 		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
 	})
+}
+
+// Control: a lock that polls does not ask how long the lease lasts.
+func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
+	needsVirtualTime(t, "bob must come in the last millisecond of the lease")
+	for _, left := range []time.Duration{900 * time.Microsecond, 20 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			limitHold(alice, time.Millisecond)
+			end := time.Now().Add(ttl)
+			require.NoError(t, alice.TryLock(ctx))
+			time.Sleep(time.Until(end) - left)
+			err := bob.Lock(ctx)
+			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl is over")
+			sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
+			require.LessOrEqual(t, sent, 4, "alice's lease was to last for %v, and bob asked %d times meanwhile: with a thousand who wait, that is a storm", left, sent)
+		})
+	}
 }
 
 // Control: a lock that polls listens to nobody.

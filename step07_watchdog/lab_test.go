@@ -235,6 +235,7 @@ type client struct {
 	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
 
 	commands atomic.Int64 // that it has sent
+	dials    atomic.Int64 // connections that it has made
 
 	turn   chan struct{} // holds one value while a twist is looked for, or runs
 	twists []*twist
@@ -287,7 +288,7 @@ func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	time.Sleep(2 * c.oneWay())
 	s := c.lab.at(addr)
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if c.dead.Load() {
+	if c.dead.Load() || c.makesTooMany() {
 		return nil, refused
 	}
 	if s.down.Load() {
@@ -471,6 +472,18 @@ func (c *client) isTooBusy() bool {
 		(&T{c.lab.t, c.lab}).Errorf("%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause", c.name, n)
 	}
 	return n >= tooBusy && !realTime
+}
+
+// tooMany is how many connections no client has a reason to make in a story.
+const tooMany = 1000
+
+// makesTooMany is the same for a lock that connects, or subscribes, again and again.
+func (c *client) makesTooMany() bool {
+	n := c.dials.Add(1)
+	if n == tooMany && !realTime {
+		(&T{c.lab.t, c.lab}).Errorf("%s has made %d connections, and goes on: a lock that waits needs one to listen on", c.name, n)
+	}
+	return n >= tooMany && !realTime
 }
 
 // run lets Redis answer, and the client read the answer.

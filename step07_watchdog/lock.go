@@ -315,10 +315,11 @@ func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
 // validUntil returns how long a lock that was acquired or renewed by a command sent at
 // start is safe. The key lasts longer: it was set later, and clocks may differ a little.
-func (l *Lock) validUntil(start time.Time) time.Time {
-	drift := l.ttl/100 + 2*time.Millisecond
-	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
-}
+func (l *Lock) validUntil(start time.Time) time.Time { return start.Add(l.ttl - l.drift()) }
+
+// drift is what the validity leaves for clocks that differ: 1% of the ttl and 2ms, one of
+// them because Redis counts whole milliseconds.
+func (l *Lock) drift() time.Duration { return l.ttl/100 + 2*time.Millisecond }
 
 // renew renews the lease every ttl/3, until the hold is over, or not valid any more. What
 // is not answered is asked again soon: a connection that has died silently must not use
@@ -499,11 +500,8 @@ func (l *Lock) check() error {
 	if l.key == "" {
 		return errors.New("the key is empty")
 	}
-	if l.ttl < time.Millisecond {
-		// Redis counts milliseconds, and go-redis takes 0 and -1 for "no expiry": locked for ever.
-		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
-	}
-	if now := time.Now(); !l.validUntil(now).After(now) {
+	if l.ttl <= l.drift() {
+		// go-redis takes 0 and -1 for "no expiry": locked for ever.
 		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
 			l.ttl)
 	}

@@ -134,6 +134,92 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 }
 
 // Control: a lock that refuses its owner has no inner Unlock.
+func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		if lockAgain(t, alice) {
+			lab.loseReply("alice", func() {})
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		}
+		lab.endLease()
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and Unlock says that all is well, because an inner Unlock was not answered once")
+	})
+}
+
+// Control: a lock that refuses its owner has no inner Unlock.
+func TestTheInnerUnlock_TakesOneCommand(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		if lockAgain(t, alice) {
+			before := lab.sent()
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.Equal(t, nodes, lab.sent()-before, "alice's inner Unlock sent more than one command to a Redis")
+		}
+	})
+}
+
+func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, operator := lab.lock("alice"), lab.client("operator")
+		depth := func() []string {
+			values, err := operator.nodes[0].HVals(ctx, key).Result()
+			require.NoError(t, err, "the key is no hash of a token and its depth")
+			return values
+		}
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once, and the key says something else")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, and is refused by her own lock")
+		lab.wait()
+		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, and the key says something else")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, and the key says something else")
+	})
+}
+
+func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		second := make(chan error, 1)
+		lab.afterNth("alice", 1, func() {
+			go func() { second <- alice.TryLock(ctx) }()
+			time.Sleep(slack(time.Millisecond))
+		})
+		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
+		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, and her own lock refused it")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		time.Sleep(slack(ttl / 100)) // for a node that is slow
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+// Control: without a count, no call waits for another one.
+func TestUnlockWhileATryLockIsUnderWay_ComesBackWithinItsBound(t *testing.T) {
+	needsVirtualTime(t, "Redis must go on before go-redis gives up, and after Unlock has")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		goOn := everyNode(lab.hang)
+		second := make(chan error, 1)
+		go func() { second <- alice.TryLock(ctx) }()
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		require.Less(t, time.Since(start), 3500*time.Millisecond, "alice's second goroutine waits for Redis, and her Unlock waited for that goroutine")
+		require.Error(t, err, "Redis hangs, and alice's Unlock says that all is well")
+		goOn()
+		if <-second == nil {
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+		}
+		require.NoError(t, alice.Unlock(ctx), "alice's first Unlock has not counted, she is inside once, and cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+// Control: a lock that refuses its owner has no inner Unlock.
 func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 	for _, bobComes := range []bool{false, true} {
 		inLab(t, func(t *T, lab *lab) {
@@ -204,3 +290,19 @@ func lockAgain(t *T, alice *handle) bool {
 	require.NoError(t, err, "alice holds the lock, locks again, and gets an error")
 	return true
 }
+
+// everyNode lets something happen to all nodes.
+func everyNode(fail func(node int) (heal func())) (heal func()) {
+	var heals []func()
+	for node := range nodes {
+		heals = append(heals, fail(node))
+	}
+	return func() {
+		for _, heal := range heals {
+			heal()
+		}
+	}
+}
+
+// bePatient sets NodeTimeout on the locks that have it.
+func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -136,6 +138,7 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 		{"all is well", nil, nil, nil},
 		{"the release is not answered", nil, func(lab *lab) { everyNode(lab.hang) }, nil},
 		{"the lock is lost", nil, func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, []error{ErrLost}},
+		{"the release finds the lock lost", nil, (*lab).endLease, []error{ErrLost}},
 	} {
 		for _, result := range []error{nil, soldOut} {
 			inLab(t, func(t *T, lab *lab) {
@@ -169,10 +172,44 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		require.PanicsWithValue(t, "sold out", func() {
-			alice.Do(ctx, func(context.Context) error { panic("sold out") })
-		}, "the work panicked, and Do hid it")
+		var panicked any
+		var err error
+		func() {
+			defer func() { panicked = recover() }()
+			err = alice.Do(ctx, func(context.Context) error { panic("sold out") })
+		}()
+		require.NoError(t, err, "the lock was free, and the work did not run")
+		require.Equal(t, "sold out", panicked, "the work panicked, and Do hid it")
 		require.Empty(t, lab.keys(), "the work panicked, and the lock was not released")
+	})
+}
+
+func TestDo_TheWorkIsOverBeforeTheLockIsFree(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		var over error
+		require.NoError(t, alice.Do(ctx, func(work context.Context) error {
+			lab.beforeWrite("alice", func() { over = work.Err() })
+			return nil
+		}))
+		require.Error(t, over, "alice's lock was being released, and a goroutine that her work had started was not told to stop")
+	})
+}
+
+func TestDo_AnInnerOneLeavesNothingWithTheHold(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		request := func() weak.Pointer[[1 << 20]byte] {
+			body := new([1 << 20]byte)
+			type name struct{}
+			require.NoError(t, alice.lockOf.Do(context.WithValue(ctx, name{}, body), func(context.Context) error { return nil }))
+			return weak.Make(body)
+		}()
+		time.Sleep(slack(ttl / 2)) // timers, too, have it until their time is over
+		runtime.GC()
+		require.True(t, request.Value() == nil, "alice's request is over, and her hold, which lasts, keeps what belonged to the request")
+		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 
@@ -242,6 +279,36 @@ func TestALoss_SaysItsCause(t *testing.T) {
 				"%s: Do's error matches ErrNotHeld when Redis has said that the lock is not alice's any more, and only then", story.what)
 		})
 	}
+}
+
+func TestAnErrorLongBeforeTheLoss_IsNotItsCause(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		ttl := ttl / 2 // go-redis waits 5s for a reply, and says so
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
+		time.Sleep(ttl / 2)
+		lab.stopTwists("alice")
+		lab.note("Redis refused a renewal, and accepts them again")
+		time.Sleep(ttl)
+		everyNode(lab.hang)
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and she was not told")
+		err := alice.TryLock(ctx)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's renewals were not answered, and the error does not say so")
+		require.NotContains(t, err.Error(), "LOADING", "alice's renewals were not answered, and the error says something of long before")
+	})
+}
+
+func TestTheNestedTryLockAfterALoss_DoesNotNeedRedis(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		everyNode(lab.hang)
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and she was not told")
+		sent := lab.sent()
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
+		require.Equal(t, sent, lab.sent(), "alice was told that her hold is lost, and to say so again, TryLock asked Redis")
+	})
 }
 
 func TestALossShowsInACall_LostAndValidUntilSaySo(t *testing.T) {
@@ -342,22 +409,11 @@ func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
-		require.NoError(t, alice.Unlock(ctx))
-		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and Unlock says that all is well, because an inner Unlock was not answered once")
-	})
-}
-
 func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
+		require.Nil(t, alice.Lost(), "alice holds nothing, and there is something that she can lose")
 
 		drift := ttl/100 + 2*time.Millisecond
 		start := time.Now()
@@ -409,6 +465,45 @@ func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
 	})
 }
 
+func TestTheReplyComesAfterTheLease_LockTriesAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, 3*ttl)
+		late := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("alice will be paused for 2 ttl before she reads the reply")
+		patience, cancel := context.WithTimeout(ctx, 3*ttl)
+		defer cancel()
+		require.NoError(t, alice.Lock(patience), "one answer came too late, the lock is free, and alice waits no more")
+	})
+}
+
+func TestARefusalComesLate_NothingIsSentAfterIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		bePatient(alice, 3*ttl)
+		require.NoError(t, bob.TryLock(ctx))
+		late := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("alice will be paused for 2 ttl before she reads the reply")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, and alice was not refused")
+		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused, so there is nothing to take back, and she sent more")
+	})
+}
+
+func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		bePatient(alice, 3*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		late := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("alice's nested TryLock will be answered after 2 ttl; renewals come and go meanwhile")
+		require.NoError(t, alice.TryLock(ctx), "alice's hold was renewed all along, and her nested TryLock, answered late, was refused")
+		requireNotLost(t, alice, "her hold was renewed all along, only a nested TryLock was answered late")
+	})
+}
+
 func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -431,6 +526,20 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 		time.Sleep(3 * ttl)
 		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+	})
+}
+
+func TestARenewalIsAnsweredAfterALaterOne_TheValidityDoesNotGoBack(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		late := func(_ string, nth int) bool { return nth == 1 }
+		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
+		lab.note("the answer to alice's first renewal takes %v", ttl/10)
+		time.Sleep(ttl/3 + ttl/15)
+		before := alice.ValidUntil() // by the second renewal
+		time.Sleep(ttl / 10)
+		require.False(t, alice.ValidUntil().Before(before), "alice's first renewal was answered after her second one, and the validity went back")
 	})
 }
 
@@ -499,6 +608,20 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 	})
 }
 
+func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl/3 - ttl/100) // a renewal is due soon
+		before := lab.sent()
+		always := func(string, int) bool { return true }
+		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 20) }, again: true})
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.Equal(t, nodes, lab.sent()-before, "alice's release was under way, and her watchdog asked for her lock again")
+		requireNotLost(t, alice, "alice has unlocked, only the answer took its time")
+	})
+}
+
 func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the lease lasts there")
 	inLab(t, func(t *T, lab *lab) {
@@ -551,7 +674,8 @@ func TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine(t *testing.T) {
 
 func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
+		nothingLeft := 2_020_202 * time.Nanosecond // 1% of it and 2ms are all of it
+		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond, nothingLeft} {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
 			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a hold of %v would be lost at once, and the error does not name the ttl", short)
 		}
@@ -584,24 +708,11 @@ func requireNotLost(t *T, l *handle, why string) {
 	}
 }
 
-// everyNode lets something happen to all nodes.
-func everyNode(fail func(node int) (heal func())) (heal func()) {
-	var heals []func()
-	for node := range nodes {
-		heals = append(heals, fail(node))
-	}
-	return func() {
-		for _, heal := range heals {
-			heal()
-		}
-	}
-}
-
-// bePatient sets NodeTimeout on the locks that have it.
-func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }
-
-// Do stands here and not beside the other calls: a lock may be tried before it has one.
+// Do stands here and not beside the other calls: a lock may be tried before it has one. It
+// does not wait for ever for a lock that is broken.
 func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 100*ttl)
+	defer cancel()
 	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
 }
 

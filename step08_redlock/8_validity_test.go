@@ -2,8 +2,10 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,6 +227,53 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 	}
 }
 
+func TestTwoNodesRefuseTheCommand_LockWaitsForTheOthers(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		for node := range 2 {
+			lab.server(node).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
+		}
+		lab.note("nodes 1 and 2 say NOPERM")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes are well, and bob was refused")
+		time.AfterFunc(ttl/10, func() { bob.Unlock(ctx) })
+		patience, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		require.NoError(t, alice.Lock(patience), "two of five nodes say NOPERM, bob held the others for %v, and alice did not wait for them", ttl/10)
+	})
+}
+
+func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		for node := range 3 {
+			lab.stop(node + 1)
+		}
+		err := alice.TryLock(ctx)
+		for node := range 5 {
+			name := fmt.Sprintf("node %d: ", node+1)
+			if node == 0 || node == 4 {
+				require.NotContains(t, err.Error(), name, "node %d is well, and the error says something of it", node+1)
+			} else {
+				require.ErrorContains(t, err, name, "node %d is down, and the error does not name it", node+1)
+			}
+		}
+	})
+}
+
+func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		before := lab.sentTo(0)
+		patience, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "alice is inside, and bob was not refused")
+		asked := lab.sentTo(0) - before
+		require.GreaterOrEqual(t, asked, 9, "bob waited for a second and asked %d times: he will notice late that alice has left", asked)
+		require.LessOrEqual(t, asked, 21, "bob waited for a second and asked %d times: with many who wait, the nodes have nothing else to do", asked)
+	})
+}
+
 func TestTwoClientsSplitTheNodes_TheyDoNotMeetForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -257,9 +306,33 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(slack(ttl / 100)) // all nodes have answered
 		require.NoError(t, alice.Unlock(ctx))
-		lab.crash("alice") // her process ends
-		time.Sleep(slack(ttl / 100))
-		require.Empty(t, lab.keys(), "Unlock said that all is well, alice's process ended, and slower nodes keep her lock for a ttl")
+		require.Empty(t, lab.keys(), "Unlock said that all is well, and slower nodes have alice's lock still: whoever comes now and needs them is refused")
+	})
+}
+
+func TestTwoNodesSayNoFirst_TheOtherThreeDecide(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.restartEmpty(0)
+		lab.restartEmpty(1)
+		for node := range 3 {
+			lab.slow(node+2, 5*time.Millisecond, "alice")
+		}
+		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, and she is told that she did not hold it")
+	})
+}
+
+func TestAllNodesAreSlowAndTwoAreSlower_UnlockWaitsForThem(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(50 * time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range 5 {
+			lab.slow(node, 2*alice.NodeTimeout+time.Duration(node/3)*alice.NodeTimeout/2, "alice")
+		}
+		require.NoError(t, alice.Unlock(ctx), "every node answers, and alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock said that all is well, and two nodes, half a NodeTimeout slower than the others, have alice's lock still")
 	})
 }
 
@@ -288,6 +361,29 @@ func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t
 		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
 		lab.crash("alice") // her process ends
 		require.Empty(t, lab.keys(), "alice gave up, her process ended, and nodes that are well keep her lock for a ttl")
+	})
+}
+
+func TestTheContextInterruptsAnAcquisitionOnItsWay_TheReleaseComesAfterIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice", func(opt *redis.Options) { opt.ContextTimeoutEnabled = true })
+		require.NoError(t, alice.TryLock(ctx)) // connections
+		require.NoError(t, alice.Unlock(ctx))
+		lab.hang(1)
+		lab.hang(2)
+		var slow atomic.Bool
+		lab.server(0).intercept(func(*message) bool {
+			if !slow.Swap(true) {
+				time.Sleep(slack(ttl / 100))
+			}
+			return false
+		})
+		lab.note("what alice sends to node 1 next takes %v to get there", slack(ttl/100))
+		request, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
+		time.Sleep(slack(ttl / 10))
+		require.False(t, lab.server(0).Exists(key), "alice's context ended, she sent a release on another connection, it overtook the acquisition, and node 1 keeps her lock for a ttl")
 	})
 }
 
@@ -370,6 +466,75 @@ func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
 		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times: it could answer the first time only, and was sent more when it went on")
 		require.Empty(t, lab.keys(), "alice has left, the node went on, and has her lock")
 	})
+}
+
+func TestANodeRefusesTheRelease_ItIsNotAskedAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		lab.server(0).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
+		lab.note("node 1 says NOPERM")
+		before := lab.sentTo(0)
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 refused alice's release, asking again does not change that, and she asked again")
+	})
+}
+
+func TestANodeDoesNotAnswerTheRelease_ItIsNotAskedForLong(t *testing.T) {
+	needsVirtualTime(t, "go-redis waits 5s for a reply")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.hang(0)
+		before := lab.sentTo(0)
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		time.Sleep(30 * time.Second)
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 hangs, go-redis gave up after 5s, the release may take 3s, and it was sent again: whatever comes next for this node waits behind it")
+	})
+}
+
+func TestNodesHangForLong_WhatWaitsForThemDoesNotBecomeMore(t *testing.T) {
+	needsVirtualTime(t, "nodes must hang for longer than go-redis waits")
+	again := func(h *handle, waiting context.Context) {
+		for waiting.Err() == nil {
+			h.TryLock(ctx)
+			time.Sleep(ttl / 50)
+			h.Unlock(ctx)
+		}
+	}
+	for _, story := range []struct {
+		what string
+		hung int
+		call func(h *handle, waiting context.Context)
+	}{
+		{"waits for the lock", 5, func(h *handle, waiting context.Context) { h.Lock(waiting) }},
+		{"locks and unlocks", 2, again},
+		{"holds the lock, locks once more and unlocks", 2, func(h *handle, waiting context.Context) {
+			h.TryLock(ctx)
+			again(h, waiting)
+			h.Unlock(ctx)
+		}},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			lab.trace.untold = true
+			alice := lab.lock("alice")
+			goOn := func() {}
+			for node := range story.hung {
+				others, one := goOn, lab.hang(node)
+				goOn = func() { others(); one() }
+			}
+			waiting, cancel := context.WithTimeout(ctx, 2*ttl)
+			defer cancel()
+			story.call(alice, waiting)
+			require.LessOrEqual(t, goroutines(lab), 100, "%d of five nodes hang, and alice %s: more than a hundred goroutines wait for these nodes, and they become more and more", story.hung, story.what)
+			goOn()
+			time.Sleep(ttl)
+			require.NoError(t, alice.TryLock(ctx), "the nodes go on, and alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "the nodes go on, and alice cannot release")
+			require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		})
+	}
 }
 
 func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {

@@ -319,10 +319,11 @@ func (d *watchdog) loss() error { return context.Cause(d.lost) }
 
 // validUntil returns how long a lock that was acquired or renewed by a command sent at
 // start is safe. The key lasts longer: it was set later, and clocks may differ a little.
-func (l *Lock) validUntil(start time.Time) time.Time {
-	drift := l.ttl/100 + 2*time.Millisecond
-	return start.Add(l.ttl.Truncate(time.Millisecond) - drift)
-}
+func (l *Lock) validUntil(start time.Time) time.Time { return start.Add(l.ttl - l.drift()) }
+
+// drift is what the validity leaves for clocks that differ: 1% of the ttl and 2ms, one of
+// them because Redis counts whole milliseconds.
+func (l *Lock) drift() time.Duration { return l.ttl/100 + 2*time.Millisecond }
 
 // renew renews the lease every ttl/3, until the hold is over, or not valid any more. What
 // is not answered is asked again soon: a connection that has died silently must not use
@@ -382,9 +383,9 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	if depth > 1 {
 		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
 	}
-	votes, _ := l.ask(func(n *node) (bool, error) {
+	votes, _ := l.ask(token, false, func(n *node) (bool, error) {
 		if time.Since(start) >= l.nodeTimeout() {
-			return false, errors.New("not asked: it did not answer an earlier command in time")
+			return false, errBehind
 		}
 		return n.acquire(context.WithoutCancel(ctx), l.key, token, lease, depth)
 	})
@@ -401,7 +402,7 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
-	case late && t.majority():
+	case t.majority(): // and late
 		return fmt.Errorf("%w: the answers came when the lock was not valid any more: %w",
 			ErrNotAcquired, t)
 	case t.refused(), depth == 1 && t.yes+t.no >= t.quorum():
@@ -415,7 +416,9 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 // the rest, so that nobody meets what is left of the hold; but a node that has not yet
 // answered the acquisition is released when it has.
 func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
-	votes, busy := l.ask(func(n *node) (bool, error) { return n.release(ctx, l.key, token, depth) })
+	votes, busy := l.ask(token, depth == 0, func(n *node) (bool, error) {
+		return n.release(ctx, l.key, token, depth)
+	})
 	rest := func(t tally) bool { return t.answered()+int(busy.Load()) >= t.nodes }
 	t := tally{nodes: len(l.nodes)}
 	t.count(ctx, votes, releaseTimeout, func(t tally) bool { return t.decided() || rest(t) })
@@ -445,7 +448,7 @@ func (l *Lock) extend(ctx context.Context, token string) (bool, error) {
 // have lost it since. It comes after a renewal with a majority, and never counts for one:
 // before that renewal, somebody else may have come and gone.
 func (l *Lock) heal(d *watchdog) {
-	l.ask(func(n *node) (bool, error) {
+	l.ask(d.token, false, func(n *node) (bool, error) {
 		if !n.absent.Swap(false) || d.work.Err() != nil { // the release has gone before
 			return false, nil
 		}
@@ -460,6 +463,8 @@ type node struct {
 	rdb    redis.UniversalClient
 	absent atomic.Bool   // whether it said at the last renewal that it does not have the lock
 	last   chan struct{} // closed when the last turn is over
+	turns  atomic.Int32  // that are not over
+	token  string        // of the hold that the last one is about
 	has    bool          // whether it may have the lock; used by whose turn it is, as is
 	unsure string        // the token of a hold whose release was sent
 }
@@ -482,12 +487,12 @@ func (n *node) release(
 	defer cancel()
 	for try := 0; try < 4 && n.has; try++ {
 		released, err = releaseScript.Run(ctx, once{n.rdb}, []string{key}, token, depth).Bool()
-		n.has = err != nil || released && depth > 0
-		if err != nil && !mayHaveRun(err) {
-			break
-		}
-		if depth == 0 && (released || err != nil) {
+		n.has = err != nil || depth > 0
+		if depth == 0 && (released || err != nil && mayHaveRun(err)) {
 			n.unsure = token
+		}
+		if err == nil || !mayHaveRun(err) {
+			break
 		}
 	}
 	return released || err == nil && n.unsure == token, err
@@ -531,13 +536,29 @@ type vote struct {
 	err  error
 }
 
-// ask gives all nodes something to do, each when its turn comes. busy is how many still
-// wait for that.
-func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomic.Int32) {
+// errBehind stands for the vote of a node that is not asked.
+var errBehind = errors.New("not asked: it did not answer an earlier command in time")
+
+// maxTurns is how many turns may wait for a node. While it hangs, every attempt would add
+// to them.
+const maxTurns int32 = 4
+
+// ask gives all nodes something to do for the hold of token, each when its turn comes. A
+// node that is far behind is not asked, unless it must be, and was asked before for this
+// hold. busy is how many still wait for their turn.
+func (l *Lock) ask(
+	token string, must bool, do func(n *node) (bool, error),
+) (votes chan vote, busy *atomic.Int32) {
 	l.queue.Lock()
 	defer l.queue.Unlock()
 	votes, busy = make(chan vote, len(l.nodes)), new(atomic.Int32)
 	for i, n := range l.nodes {
+		if n.turns.Load() >= maxTurns && !(must && n.token == token) {
+			votes <- vote{node: i, err: errBehind}
+			continue
+		}
+		n.token = token
+		n.turns.Add(1)
 		before, done := n.last, make(chan struct{})
 		n.last = done
 		begin := func() {}
@@ -552,6 +573,7 @@ func (l *Lock) ask(do func(n *node) (bool, error)) (votes chan vote, busy *atomi
 		go func() {
 			begin()
 			yes, err := do(n)
+			n.turns.Add(-1)
 			close(done) // before the vote: whoever has counted it must not find the node busy
 			votes <- vote{i, yes, err}
 		}()
@@ -665,11 +687,8 @@ func (l *Lock) check() error {
 	if l.key == "" {
 		return errors.New("the key is empty")
 	}
-	if l.ttl < time.Millisecond {
-		// Redis counts milliseconds, and go-redis takes 0 and -1 for "no expiry": locked for ever.
-		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
-	}
-	if now := time.Now(); !l.validUntil(now).After(now) {
+	if l.ttl <= l.drift() {
+		// go-redis takes 0 and -1 for "no expiry": locked for ever.
 		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
 			l.ttl)
 	}

@@ -33,7 +33,11 @@ func (h *handle) TryLock(ctx context.Context) error {
 	return h.lab.call(h.who, "TryLock", func() error { return h.lockOf.TryLock(ctx) })
 }
 
+// Lock does not wait for ever, as a lock may that is broken: here, it goes on when no node
+// answers.
 func (h *handle) Lock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 100*ttl)
+	defer cancel()
 	return h.lab.call(h.who, "Lock", func() error { return h.lockOf.Lock(ctx) })
 }
 

@@ -61,6 +61,7 @@ usage: go run ./docs/tour [command]
   why             write what is known about the lines to docs/why; "why -check" compares,
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
+  why -all N LINE the same for one line, and only say it: when you write a story for it
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 

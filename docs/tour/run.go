@@ -156,6 +156,7 @@ type binary struct {
 	path      string
 	dir       string // where its tests run
 	test2json string
+	failures  bool // of what has passed, nobody wants the timeline
 }
 
 // A compileError holds what the go command printed.
@@ -316,7 +317,7 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run="+pattern)
 	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
-	both := io.MultiWriter(&out, see)
+	both := io.MultiWriter(&head{&out, mostOutput}, see)
 	cmd.Stdout, cmd.Stderr = both, both // one writer: exec then keeps the order of the two
 	err = cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
@@ -326,7 +327,7 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		reader.Stdin = &out
 		var events []byte
 		if events, err = reader.Output(); err == nil {
-			tr, err := readEvents(events, cmd.ProcessState.ExitCode())
+			tr, err := readEvents(events, cmd.ProcessState.ExitCode(), bin.failures)
 			return tr, cmp.Or(ctx.Err(), err)
 		}
 	}
@@ -334,6 +335,25 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		return transcript{}, ctx.Err()
 	}
 	return transcript{}, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
+}
+
+// mostOutput is more than any story prints, in bytes. A process that dies with a million
+// goroutines prints all of them.
+const mostOutput = 4 << 20
+
+// head keeps the first bytes that are written to it.
+type head struct {
+	io.Writer
+	left int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	n, err := h.Writer.Write(p[:min(len(p), h.left)])
+	h.left -= n
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
 }
 
 // runApart runs each test of the binary in a process of its own, as many at once as free

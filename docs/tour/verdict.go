@@ -94,10 +94,12 @@ type test struct {
 	verdicts []trace.Record // which of its assertions failed
 }
 
-// readEvents reads what test2json has written, and what the laboratories have left.
-func readEvents(events []byte, exit int) (transcript, error) {
+// readEvents reads what test2json has written, and what the laboratories have left, perhaps
+// only of what has failed.
+func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 	tr := transcript{exit: exit}
 	var raw strings.Builder
+	outputs := map[*test]*strings.Builder{}
 	dirs := map[*test]string{}
 	for d := json.NewDecoder(bytes.NewReader(events)); d.More(); {
 		var e struct{ Action, Test, Output, Path string }
@@ -115,18 +117,25 @@ func readEvents(events []byte, exit int) (transcript, error) {
 		if t == nil {
 			t = &test{name: e.Test}
 			tr.tests = append(tr.tests, t)
+			outputs[t] = new(strings.Builder)
 		}
 		switch e.Action {
 		case "pass", "fail", "skip":
 			t.status = e.Action
 		case "output":
-			t.output += e.Output
+			outputs[t].WriteString(e.Output)
 		case "artifacts":
 			dirs[t] = e.Path
 		}
 	}
 	tr.raw = raw.String()
+	for t, output := range outputs {
+		t.output = output.String()
+	}
 	for t, dir := range dirs {
+		if failures && t.status == "pass" {
+			continue
+		}
 		if err := t.readTrace(dir); err != nil {
 			return tr, fmt.Errorf("cannot read what %s has left: %w", t.name, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A fate is how the stories end on a mutant.
@@ -24,7 +25,8 @@ type fate string
 
 const (
 	byStory    fate = "story"      // one fails by its own assertion
-	byPanic    fate = "panic"      // the lock panics in a story's call
+	byPanic    fate = "panic"      // the lock panics in a story
+	byHang     fate = "hang"       // the lock, or a goroutine of it, never comes to an end
 	byExplorer fate = "explorer"   // all pass, but the explorer finds a schedule
 	equivalent fate = "equivalent" // nobody can see a difference, for a reason
 	survived   fate = "survived"   // all pass, or none ended by an assertion
@@ -34,7 +36,7 @@ const (
 type reason struct {
 	mutant.Mutant
 	Fate  fate   `json:"ending"`
-	Story string `json:"story,omitempty"` // that fails with the shortest timeline, or a schedule
+	Story string `json:"story,omitempty"` // that fails and tells most, or a schedule
 	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 
@@ -43,13 +45,14 @@ type mutants struct {
 	step    course.Step
 	bin     binary
 	list    []mutant.Mutant
-	stories []probe // those with the shortest timelines first
+	stories []probe // those that tell most first: see explains
 }
 
 // A probe is a story, as it plays on the lock itself.
 type probe struct {
 	story
-	place   int // in the step's files
+	place   int  // in the step's files
+	plain   bool // nothing goes wrong in it
 	took    time.Duration
 	rows    int          // of its timeline
 	asks    int          // how many switches it comes by
@@ -69,6 +72,9 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 		return build{}, nil, err
 	}
 	for name, text := range f.Files() {
+		if name == course.LockFile {
+			text = playable(text) // who waits for a mutex shall not stop the clock
+		}
 		b.replace[name] = filepath.Join(dir, name)
 		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
 			return build{}, nil, err
@@ -94,8 +100,13 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 		if err != nil {
 			return err
 		}
+		bodies, err := source.Read(t.path(m.step.Dir, f.Name))
+		if err != nil {
+			return err
+		}
 		for _, s := range list {
-			m.stories = append(m.stories, probe{story: s, place: len(m.stories)})
+			body := bodies[slices.IndexFunc(bodies, func(d source.Declaration) bool { return d.Name == s.name })].Text
+			m.stories = append(m.stories, probe{story: s, place: len(m.stories), plain: !goesWrong.MatchString(body)})
 		}
 	}
 	var group errgroup.Group
@@ -126,9 +137,21 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 		})
 	}
 	err := group.Wait()
-	slices.SortStableFunc(m.stories, func(a, b probe) int { return cmp.Compare(a.rows, b.rows) })
+	m.bin.failures = true
+	slices.SortStableFunc(m.stories, explains)
 	return err
 }
+
+// explains orders stories by what a reader learns from them about a line: more from one in
+// which nothing else goes wrong, and from one that is short.
+func explains(a, b probe) int {
+	return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))
+}
+
+// goesWrong finds what a story lets go wrong, but for the time that passes.
+var goesWrong = regexp.MustCompile(`\b(announce|failFrom|loseReply|crash|crashAfter|hang|hangUp|stop|failover|replace|restartEmpty|` +
+	`silence|far|slow|endLease|SetError|SetTTL|FlushAll|ScriptFlush|Close|inForbidden|fail|fault|faults|flood|MaxRetries|NodeTimeout|` +
+	`bePatient|answer|mute|panic)\b|[\t{] ?cancel\(\)`)
 
 func numbers(file string) (list []int, err error) {
 	text, err := os.ReadFile(file)
@@ -149,12 +172,12 @@ func numbers(file string) (list []int, err error) {
 // the others have passed, one by one.
 const (
 	fast     = 150 * time.Millisecond
-	spell    = "25s"            // for a story on a mutant that goes round and round
-	patience = 25 * time.Second // for all stories on a mutant
+	spell    = "8s"             // for stories on a mutant that goes on and on
+	patience = 60 * time.Second // for all stories on a mutant
 )
 
-// batches are the stories that come by a mutant: those with short timelines first, because
-// of those that fail the shortest is wanted.
+// batches are the stories that come by a mutant: those that tell most first, because of
+// those that fail the clearest is wanted.
 func (m *mutants) batches(mu mutant.Mutant) (list [][]story) {
 	size := 6
 	var slow [][]story
@@ -173,7 +196,7 @@ func (m *mutants) batches(mu mutant.Mutant) (list [][]story) {
 	return append(list, slow...)
 }
 
-// try finds the story that fails on a mutant with the shortest timeline.
+// try finds the story that fails on a mutant, and tells most about it.
 func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 	r := reason{Mutant: mu, Fate: survived}
 	batches := m.batches(mu)
@@ -190,18 +213,25 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 		if err != nil && !late {
 			return r, err
 		}
-		if best, ok := m.shortest(results); ok && (r.Fate != byStory || !isBarren(best)) {
+		if best, ok := m.clearest(results); ok && (r.Fate != byStory || !isBarren(best)) {
 			r.Fate, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
 			if !isBarren(best) {
 				return r, nil
 			}
 		}
 		for _, res := range results {
-			if res.verdict == panicked && r.Fate == survived {
-				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
-				return r, nil
-			}
-			if res.verdict != passed {
+			switch res.verdict {
+			case panicked:
+				if r.Fate == survived {
+					r.Fate, r.Story, r.Says = byPanic, res.name, res.why
+					return r, nil
+				}
+			case hung, leaked: // another story may have an assertion for it
+				if r.Fate == survived {
+					r.Fate, r.Story, r.Says = byHang, res.name, res.why
+				}
+			case passed:
+			default:
 				ends = append(ends, res.name+": "+res.why)
 			}
 		}
@@ -221,8 +251,8 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 // them, each plays alone, only shortly, and until one has failed.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
 	limit := 1_000_000
-	if m.stories == nil { // it is known that the story fails
-		limit = 0
+	if m.stories == nil { // nobody has counted how often they ask
+		limit *= 20
 	}
 	for _, p := range m.stories {
 		if slices.Contains(list, p.story) {
@@ -235,7 +265,7 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (res
 		if err != nil {
 			return results, err
 		}
-		ends := log.endings(list)
+		ends := log.endings(list, m.step.Dir)
 		if len(ends) == 0 {
 			return nil, fmt.Errorf("no story has begun on a mutant:\n%s", log.raw)
 		}
@@ -247,8 +277,8 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (res
 	return results, nil
 }
 
-// endings returns the results of the stories that have begun.
-func (tr transcript) endings(list []story) (results []result) {
+// endings returns the results of the stories that have begun. dir is that of the lock.
+func (tr transcript) endings(list []story, dir string) (results []result) {
 	ended := tr
 	ended.exit = 0 // if the process has crashed, that was the story that has not ended
 	for _, s := range list {
@@ -259,13 +289,8 @@ func (tr transcript) endings(list []story) (results []result) {
 			results = append(results, ended.judge(s))
 		default:
 			r := tr.judge(s)
-			switch {
-			case r.verdict == crashed && t.asserts():
-				// The bubble was stuck after that: a goroutine stayed behind.
-				r.verdict = failed
-				t.status = "fail"
-			case r.verdict == crashed && inTheLock(tr.crash(), s.file):
-				r.verdict = panicked
+			if r.verdict == crashed {
+				r.cutShort(t, dir)
 			}
 			results = append(results, r)
 		}
@@ -273,18 +298,29 @@ func (tr transcript) endings(list []story) (results []result) {
 	return results
 }
 
-// panicked is the verdict on a story whose own call of the lock has panicked. Package
-// testing does not tell it from other crashes.
+// panicked is the verdict on a story in which the lock has panicked. Package testing does
+// not tell it from other crashes.
 const panicked verdict = -1
 
-// inTheLock reports whether a story was in a call of the lock when that panicked. Other
-// panics, of goroutines that the story has not called, or of a bubble that is stuck, are
-// no verdict.
-func inTheLock(crash, file string) bool {
-	_, stack, _ := strings.Cut(crash, "\ngoroutine ")
-	stack, _, _ = strings.Cut(stack, "\n\n")
-	return !strings.HasPrefix(crash, "panic: deadlock") && !strings.HasPrefix(crash, "panic: "+mutant.Spins) && !strings.HasPrefix(crash, "panic: test timed out") &&
-		strings.Contains(stack, "/"+course.LockFile+":") && strings.Contains(stack, "/"+file+":")
+// cutShort says what it means for the lock that a story has not come to its end.
+func (r *result) cutShort(t *test, dir string) {
+	crash := r.log.crash()
+	e := endingOf(r.log.raw, dir, r.story, r.log.exit)
+	switch {
+	case t.asserts(): // the bubble was stuck after that: a goroutine stayed behind
+		r.verdict, t.status = failed, "fail"
+	case strings.HasPrefix(crash, "panic: "+mutant.Spins):
+		r.verdict, r.why = hung, "the lock goes round and round"
+	case e.lines == nil: // it was not in the lock
+	case e.kind == hangs:
+		r.verdict, r.why = hung, "the lock waits, and nothing is left that could wake it"
+	case e.kind == leaks:
+		r.verdict, r.why = leaked, "a goroutine of the lock never ends"
+	default:
+		first, _, _ := strings.Cut(crash, "\n")
+		first, _, _ = strings.Cut(strings.TrimPrefix(first, "panic: "), " [recovered")
+		r.verdict, r.why = panicked, "the lock panics: "+first
+	}
 }
 
 // rows is how long a timeline is. A story with variants (subtests) has none itself.
@@ -295,17 +331,18 @@ func rows(t *test) int {
 	return strings.Count(t.timeline, "\n")
 }
 
-// shortest returns the failed result with the shortest timeline. A story without one is
-// the last choice.
-func (m *mutants) shortest(results []result) (best result, ok bool) {
-	place := func(r result) int {
-		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })].place
+// clearest returns the failed result that tells most. A story that has no timeline is long.
+func (m *mutants) clearest(results []result) (best result, ok bool) {
+	probeOf := func(r result) probe {
+		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })]
 	}
+	rowsOf := func(r result) int { return rows(r.log.failing(r.name)[0]) }
 	for _, r := range results {
 		if r.verdict != failed {
 			continue
 		}
-		if !ok || cmp.Or(cmp.Compare(barren(r), barren(best)), cmp.Compare(rows(r.log.failing(r.name)[0]), rows(best.log.failing(best.name)[0])), cmp.Compare(place(r), place(best))) < 0 {
+		if !ok || cmp.Or(barren(r)-barren(best), boolean(probeOf(best).plain)-boolean(probeOf(r).plain),
+			rowsOf(r)-rowsOf(best), probeOf(r).place-probeOf(best).place) < 0 {
 			best, ok = r, true
 		}
 	}
@@ -315,12 +352,7 @@ func (m *mutants) shortest(results []result) (best result, ok bool) {
 // isBarren reports whether a story fails by an assertion without a message of its own.
 func isBarren(r result) bool { return noMessage.MatchString(r.log.failing(r.name)[0].message()[0]) }
 
-func barren(r result) int {
-	if isBarren(r) {
-		return 1
-	}
-	return 0
-}
+func barren(r result) int { return boolean(isBarren(r)) }
 
 var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
 

@@ -217,7 +217,7 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 	told := map[string]bool{}
 	for _, r := range reasons {
 		key := r.Says
-		if r.Fate == byPanic || r.Fate == survived {
+		if r.Fate == byPanic || r.Fate == byHang || r.Fate == survived {
 			key = string(r.Fate)
 		}
 		if told[key] {
@@ -231,6 +231,8 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, plain(r.Says), name, links[name]))
 		case byPanic:
 			l.Says = append(l.Says, fmt.Sprintf("%s: the lock panics ([`%s`](%s))", what, storyOf(r.Story), links[storyOf(r.Story)]))
+		case byHang:
+			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, r.Says, storyOf(r.Story), links[storyOf(r.Story)]))
 		case byExplorer:
 			l.Says = append(l.Says, fmt.Sprintf("%s: the stories pass, and the [explorer](../explore/README.md) finds it: %s", what, r.Says))
 		case equivalent:

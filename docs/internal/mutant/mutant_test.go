@@ -39,6 +39,16 @@ func greet() string {
 }
 
 func lucky() bool { return true }
+
+// twice asks double, which counts how often.
+func twice(n int) int {
+	double(n)
+	return double(n)
+}
+
+func double(n int) int { doubled++; return n + n }
+
+var doubled int
 `
 
 const smallTest = `package small
@@ -59,6 +69,15 @@ func TestClamp(t *testing.T) {
 func TestGreet(t *testing.T) {
 	if greet() != "good morning" {
 		t.Error(greet())
+	}
+}
+
+func TestTwice(t *testing.T) {
+	if twice(0) != 0 || doubled != 2 {
+		t.Errorf("%d calls", doubled)
+	}
+	if doubled = 0; twice(1) != 2 {
+		t.Error("not twice")
 	}
 }
 
@@ -119,6 +138,9 @@ func TestEachMutantIsASwitch(t *testing.T) {
 	} {
 		require.Contains(t, seen, "clamp: "+want)
 	}
+	require.Contains(t, seen, "twice: `n` instead of `double(n)`", "the call is not made")
+	require.NotContains(t, seen, "twice: `n` instead of `double(n)` (2)", "of a call that is a statement, it is taken out")
+	require.Contains(t, seen, "twice: without `double(n)`")
 	require.Contains(t, seen, "greet: `say(\"good \")` after `say(\"morning\")`")
 }
 

@@ -165,6 +165,10 @@ func (g *generator) calls(n ast.Node) (found bool) {
 func (g *generator) inside(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
+		if call, ok := s.X.(*ast.CallExpr); ok {
+			g.arguments(call)
+			return
+		}
 		g.expr(s.X)
 	case *ast.SendStmt:
 		g.expr(s.Value)
@@ -427,6 +431,11 @@ func (g *generator) call(e *ast.CallExpr) {
 		}
 	}
 	g.otherCall(e)
+	g.arguments(e)
+}
+
+// arguments changes what is in a call.
+func (g *generator) arguments(e *ast.CallExpr) {
 	if fn, ok := e.Fun.(*ast.SelectorExpr); ok {
 		g.expr(fn.X)
 	}
@@ -460,10 +469,16 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 		return
 	}
 	if fn, ok := e.Fun.(*ast.SelectorExpr); ok && g.typeOf(fn.X) != nil && types.Identical(g.typeOf(fn.X), whole) {
-		g.pick(e, whole, inOneLine(g.text(fn.X)))
+		g.pickBefore(e, whole, inOneLine(g.text(fn.X)))
 	} else if len(e.Args) == 1 && g.typeOf(e.Args[0]) != nil && types.Identical(g.typeOf(e.Args[0]), whole) && !g.isBuiltin(e) {
-		g.pick(e, whole, inOneLine(g.text(e.Args[0])))
+		g.pickBefore(e, whole, inOneLine(g.text(e.Args[0])))
 	}
+}
+
+// pickBefore is pick for a call that may do something: it is not made when the mutant is on.
+func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
+	n := g.add(e, Instead, g.short(e), would)
+	g.around(e, fmt.Sprintf("func() %s { if mutantIs(%d) { return %s }; return ", g.typeName(typ), n, would), " }()")
 }
 
 func (g *generator) isBuiltin(e *ast.CallExpr) bool { return g.info.Types[e.Fun].IsBuiltin() }
