@@ -612,10 +612,10 @@ func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl/3 - ttl/100) // a renewal is due soon
+		time.Sleep(ttl/3 - ttl/10) // a renewal is due soon
 		before := lab.sent()
 		always := func(string, int) bool { return true }
-		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 20) }, again: true})
+		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
 		require.Equal(t, nodes, lab.sent()-before, "alice's release was under way, and her watchdog asked for her lock again")
 		requireNotLost(t, alice, "alice has unlocked, only the answer took its time")

@@ -261,6 +261,7 @@ func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
 }
 
 func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
+	needsVirtualTime(t, "a busy machine asks less often")
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
