@@ -314,11 +314,13 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 func TestTwoNodesSayNoFirst_TheOtherThreeDecide(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(50 * time.Millisecond)
 		require.NoError(t, alice.TryLock(ctx))
-		lab.restartEmpty(0)
-		lab.restartEmpty(1)
+		lab.server(0).FlushAll()
+		lab.server(1).FlushAll()
+		lab.note("somebody deletes all keys of nodes 1 and 2")
 		for node := range 3 {
-			lab.slow(node+2, 5*time.Millisecond, "alice")
+			lab.slow(node+2, 3*alice.NodeTimeout, "alice")
 		}
 		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, and she is told that she did not hold it")
 	})
