@@ -320,7 +320,7 @@ func TestTwoNodesSayNoFirst_TheOtherThreeDecide(t *testing.T) {
 		lab.server(1).FlushAll()
 		lab.note("somebody deletes all keys of nodes 1 and 2")
 		for node := range 3 {
-			lab.slow(node+2, 3*alice.NodeTimeout, "alice")
+			lab.slow(node+2, 3*alice.NodeTimeout/2, "alice")
 		}
 		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, and she is told that she did not hold it")
 	})
