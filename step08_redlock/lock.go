@@ -488,10 +488,11 @@ func (n *node) release(
 	for try := 0; try < 4 && n.has; try++ {
 		released, err = releaseScript.Run(ctx, once{n.rdb}, []string{key}, token, depth).Bool()
 		n.has = err != nil || depth > 0
-		if depth == 0 && (released || err != nil && mayHaveRun(err)) {
+		lost := err != nil && mayHaveRun(err) // the answer
+		if depth == 0 && (released || lost) {
 			n.unsure = token
 		}
-		if err == nil || !mayHaveRun(err) {
+		if !lost {
 			break
 		}
 	}

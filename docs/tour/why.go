@@ -247,8 +247,7 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 }
 
 // play runs stories on a mutant in one process, and the rest in another one when a story
-// has broken that. Stories that make the mutant spin cost their whole time: after two of
-// them, each plays alone, only shortly, and until one has failed.
+// has broken that.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
 	limit := 1_000_000
 	if m.stories == nil { // nobody has counted how often they ask

@@ -511,6 +511,7 @@ func parseWhy(req request, args []string) (request, error) {
 	req.steps = course.Steps[:]
 	args, req.all = takeFlag(args, "all")
 	args, req.check = takeFlag(args, "check")
+	args, req.explore = takeFlag(args, "explore")
 	if i := slices.Index(args, "-seed"); i >= 0 && req.check && i+1 < len(args) {
 		seed, err := strconv.ParseUint(args[i+1], 10, 64)
 		if err != nil {
@@ -519,8 +520,8 @@ func parseWhy(req request, args []string) (request, error) {
 		req.seed = seed
 		args = slices.Delete(args, i, i+2)
 	}
-	if req.all && req.check {
-		return request{}, wrongUsage("why takes -all or -check, not both")
+	if req.all && req.check || req.all && req.explore || req.check && req.explore {
+		return request{}, wrongUsage("why takes -all, -check or -explore, one of them")
 	}
 	if len(args) == 0 {
 		return req, nil
@@ -531,7 +532,7 @@ func parseWhy(req request, args []string) (request, error) {
 		return request{}, usageError(err.Error())
 	case s.IsEpilogue():
 		return request{}, wrongUsage("why knows the steps 1 to %d", len(course.Steps))
-	case req.check || len(args) > 2:
+	case req.check || len(args) > 2 || req.explore && len(args) > 1:
 		return request{}, wrongUsage("why takes a step, or a step and a line: %s", strings.Join(args, " "))
 	}
 	req.steps = []course.Step{s}
@@ -553,6 +554,8 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 			req.seed = 1 + rand.Uint64N(1_000_000)
 		}
 		return t.runWhyCheck(ctx, req.seed, 45*time.Second)
+	case req.explore:
+		return t.runWhyExplore(ctx, req.steps)
 	case len(req.steps) > 1:
 		return t.writeWhy(false)
 	case req.line > 0:
