@@ -21,9 +21,13 @@ func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobErr error
-		lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
+		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
+		require.True(t, turn.fired, "the lock is free, and alice's TryLock came back without asking for it")
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, and he was refused")
+		if aliceErr != nil {
+			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, and the error that alice gets does not say so")
+		}
 		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside")
 	})
 }
@@ -46,7 +50,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					if left = leaves.fired; !left {
 						return // a TryLock that is refused has no command number nth: that was all
 					}
-					require.NoError(t, unlockErr, "alice holds the lock and cannot release it")
+					require.NoError(t, unlockErr, "alice holds the lock, and Unlock failed")
 					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, and carol was refused")
 					inside := carol
 					switch {
@@ -61,7 +65,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 						inside = nil
 					}
 					if inside != nil {
-						require.NoError(t, inside.Unlock(ctx), "%s holds the lock and cannot release it", inside.who)
+						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, and Unlock failed", inside.who)
 					}
 					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, and dave was refused: what bob's TryLock left in Redis keeps everybody out")
 				})
@@ -120,11 +124,11 @@ func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock does not say so")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not told so")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, and the second Unlock does not say so")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")
 	})
 }
@@ -251,7 +255,7 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, and was refused")
-		require.NoError(t, bob.Unlock(ctx), "bob holds his lock and cannot release it")
+		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, and Unlock failed")
 		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, and released a lock with another name")
 		require.NoError(t, alice.Unlock(ctx), "bob released his lock, and alice's is gone as well")
 		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")

@@ -481,7 +481,7 @@ const tooMany = 1000
 func (c *client) makesTooMany() bool {
 	n := c.dials.Add(1)
 	if n == tooMany && !realTime {
-		(&T{c.lab.t, c.lab}).Errorf("%s has made %d connections, and goes on: a lock that waits needs one to listen on", c.name, n)
+		(&T{c.lab.t, c.lab}).Errorf("%s has made %d connections, and goes on: a lock needs one for each call that is under way", c.name, n)
 	}
 	return n >= tooMany && !realTime
 }
@@ -631,12 +631,19 @@ func (l *lab) crashAfter(name string, nth int) *twist {
 
 // limitHold sets MaxHold on the locks that have it. Their watchdog would hold a forgotten
 // lock as long as its process lives.
-func limitHold(h *handle, d time.Duration) { h.set("MaxHold", d) }
+func limitHold(h *handle, d time.Duration) {
+	if h.set("MaxHold", d) {
+		h.lab.note("%s's MaxHold is %v: the lock is not renewed after that", h.who, d)
+	}
+}
 
-func (h *handle) set(field string, d time.Duration) {
-	if f := reflect.ValueOf(h.lockOf).Elem().FieldByName(field); f.IsValid() {
+// set sets a field of the lock, and reports whether it has one.
+func (h *handle) set(field string, d time.Duration) bool {
+	f := reflect.ValueOf(h.lockOf).Elem().FieldByName(field)
+	if f.IsValid() {
 		f.SetInt(int64(d))
 	}
+	return f.IsValid()
 }
 
 // endLease lets Redis's clocks run until every lock that is held now has expired.
@@ -867,7 +874,7 @@ func (tr *trace) text(who string, args []string) string {
 			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
 		}
 		tr.mu.Unlock()
-		words = append(words, tr.name(arg))
+		words = append(words, cmp.Or(tr.name(arg), `""`))
 		if command == "set" && i > 1 {
 			words[i+1] = strings.ToUpper(words[i+1])
 		}

@@ -28,7 +28,7 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, and her Unlock does not say so")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 	})
 }
 
@@ -41,7 +41,7 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose the lock is: it was bob's by then, and alice deleted it: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her Unlock does not say so")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 	})
 }
 
@@ -61,7 +61,7 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 				}
 				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and took bob's lock away, if only for a moment: carol is inside with bob")
 				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her Unlock does not say so")
-				require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+				require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 			})
 		})
 	}
@@ -82,14 +82,14 @@ func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		for range 2 { // the second time, bob's handle has had a hold of its own
 			require.NoError(t, alice.TryLock(ctx))
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not told so")
 			err := bob.Unlock(ctx) // deferred before he looked at the error
 			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 				"bob was refused, unlocked anyway, and deleted alice's lock: carol is inside with her")
 			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, and his Unlock does not say so")
-			require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 			require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
-			require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+			require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 		}
 	})
 }
@@ -99,8 +99,8 @@ func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx), "the lock is alice's, and TryLock says that somebody else has it: nobody will release it")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not refused")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not told so")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, and bob was refused")
 	})
 }
@@ -182,7 +182,7 @@ func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *test
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(10 * time.Millisecond)
 		}})
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 		require.NoError(t, <-second, "alice has released the lock, and another goroutine of hers was refused")
 		require.NoError(t, alice.Unlock(ctx), "another goroutine had locked already when Unlock ended, and its hold was forgotten: nobody can release it")
 		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
@@ -193,7 +193,7 @@ func TestUnlockWithoutAHold_DoesNotNeedRedis(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
 		lab.endLease()
 		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob's lease was over, and his Unlock does not say so")

@@ -115,7 +115,7 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, and TryLock says that all is well")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 			"bob was refused and did not hear it; he took back a lock that was never his, and deleted alice's: carol is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestTheLeaseEndsWhileTheLockIsTakenBack_TheNextOwnersLockStays(t *testing.T
 				require.NoError(t, aliceErr, "bob's lease is over, and alice was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 					"the reply to bob's TryLock was lost; while he took his lock back, his lease ended, alice entered, and he deleted her lock: carol is inside with her")
-				require.NoError(t, alice.Unlock(ctx), "alice holds the lock and cannot release it")
+				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
 			})
 		})
 	}
@@ -222,6 +222,23 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		begun := false
+		lab.announce("alice", &twist{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
+			begun = begun || isWrite(command, nth)
+			return begun
+		}})
+		require.Error(t, alice.Unlock(ctx), "all replies were lost, and alice's Unlock says that all is well")
+		require.Error(t, alice.TryLock(ctx), "all replies were lost, and alice believes that she holds a lock")
+		lab.stopTwists("alice")
+		time.Sleep(slack(ttl / 100))
+		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, and Unlock says that she did not hold the lock")
+	})
 }
 
 // Control: Unlock says so whenever Redis does not have the key.

@@ -71,8 +71,8 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
 // ErrNotAcquired when somebody else does, and any other error when the outcome is not
-// known; then it has tried to take the lock back, for which it may take releaseTimeout
-// longer than ctx allows.
+// known; then it has tried to take the lock back. That may take releaseTimeout longer than
+// go-redis waits for an answer, even if ctx has ended.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("acquire", err)
@@ -108,7 +108,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when
 // this Lock did not hold it, or no longer, and any other error when the outcome is not
 // known; then it may be called again. It does not depend on ctx being alive, and returns
-// within releaseTimeout.
+// within releaseTimeout. When the answer to a release is lost and the lock is gone, that
+// counts as released: whether Redis lost it in the same moment, nobody can tell.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
@@ -164,7 +165,9 @@ func (l *Lock) release(ctx context.Context, token string) (released bool, err er
 		if err == nil || !mayHaveRun(err) {
 			break
 		}
-		l.unsure.Store(token)
+		if l.token.Load() == token { // and not of an acquisition that is taken back
+			l.unsure.Store(token)
+		}
 	}
 	return released || err == nil && l.unsure.Load() == token, err
 }

@@ -180,7 +180,7 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 			}
 		}
 		requireEntered(t, <-entered, release, ttl/10, "others gave up around the release")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock and cannot release it")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
 		require.Empty(t, lab.keys(), "everybody has left or given up, and the lock is not free")
 		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, and carol was refused")
 		requireNobodyListens(t)

@@ -98,8 +98,8 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
 // ErrNotAcquired when somebody else does, and any other error when the outcome is not
-// known; then it has tried to take the lock back, for which it may take releaseTimeout
-// longer than ctx allows.
+// known; then it has tried to take the lock back. That may take releaseTimeout longer than
+// go-redis waits for an answer, even if ctx has ended.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again
 // is ErrNotHeld: what the hold protected so far may have changed, so a new hold can only
@@ -169,22 +169,21 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil
 // when it did, ErrNotHeld when this Lock did not hold the lock, or no longer, and any
 // other error when the outcome is not known. Then the Unlock has counted all the same;
-// only the last one may be called again. It does not depend on ctx being alive. It
-// returns within releaseTimeout; if it had to wait so long for another goroutine's
-// TryLock on this handle, it has not counted.
+// only the last one may be called again. It does not depend on ctx being alive. It waits
+// for a TryLock of another goroutine on this handle, and then returns within
+// releaseTimeout. When the answer to a release is lost and the lock is gone, that counts
+// as released: whether Redis lost it in the same moment, nobody can tell.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
 	}
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	if err := l.mu.Acquire(ctx, 1); err != nil {
-		return l.fail("release", err)
-	}
+	l.mu.Acquire(context.Background(), 1) // an Unlock that gave up would leave the lock held
 	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
+	ctx, cancel := detach(ctx)
+	defer cancel()
 	l.depth = max(l.depth-1, 0)
 	released, err := l.release(ctx, l.token, l.depth)
 	if err != nil {
@@ -237,7 +236,7 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (released b
 		if err == nil || !mayHaveRun(err) {
 			break
 		}
-		if depth == 0 {
+		if depth == 0 && token == l.token { // and not of an acquisition that is taken back
 			l.unsure = token
 		}
 	}
@@ -318,7 +317,7 @@ func (l *Lock) check() error {
 		return errors.New("the key is empty")
 	}
 	if l.ttl < time.Millisecond {
-		// Redis counts milliseconds, and go-redis takes 0 and -1 for "no expiry": locked for ever.
+		// Redis counts milliseconds, and PEXPIRE with 0 deletes the key.
 		return fmt.Errorf("the ttl is %v, it must be at least 1ms", l.ttl)
 	}
 	return nil

@@ -47,16 +47,17 @@ var (
 // a request that ran into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and
-// lets the lock last for at least ARGV[2] milliseconds, if the token owns the lock, or if
-// the lock is free and the depth is 1. It returns 1 if it did, or else minus the
-// milliseconds that the lock still lasts. A key that lasts for ever is no lock of ours:
+// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3], if the
+// token owns the lock, or if the lock is free and the depth is 1. At depth 1 it lets the
+// lock last for ARGV[2] milliseconds; to prolong it after that is up to the watchdog,
+// which knows MaxHold. It returns 1 if it did, or else minus the milliseconds
+// that the lock still lasts. A key that lasts for ever is no lock of ours:
 // nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire token ttl depth
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-	if lease < tonumber(ARGV[2]) then
+	if ARGV[3] == '1' then
 		redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	end
 	return 1
@@ -114,17 +115,17 @@ type Lock struct {
 	dog    atomic.Pointer[watchdog]
 }
 
-// New returns a handle on the lock that is stored at key and lasts for ttl, at least a
-// millisecond. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a
-// Ring or a ttl that is too short.
+// New returns a handle on the lock that is stored at key and lasts for ttl, at least
+// 3ms. It sends nothing; TryLock and Lock refuse an empty key, a nil client, a Ring or a
+// ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl, mu: semaphore.NewWeighted(1)}
 }
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
 // ErrNotAcquired when somebody else does, and any other error when the outcome is not
-// known; then it has tried to take the lock back, for which it may take releaseTimeout
-// longer than ctx allows.
+// known; then it has tried to take the lock back. That may take releaseTimeout longer than
+// go-redis waits for an answer, even if ctx has ended.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again
 // is ErrNotHeld: what the hold protected so far may have changed, so a new hold can only
@@ -144,10 +145,12 @@ func (l *Lock) TryLock(ctx context.Context) error {
 		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
-	err := l.acquire(ctx, token, l.depth+1)
+	err := l.acquire(ctx, start, token, l.depth+1)
 	if dog := l.dog.Load(); l.depth > 0 {
 		if errors.Is(err, ErrNotAcquired) {
 			dog.lose(ErrNotHeld)
+		} else if !time.Now().Before(*dog.valid.Load()) {
+			dog.lose(os.ErrDeadlineExceeded) // after a pause, the watchdog may come too late
 		}
 		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
 			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
@@ -205,22 +208,21 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil
 // when it did, ErrNotHeld when this Lock did not hold the lock, or no longer, and any
 // other error when the outcome is not known. Then the Unlock has counted all the same;
-// only the last one may be called again. It does not depend on ctx being alive. It
-// returns within releaseTimeout; if it had to wait so long for another goroutine's
-// TryLock on this handle, it has not counted.
+// only the last one may be called again. It does not depend on ctx being alive. It waits
+// for a TryLock of another goroutine on this handle, and then returns within
+// releaseTimeout. When the answer to a release is lost and the lock is gone, that counts
+// as released: whether Redis lost it in the same moment, nobody can tell.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
 	}
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	if err := l.mu.Acquire(ctx, 1); err != nil {
-		return l.fail("release", err)
-	}
+	l.mu.Acquire(context.Background(), 1) // an Unlock that gave up would leave the lock held
 	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
+	ctx, cancel := detach(ctx)
+	defer cancel()
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
 		l.dog.Load().stop()
@@ -373,12 +375,9 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 // acquire stores token with depth unless the lock is taken; then the error says for how
 // long. After an error other than ErrNotAcquired, it has tried to take back what it may
 // have done.
-func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
-	start, lease := time.Now(), l.ttl.Milliseconds()
-	if depth > 1 {
-		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
-	}
-	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key}, token, lease, depth).Int64()
+func (l *Lock) acquire(ctx context.Context, start time.Time, token string, depth int) error {
+	reply, err := acquireScript.Run(ctx, l.rdb, []string{l.key},
+		token, l.ttl.Milliseconds(), depth).Int64()
 	if reply == 1 && depth == 1 && !time.Now().Before(l.validUntil(start)) {
 		// Somebody else may be inside by now.
 		err = fmt.Errorf("%w: the answer came when the lock was not valid any more", ErrNotAcquired)
@@ -415,7 +414,7 @@ func (l *Lock) release(ctx context.Context, token string, depth int) (released b
 		if err == nil || !mayHaveRun(err) {
 			break
 		}
-		if depth == 0 {
+		if depth == 0 && token == l.token { // and not of an acquisition that is taken back
 			l.unsure = token
 		}
 	}
@@ -501,7 +500,7 @@ func (l *Lock) check() error {
 		return errors.New("the key is empty")
 	}
 	if l.ttl <= l.drift() {
-		// go-redis takes 0 and -1 for "no expiry": locked for ever.
+		// The hold would be lost at once.
 		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
 			l.ttl)
 	}

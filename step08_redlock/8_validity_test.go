@@ -48,7 +48,7 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no, two nodes hang, and alice was not told that she has no lock")
 			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "two nodes hang, and that cost more than one NodeTimeout")
 		}
 	})
@@ -268,10 +268,10 @@ func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 		before := lab.sentTo(0)
 		patience, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "alice is inside, and bob was not refused")
+		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "bob gave up, and the error does not say that somebody holds the lock")
 		asked := lab.sentTo(0) - before
-		require.GreaterOrEqual(t, asked, 9, "bob waited for a second and asked %d times: he will notice late that alice has left", asked)
-		require.LessOrEqual(t, asked, 21, "bob waited for a second and asked %d times: with many who wait, the nodes have nothing else to do", asked)
+		require.GreaterOrEqual(t, asked, 9, "bob waited for a second and asked %d time(s): he will notice late that alice has left", asked)
+		require.LessOrEqual(t, asked, 21, "bob waited for a second and sent each node %d commands: with many who wait, the nodes have nothing else to do", asked)
 	})
 }
 
@@ -308,6 +308,68 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 		time.Sleep(slack(ttl / 100)) // all nodes have answered
 		require.NoError(t, alice.Unlock(ctx))
 		require.Empty(t, lab.keys(), "Unlock said that all is well, and slower nodes have alice's lock still: whoever comes now and needs them is refused")
+	})
+}
+
+func TestANestedTryLockWasNotAnsweredInTime_UnlockWaitsForTheNodes(t *testing.T) {
+	needsVirtualTime(t, "the answers must come a little after NodeTimeout")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.far("alice", 60*time.Millisecond)
+		require.Error(t, alice.TryLock(ctx), "no node has answered within NodeTimeout, and alice goes deeper into the lock")
+		require.NoError(t, alice.Unlock(ctx), "all nodes are well, 60ms away, and alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+func TestATryLockBetweenTwoUnlocks_TheSecondOneReleasesTheRest(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		var heal []func()
+		for node := range 3 {
+			heal = append(heal, lab.answerErrors(node))
+		}
+		require.Error(t, alice.Unlock(ctx), "three of five nodes refused alice's release, and Unlock says that all is well")
+		for node := range 3 {
+			heal[node]()
+		}
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "three of five nodes have alice's lock still, and she got another one")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes have alice's lock still, and when she unlocks again, she is told that she held nothing")
+		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+	})
+}
+
+func TestANodeIsBehindWhenUnlockComes_ItIsWaitedForWhenItHasCaughtUp(t *testing.T) {
+	needsVirtualTime(t, "a few milliseconds matter")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.slow(3, 5*time.Millisecond, "alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.slow(4, 7*time.Millisecond, "alice")
+		require.NoError(t, alice.Unlock(ctx), "all nodes answer, and alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock waited for node 5, and not for node 4, which had answered the acquisition meanwhile: whoever comes now and needs it is refused")
+	})
+}
+
+func TestANodeIsTooSlowForANestedTryLock_ItIsReleasedAllTheSame(t *testing.T) {
+	needsVirtualTime(t, "the node must be a little slower than NodeTimeout")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 100) // all nodes have answered
+		lab.slow(4, 60*time.Millisecond, "alice")
+		for range 2 { // the second time, node 5 is not asked: it answers the first too late
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice may not go deeper")
+		}
+		time.Sleep(ttl / 10)
+		for range 3 {
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		}
+		time.Sleep(ttl / 10)
+		require.Empty(t, lab.keys(), "node 5 was too slow for a nested TryLock, and so was not released: it has alice's lock still")
 	})
 }
 
@@ -639,7 +701,7 @@ func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 			some = append(some, labelled{rdb, []string{"zone a"}})
 		}
 		alice := lab.lockOn("alice", some, key, ttl)
-		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values with a slice in them: no reason to panic")
+		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values that == cannot compare, and TryLock panics")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }

@@ -59,15 +59,16 @@ const minRetry = 50 * time.Millisecond
 // a request that ran into its deadline must still give the lock back.
 const releaseTimeout = 3 * time.Second
 
-// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3] and
-// lets the lock last for at least ARGV[2] milliseconds, if the token owns the lock, or if
-// the lock is free and the depth is 1. It returns 1 if it did. A key that lasts for ever
+// acquireScript sets the depth of the token ARGV[1] in the lock KEYS[1] to ARGV[3], if the
+// token owns the lock, or if the lock is free and the depth is 1. At depth 1 it lets the
+// lock last for ARGV[2] milliseconds; to prolong it after that is up to the watchdog,
+// which knows MaxHold. It returns 1 if it did. A key that lasts for ever
 // is no lock of ours: nobody will release it, so that is an error.
 var acquireScript = redis.NewScript(`-- acquire token ttl depth
 local lease = redis.call('PTTL', KEYS[1])
 if lease == -2 and ARGV[3] == '1' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-	if lease < tonumber(ARGV[2]) then
+	if ARGV[3] == '1' then
 		redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	end
 	return 1
@@ -116,8 +117,8 @@ type Lock struct {
 	// NodeTimeout is how long TryLock waits for nodes that do not answer, and Unlock for
 	// them when a majority has answered; 0 is 50ms, or a tenth of the ttl if that is
 	// less. It must be far less than the ttl, and more than a node takes to answer: one
-	// round trip, and on a cold connection up to seven (TCP, TLS, HELLO, twice CLIENT,
-	// EVALSHA, EVAL). Set it before the lock is used.
+	// round trip, and on a cold connection up to eight (TCP, TLS, HELLO, CLIENT three
+	// times, EVALSHA, EVAL). Set it before the lock is used.
 	NodeTimeout time.Duration
 
 	// A mutex that a context can interrupt: Redis and we must count the same depth.
@@ -129,7 +130,7 @@ type Lock struct {
 }
 
 // New returns a handle on the lock that is stored at key on all nodes and lasts for ttl,
-// at least a millisecond. The nodes are independent Redis masters, an odd number, best
+// at least 3ms. The nodes are independent Redis masters, an odd number, best
 // five. It sends nothing; TryLock and Lock refuse an empty key, no nodes, a nil client,
 // the same client twice, a Ring, or a ttl that is too short.
 //
@@ -146,8 +147,8 @@ func New(nodes []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 
 // TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
 // ErrNotAcquired when somebody else does, and any other error when the outcome is not
-// known; then it has tried to take the lock back, for which it may take releaseTimeout
-// longer than ctx allows.
+// known; then it has tried to take the lock back, for which it may take NodeTimeout longer
+// than ctx allows.
 //
 // A holder may lock again, and must unlock as often. When its hold is gone, locking again
 // is ErrNotHeld: what the hold protected so far may have changed, so a new hold can only
@@ -167,10 +168,12 @@ func (l *Lock) TryLock(ctx context.Context) error {
 		return l.fail("acquire again", fmt.Errorf("%w: %w", ErrNotHeld, loss))
 	}
 	start := time.Now()
-	err := l.acquire(ctx, token, l.depth+1)
+	err := l.acquire(ctx, start, token, l.depth+1)
 	if dog := l.dog.Load(); l.depth > 0 {
 		if errors.Is(err, ErrNotAcquired) {
 			dog.lose(ErrNotHeld)
+		} else if !time.Now().Before(*dog.valid.Load()) {
+			dog.lose(os.ErrDeadlineExceeded) // after a pause, the watchdog may come too late
 		}
 		if loss := dog.loss(); loss != nil { // perhaps while the answer was on its way
 			err = fmt.Errorf("%w: %w", ErrNotHeld, loss)
@@ -189,8 +192,8 @@ func (l *Lock) TryLock(ctx context.Context) error {
 
 // Lock acquires the lock, waiting while somebody else holds it, or while too few nodes
 // answer to know. When ctx ends while it waits, the error matches ctx.Err(), and
-// ErrNotAcquired if somebody else holds the lock. Any other error is that of a TryLock,
-// and ends the wait.
+// ErrNotAcquired if the nodes had just said that somebody else holds the lock. Any other
+// error is that of a TryLock, and ends the wait.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
@@ -209,22 +212,21 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock takes back one TryLock or Lock; the last one releases the lock. It returns nil
 // when it did, ErrNotHeld when this Lock did not hold the lock, or no longer, and any
 // other error when the outcome is not known. Then the Unlock has counted all the same;
-// only the last one may be called again. It does not depend on ctx being alive. It
-// returns within releaseTimeout; if it had to wait so long for another goroutine's
-// TryLock on this handle, it has not counted.
+// only the last one may be called again. It does not depend on ctx being alive. It waits
+// for a TryLock of another goroutine on this handle, and then returns within
+// releaseTimeout. When the answer to a release is lost and the lock is gone, that counts
+// as released: whether Redis lost it in the same moment, nobody can tell.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.check(); err != nil {
 		return l.fail("release", err)
 	}
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	if err := l.mu.Acquire(ctx, 1); err != nil {
-		return l.fail("release", err)
-	}
+	l.mu.Acquire(context.Background(), 1) // an Unlock that gave up would leave the lock held
 	defer l.mu.Release(1)
 	if l.token == "" {
 		return l.fail("release", ErrNotHeld)
 	}
+	ctx, cancel := detach(ctx)
+	defer cancel()
 	l.depth = max(l.depth-1, 0)
 	if l.depth == 0 {
 		l.dog.Load().stop()
@@ -378,16 +380,15 @@ func (l *Lock) renew(d *watchdog, begin time.Time) {
 // acquire stores token with depth on all nodes, unless the lock is taken on a majority.
 // After an error, it has told them to take back what they may have done, and waited for
 // those that had answered.
-func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
-	start, lease := time.Now(), l.ttl.Milliseconds()
-	if depth > 1 {
-		lease = 0 // to prolong it is up to the watchdog, which knows MaxHold
-	}
+func (l *Lock) acquire(ctx context.Context, start time.Time, token string, depth int) error {
 	votes, _ := l.ask(token, false, func(n *node) (bool, error) {
 		if time.Since(start) >= l.nodeTimeout() {
+			if depth == 1 {
+				n.lacks = token // so there is nothing to take back
+			}
 			return false, errBehind
 		}
-		return n.acquire(context.WithoutCancel(ctx), l.key, token, lease, depth)
+		return n.acquire(context.WithoutCancel(ctx), l.key, token, l.ttl.Milliseconds(), depth)
 	})
 	t := tally{nodes: len(l.nodes)}
 	t.count(ctx, votes, l.nodeTimeout(), tally.majority)
@@ -396,9 +397,9 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 	if t.majority() && !late {
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.nodeTimeout())
-	defer cancel()
-	l.release(waiting, token, depth-1)
+	votes, rest := l.sendRelease(ctx, token, depth-1)
+	back := tally{nodes: len(l.nodes)}
+	back.count(context.Background(), votes, l.nodeTimeout(), rest)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %v", ctx.Err(), t)
@@ -413,17 +414,25 @@ func (l *Lock) acquire(ctx context.Context, token string, depth int) error {
 
 // release sets the depth of token on all nodes that may have it, and reports whether a
 // majority did; depth 0 deletes the lock. When that is certain, it waits NodeTimeout for
-// the rest, so that nobody meets what is left of the hold; but a node that has not yet
-// answered the acquisition is released when it has.
+// the rest, so that nobody meets what is left of the hold.
 func (l *Lock) release(ctx context.Context, token string, depth int) (bool, error) {
-	votes, busy := l.ask(token, depth == 0, func(n *node) (bool, error) {
-		return n.release(ctx, l.key, token, depth)
-	})
-	rest := func(t tally) bool { return t.answered()+int(busy.Load()) >= t.nodes }
+	votes, rest := l.sendRelease(ctx, token, depth)
 	t := tally{nodes: len(l.nodes)}
-	t.count(ctx, votes, releaseTimeout, func(t tally) bool { return t.decided() || rest(t) })
+	t.count(ctx, votes, releaseTimeout, tally.decided)
 	t.count(ctx, votes, l.nodeTimeout(), rest)
 	return t.result()
+}
+
+// sendRelease sends what release says. The rest has voted but for nodes that have not yet
+// answered what was sent before: they are released when they have.
+func (l *Lock) sendRelease(
+	ctx context.Context, token string, depth int,
+) (votes chan vote, rest func(tally) bool) {
+	held := token == l.token // or else it is an acquisition that is taken back
+	votes, busy := l.ask(token, depth == 0, func(n *node) (bool, error) {
+		return n.release(ctx, l.key, token, depth, held)
+	})
+	return votes, func(t tally) bool { return t.answered()+int(busy.Load()) >= len(l.nodes) }
 }
 
 // extend lets the lock last for a ttl from now on all nodes where token owns it, and
@@ -465,7 +474,7 @@ type node struct {
 	last   chan struct{} // closed when the last turn is over
 	turns  atomic.Int32  // that are not over
 	token  string        // of the hold that the last one is about
-	has    bool          // whether it may have the lock; used by whose turn it is, as is
+	lacks  string        // a token that it does not have; used by whose turn it is, as is
 	unsure string        // the token of a hold whose release was sent
 }
 
@@ -473,7 +482,10 @@ func (n *node) acquire(
 	ctx context.Context, key, token string, lease int64, depth int,
 ) (bool, error) {
 	yes, err := acquireScript.Run(ctx, n.rdb, []string{key}, token, lease, depth).Bool()
-	n.has = yes || err != nil
+	n.lacks = ""
+	if err == nil && !yes {
+		n.lacks = token
+	}
 	return yes, err
 }
 
@@ -481,15 +493,14 @@ func (n *node) acquire(
 // after Redis has run it. Sent again, it finds nothing, and to say "not held" then would
 // be a false alarm.
 func (n *node) release(
-	ctx context.Context, key, token string, depth int,
+	ctx context.Context, key, token string, depth int, held bool,
 ) (released bool, err error) {
 	ctx, cancel := detach(ctx) // it may have waited for long
 	defer cancel()
-	for try := 0; try < 4 && n.has; try++ {
+	for try := 0; try < 4 && n.lacks != token; try++ {
 		released, err = releaseScript.Run(ctx, once{n.rdb}, []string{key}, token, depth).Bool()
-		n.has = err != nil || depth > 0
 		lost := err != nil && mayHaveRun(err) // the answer
-		if depth == 0 && (released || lost) {
+		if held && depth == 0 && (released || lost) {
 			n.unsure = token
 		}
 		if !lost {
@@ -540,8 +551,8 @@ type vote struct {
 // errBehind stands for the vote of a node that is not asked.
 var errBehind = errors.New("not asked: it did not answer an earlier command in time")
 
-// maxTurns is how many turns may wait for a node. While it hangs, every attempt would add
-// to them.
+// maxTurns is how many turns of a Lock may wait for a node. While it hangs, every attempt
+// would add to them.
 const maxTurns int32 = 4
 
 // ask gives all nodes something to do for the hold of token, each when its turn comes. A
@@ -559,20 +570,17 @@ func (l *Lock) ask(
 			continue
 		}
 		n.token = token
-		n.turns.Add(1)
 		before, done := n.last, make(chan struct{})
 		n.last = done
-		begin := func() {}
-		select {
-		case <-before:
-		default:
-			if before != nil {
-				busy.Add(1)
-				begin = func() { <-before; busy.Add(-1) }
-			}
+		waits := n.turns.Add(1) > 1
+		if waits {
+			busy.Add(1)
 		}
 		go func() {
-			begin()
+			if waits {
+				<-before
+				busy.Add(-1)
+			}
 			yes, err := do(n)
 			n.turns.Add(-1)
 			close(done) // before the vote: whoever has counted it must not find the node busy
@@ -586,7 +594,7 @@ func (l *Lock) ask(
 type tally struct {
 	nodes, yes, no int
 	errs           []error
-	broken         int // of the nodes with errs, those that waiting does not mend
+	broken         int // of the nodes with errs, those that Lock does not wait for
 }
 
 // count waits for votes until they are enough, at most for patience, or until ctx ends.
@@ -689,7 +697,7 @@ func (l *Lock) check() error {
 		return errors.New("the key is empty")
 	}
 	if l.ttl <= l.drift() {
-		// go-redis takes 0 and -1 for "no expiry": locked for ever.
+		// The hold would be lost at once.
 		return fmt.Errorf("the ttl is %v, the allowance for clock drift leaves nothing of it",
 			l.ttl)
 	}

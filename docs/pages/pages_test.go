@@ -179,6 +179,7 @@ func TestForm(t *testing.T) {
 	require.Len(t, form("docs/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)
 
 	wide := strings.Repeat("ä", maxColumns)
+	require.Empty(t, form("docs/a.md", "```go\n 123  "+wide+"\n```\n"), "the number of a line is none of its columns")
 	require.Empty(t, form("docs/a.md", wide+"!\n```go\n"+wide+"\n```\n"+wide+"!\n"))
 	require.Equal(t, []string{
 		"docs/a.md:3: 101 columns in a block, 100 are enough",

@@ -30,7 +30,7 @@ type attempt struct {
 	name     string // step04/wrong/del-by-its-own-clock
 	step     course.Step
 	wrong    bool
-	caughtBy string   // the first story that fails, of a wrong one
+	caughtBy []string // the first story that fails, of a wrong one; several if chance decides
 	advice   []string // how what only the source shows begins, of a right one
 	src      []byte
 }
@@ -43,7 +43,8 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 			assert.Empty(t, a.caughtBy, "%s: nothing catches a right one", a.name)
 			continue
 		}
-		assert.Contains(t, storyNames(t, a.step), a.caughtBy, "%s: %q names no story of %s", a.name, caughtBy, a.step.Dir)
+		assert.NotEmpty(t, a.caughtBy, "%s: what catches it?", a.name)
+		assert.Subset(t, storyNames(t, a.step), a.caughtBy, "%s: %q names no story of %s", a.name, caughtBy, a.step.Dir)
 	}
 	for _, s := range course.Steps[:7] {
 		dir := fmt.Sprintf("step%02d", s.N)
@@ -123,7 +124,7 @@ func (a attempt) judge(t *testing.T, results []result) {
 		return
 	}
 	require.NotEmpty(t, failures, "a wrong lock passes")
-	require.Equal(t, a.caughtBy, failures[0], "the first story that fails")
+	require.Contains(t, a.caughtBy, failures[0], "the first story that fails")
 }
 
 func storyNames(t *testing.T, s course.Step) (names []string) {
@@ -176,7 +177,7 @@ func readAttempt(file, text string) (attempt, error) {
 	for line := range strings.Lines(head + "\n") {
 		line = strings.TrimSpace(line)
 		if value, ok := strings.CutPrefix(line, caughtBy); ok {
-			a.caughtBy = value
+			a.caughtBy = append(a.caughtBy, value)
 		}
 		if value, ok := strings.CutPrefix(line, advised); ok {
 			a.advice = append(a.advice, value)

@@ -87,7 +87,7 @@ func (c console) alsoFailing(failing []*test) {
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
 	if others != nil {
-		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, ", "))
+		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, "; "))
 	}
 }
 

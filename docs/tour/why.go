@@ -65,7 +65,7 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 	if err != nil {
 		return build{}, nil, err
 	}
-	b := build{dir: s.Dir, name: "the mutants of " + s.Label(), replace: map[string]string{}}
+	b := build{dir: s.Dir, name: "all changes of " + s.Label(), replace: map[string]string{}}
 	b.leaveOut(course.BugFile, course.ExhibitFile)
 	dir, err := os.MkdirTemp(t.tmp, "mutants-")
 	if err != nil {
@@ -122,7 +122,7 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 			}
 			p.took = time.Since(start)
 			if r := log.judge(p.story); r.verdict != passed {
-				return fmt.Errorf("%s fails on %s as it is: %s", p.name, m.step.Subject(), r.why)
+				return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, m.step.Subject(), r.why, log.raw)
 			}
 			p.rows = rows(log.find(p.name))
 			all, err := numbers(reached)
@@ -266,7 +266,7 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (res
 		}
 		ends := log.endings(list, m.step.Dir)
 		if len(ends) == 0 {
-			return nil, fmt.Errorf("no story has begun on a mutant:\n%s", log.raw)
+			return nil, fmt.Errorf("no story has begun on a change:\n%s", log.raw)
 		}
 		for _, r := range ends {
 			results = append(results, r)

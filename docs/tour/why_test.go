@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/mutant"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A lock in which each line ends in another way when it is taken out or changed.
@@ -90,7 +92,7 @@ func inWhyMini(t *testing.T) (root string) {
 
 func TestWhy(t *testing.T) {
 	root := inWhyMini(t)
-	shows(t, "why 1", 1, "docs/why/step01.json", "try the mutants: go run ./docs/tour why -all 1")
+	shows(t, "why 1", 1, "docs/why/step01.json", "try its changes: go run ./docs/tour why -all 1")
 	out := shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs", "survive",
 		"17 Lock.Enter: without `idle()`", "31 idle: without `idled++`")
 	require.NotContains(t, out, "without `count", "a story fails without it")
@@ -113,7 +115,7 @@ func TestWhy(t *testing.T) {
 	shows(t, "why -check", 1, "step01_setnx/lock.go:16: no story needs this: Lock.Enter: `count(l.n)` after `idle()`", "equivalent.txt")
 	require.NoError(t, write(filepath.Join(root, excusesFile), whyExcuses))
 	shows(t, "why", 0)
-	shows(t, "why -check -seed 7", 0, "docs/why is up to date", "fail the story that is kept for them (seed 7)")
+	shows(t, "why -check -seed 7", 0, "docs/why is up to date", "changes the story that is kept for them fails (seed 7)")
 }
 
 func TestWhy_KnowsEveryStep(t *testing.T) {
@@ -133,7 +135,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
 	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
-	shows(t, "why 1", 1, "equivalent.txt:1: step01_setnx/lock.go has no such mutant")
+	shows(t, "why 1", 1, "equivalent.txt:1: step01_setnx/lock.go has no such change")
 	require.NoError(t, os.Remove(excuses))
 
 	shows(t, "why", 0)
@@ -149,9 +151,9 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	shows(t, "why", 0)
 	stories := filepath.Join(root, course.Steps[0].Dir, course.Steps[0].File)
 	require.NoError(t, os.WriteFile(stories, []byte(strings.Replace(whyStories, `!l.Enter(), "bob`, `l != nil, "bob`, 1)), 0o666))
-	shows(t, "why -check", 1, "does not fail on this mutant any more")
+	shows(t, "why -check", 1, "does not fail on this change any more")
 	require.NoError(t, os.WriteFile(lock, []byte(strings.Replace(whyLock, "	idle()\n", "", 1)), 0o666))
-	shows(t, "why 1", 1, "step01.json is not about the lock.go as it is now; try its mutants again: go run ./docs/tour why -all 1")
+	shows(t, "why 1", 1, "step01.json is not about the lock.go as it is now; try its changes again: go run ./docs/tour why -all 1")
 }
 
 func TestWhy_TheExplorerSeesWhichMutantIsOn(t *testing.T) {
@@ -187,4 +189,25 @@ func TestWhy_WrongUsage(t *testing.T) {
 	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 1 2", "why -all -check", "why -explore -check", "why -explore 5 9", "why -check 5", "why -check -seed x"} {
 		shows(t, args, 2, "tour: ")
 	}
+}
+
+func TestWhy_ALineIsAsOldAsItIsInADiff(t *testing.T) {
+	read := func(text string) []source.Declaration {
+		list, err := source.Parse("lock.go", []byte(text))
+		require.NoError(t, err)
+		return list
+	}
+	change := func(line int, was string, nth int) reason {
+		return reason{Mutant: mutant.Mutant{Line: line, In: "try", Kind: mutant.Never, Was: was, Nth: nth}}
+	}
+	first := &whyStep{Step: course.Steps[0],
+		decls:   read("package p\n\nfunc try() {\n\tif err != nil {\n\t\tacquire()\n\t}\n}\n"),
+		reasons: []reason{change(4, "err != nil", 0)}}
+	second := &whyStep{Step: course.Steps[1],
+		decls:   read("package p\n\nvar n = 1\n\nfunc try() {\n\tif err != nil {\n\t\tcheck()\n\t}\n\tif err != nil {\n\t\tacquire()\n\t}\n}\n"),
+		reasons: []reason{change(6, "err != nil", 0), change(9, "err != nil", 2)}}
+	first.dates(nil)
+	second.dates([]*whyStep{first})
+	require.Equal(t, []place{{1, 4}}, first.since)
+	require.Equal(t, []place{{2, 6}, {1, 4}}, second.since, "the check before is new, and the old line is still that of step 1")
 }

@@ -28,7 +28,7 @@ func (t *tour) runWhyExplore(ctx context.Context, steps []course.Step) error {
 			return r.Fate != equivalent && r.Fate != byExplorer && r.Fate != survived
 		})
 		if len(reasons) == 0 {
-			t.printf("%s: the stories let no mutant pass\n", s.Label())
+			t.printf("%s: the stories let no change pass\n", s.Label())
 			continue
 		}
 		explorer, err := t.explorerOn(ctx, s)
@@ -56,14 +56,14 @@ func (t *tour) runWhyExplore(ctx context.Context, steps []course.Step) error {
 				return err
 			}
 		}
-		t.printf("%s: on %d of %d mutants that no story kills, every schedule of the explorer ends as on the lock\n", s.Label(), same, len(reasons))
+		t.printf("%s: on %d of %d changes that no story notices, every schedule of the explorer ends as on the lock\n", s.Label(), same, len(reasons))
 	}
 	return nil
 }
 
 // explorerOn compiles the explorer with the mutants of a step, and returns its path.
 func (t *tour) explorerOn(ctx context.Context, s course.Step) (string, error) {
-	defer t.progress("building the explorer with the mutants of " + s.Label())()
+	defer t.progress("building the explorer with all changes of " + s.Label())()
 	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func (t *tour) explore(ctx context.Context, explorer string, s course.Step, n in
 		return "", ctx.Err()
 	}
 	if !strings.Contains(noise.String(), "expected") {
-		return "", fmt.Errorf("the explorer broke on mutant %d of %s: %w\n%s", n, s.Label(), err, noise.String())
+		return "", fmt.Errorf("the explorer broke on change %d of %s: %w\n%s", n, s.Label(), err, noise.String())
 	}
 	found, _, _ = strings.Cut(noise.String(), "\n")
 	return found, nil

@@ -28,8 +28,12 @@ type whyStep struct {
 	Earlier []origin // declarations in which something is older
 
 	reasons []reason
-	since   []int // for each reason, the step that it came with
+	decls   []source.Declaration
+	since   []place // for each reason, where it came
 }
+
+// A place is a line of a step's lock.go.
+type place struct{ step, line int }
 
 // A part is a declaration.
 type part struct {
@@ -55,7 +59,7 @@ type origin struct {
 type olderStep struct {
 	course.Step
 	Lines []string
-	Other int // mutants
+	There []string // the same lines in that step
 }
 
 // writeWhy writes the pages from what is known, or compares them with it.
@@ -112,6 +116,10 @@ func (t *tour) whyPages() (map[string]string, error) {
 		steps = append(steps, w)
 	}
 	for i, w := range steps {
+		var err error
+		if w.decls, err = source.Read(t.path("", w.Path())); err != nil {
+			return nil, err
+		}
 		w.dates(steps[:i])
 		if err := t.parts(w); err != nil {
 			return nil, err
@@ -125,22 +133,83 @@ func (t *tour) whyPages() (map[string]string, error) {
 	return pages, nil
 }
 
-// dates finds out with which step each mutant has come: the one from which on all have it.
+// dates finds out with which step each mutant has come: the one from which on all have it
+// on the same line, as a diff of its declaration sees it.
 func (w *whyStep) dates(before []*whyStep) {
-	last := map[string]int{}
+	type change struct {
+		line     int
+		was, now string
+		kind     mutant.Kind
+	}
+	last := map[change][]place{}
+	same := map[int]int{} // a line here -> the line there
 	if len(before) > 0 && before[len(before)-1].N == w.N-1 {
 		b := before[len(before)-1]
 		for i, r := range b.reasons {
-			last[r.Key()] = b.since[i]
+			c := change{r.Line, r.Was, r.Now, r.Kind}
+			last[c] = append(last[c], b.since[i])
+		}
+		for _, d := range w.decls {
+			i := slices.IndexFunc(b.decls, func(old source.Declaration) bool { return old.Name == d.Name })
+			if i < 0 {
+				continue
+			}
+			for here, there := range aligned(lines(b.decls[i].Text), lines(d.Text)) {
+				same[d.From+here] = b.decls[i].From + there
+			}
 		}
 	}
 	for _, r := range w.reasons {
-		n := w.N
-		if old, ok := last[r.Key()]; ok {
-			n = old
+		p := place{w.N, r.Line}
+		if there, ok := same[r.Line]; ok {
+			c := change{there, r.Was, r.Now, r.Kind}
+			if old := last[c]; len(old) > 0 {
+				p, last[c] = old[0], old[1:]
+			}
 		}
-		w.since = append(w.since, n)
+		w.since = append(w.since, p)
 	}
+}
+
+// aligned finds the lines that two texts have in common: from a line of the second, from
+// 0, to that of the first. Where a diff could take either of two equal lines, the one that
+// begins the same block is meant.
+func aligned(old, text []string) map[int]int {
+	diff := func(old, text []string) map[int]int {
+		same := map[int]int{}
+		here, there := 0, 0
+		for _, e := range edits(old, text) {
+			if e.op == ' ' {
+				same[here] = there
+			}
+			there, here = advance(e, there, here)
+		}
+		return same
+	}
+	forward, backward := diff(old, text), map[int]int{}
+	for here, there := range diff(reversed(old), reversed(text)) {
+		backward[len(text)-1-here] = len(old) - 1 - there
+	}
+	same, taken := map[int]int{}, map[int]bool{}
+	for _, blocks := range []bool{true, false} {
+		for _, m := range []map[int]int{forward, backward} {
+			for _, here := range slices.Sorted(maps.Keys(m)) {
+				there := m[here]
+				next, ok := m[here+1]
+				begins := strings.HasSuffix(text[here], "{") && !(ok && next == there+1)
+				if _, known := same[here]; !known && !taken[there] && !(blocks && begins) {
+					same[here], taken[there] = there, true
+				}
+			}
+		}
+	}
+	return same
+}
+
+func reversed(list []string) []string {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return list
 }
 
 // parts collects what is new in a step, declaration by declaration, and what is not.
@@ -150,24 +219,21 @@ func (t *tour) parts(w *whyStep) error {
 		return err
 	}
 	code := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	decls, err := source.Read(t.path("", w.Path()))
-	if err != nil {
-		return err
-	}
 	links, err := t.storyLinks(w.Step)
 	if err != nil {
 		return err
 	}
-	for _, d := range decls {
+	for _, d := range w.decls {
 		var lines []int
 		byLine := map[int][]reason{}
-		older := map[int][]int{}
+		older, there := map[int][]int{}, map[int][]int{}
 		for i, r := range w.reasons {
 			if r.In != d.Name {
 				continue
 			}
-			if w.since[i] < w.N {
-				older[w.since[i]] = append(older[w.since[i]], r.Line)
+			if n := w.since[i].step; n < w.N {
+				older[n] = append(older[n], r.Line)
+				there[n] = append(there[n], w.since[i].line)
 				continue
 			}
 			if byLine[r.Line] == nil {
@@ -177,7 +243,7 @@ func (t *tour) parts(w *whyStep) error {
 		}
 		if lines != nil {
 			slices.Sort(lines)
-			p := part{Name: d.Name, From: d.Line, Code: withoutComment(d)}
+			p := part{Name: d.Name, From: d.Line, Code: numbered(d)}
 			for _, n := range lines {
 				p.Lines = append(p.Lines, newWhyLine(n, strings.TrimSpace(code[n-1]), byLine[n], links))
 			}
@@ -186,7 +252,7 @@ func (t *tour) parts(w *whyStep) error {
 		if len(older) > 0 {
 			e := origin{Name: d.Name}
 			for _, n := range slices.Sorted(maps.Keys(older)) {
-				e.Steps = append(e.Steps, olderStep{Step: course.Steps[n-1], Lines: distinct(older[n])})
+				e.Steps = append(e.Steps, olderStep{Step: course.Steps[n-1], Lines: distinct(older[n]), There: distinct(there[n])})
 			}
 			w.Earlier = append(w.Earlier, e)
 		}
@@ -202,10 +268,14 @@ func distinct(lines []int) (list []string) {
 	return list
 }
 
-func withoutComment(d source.Declaration) string {
-	lines := strings.Split(d.Text, "\n")
+// numbered is a declaration without its comment, with the numbers of its lines.
+func numbered(d source.Declaration) string {
+	lines, n := strings.Split(d.Text, "\n"), d.From
 	for len(lines) > 0 && strings.HasPrefix(strings.TrimSpace(lines[0]), "//") {
-		lines = lines[1:]
+		lines, n = lines[1:], n+1
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(fmt.Sprintf("%4d  %s", n+i, strings.ReplaceAll(line, "\t", "    ")), " ")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -264,17 +334,14 @@ func (l whyLine) change(r reason) string {
 	case mutant.Silent:
 		return "with nil instead of " + code(r.Was)
 	}
+	if r.InWords() {
+		return "with " + r.String()
+	}
 	return "with " + code(r.Now) + " instead of " + code(r.Was)
 }
 
 // code is a piece of code in a page.
 func code(text string) string {
-	switch text {
-	case "text of the error", "text of an error":
-		return "the " + strings.TrimPrefix(strings.TrimPrefix(text, "text of the "), "text of an ") + "'s text"
-	case "in the same goroutine":
-		return text
-	}
 	if strings.Contains(text, "`") {
 		return "`` " + text + " ``"
 	}

@@ -74,8 +74,33 @@ func (m Mutant) String() string {
 	case Silent:
 		return "nil instead of `" + m.Was + "`"
 	}
+	if words := m.words(); words != "" {
+		return words
+	}
 	return "`" + m.Now + "` instead of `" + m.Was + "`"
 }
+
+const (
+	errorText = "text of the error" // Was, when the text is empty instead
+	noGo      = "a call"
+	wrapped   = "%w of "
+)
+
+// words says what is changed where the code does not.
+func (m Mutant) words() string {
+	switch {
+	case m.Was == errorText:
+		return "an empty text instead of the error's"
+	case m.Was == "go":
+		return noGo + " instead of `go`"
+	case strings.HasPrefix(m.Was, wrapped):
+		return "`%v` instead of `%w` for `" + strings.TrimPrefix(m.Was, wrapped) + "`"
+	}
+	return ""
+}
+
+// InWords reports whether String does not quote the code before and after the change.
+func (m Mutant) InWords() bool { return m.words() != "" }
 
 // A File is a lock.go with all its mutants.
 type File struct {

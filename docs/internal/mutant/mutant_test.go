@@ -49,6 +49,13 @@ func twice(n int) int {
 func double(n int) int { doubled++; return n + n }
 
 var doubled int
+
+// full reports whether there was no room any more; asking takes some.
+func full() bool { return room() < 1 }
+
+func room() int { taken++; return 3 - taken }
+
+var taken int
 `
 
 const smallTest = `package small
@@ -78,6 +85,12 @@ func TestTwice(t *testing.T) {
 	}
 	if doubled = 0; twice(1) != 2 {
 		t.Error("not twice")
+	}
+}
+
+func TestFull(t *testing.T) {
+	if full() || full() || !full() {
+		t.Error("there is room for two")
 	}
 }
 

@@ -55,7 +55,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 func (g *generator) message(body *ast.BlockStmt) {
 	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
 	if ok && len(ret.Results) == 1 {
-		g.zero(ret.Results[0], Instead, "text of an error", `""`)
+		g.zero(ret.Results[0], Instead, errorText, `""`)
 	}
 }
 
@@ -175,7 +175,7 @@ func (g *generator) inside(s ast.Stmt) {
 	case *ast.DeferStmt:
 		g.call(s.Call)
 	case *ast.GoStmt:
-		n := g.add(s, Instead, "go", "in the same goroutine")
+		n := g.add(s, Instead, "go", noGo)
 		g.around(s, fmt.Sprintf("if mutantIs(%d) { %s } else { ", n, inOneLine(g.text(s.Call))), " }")
 		g.call(s.Call)
 	case *ast.AssignStmt:
@@ -390,7 +390,7 @@ func (g *generator) binary(e *ast.BinaryExpr) {
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		would := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]
-		g.pick(e, types.Typ[types.Bool], inOneLine(g.text(e.X))+" "+would+" "+inOneLine(g.text(e.Y)))
+		g.pickBefore(e, types.Typ[types.Bool], inOneLine(g.text(e.X))+" "+would+" "+inOneLine(g.text(e.Y)))
 	case token.ADD, token.SUB, token.QUO, token.MUL:
 		t := g.typeOf(e)
 		if b, ok := t.Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 {
@@ -412,13 +412,13 @@ func (g *generator) call(e *ast.CallExpr) {
 	name := types.ExprString(e.Fun)
 	switch name {
 	case "fmt.Errorf":
-		g.wrapped(e)
+		g.wraps(e)
 		return
 	case "fmt.Sprintf":
 		return
 	case "errors.New":
 		g.pick(e.Args[0], types.Typ[types.String], `""`)
-		g.mutants[len(g.mutants)-1].Was = "text of the error"
+		g.mutants[len(g.mutants)-1].Was = errorText
 		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
@@ -475,7 +475,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 	}
 }
 
-// pickBefore is pick for a call that may do something: it is not made when the mutant is on.
+// pickBefore is pick for what may do something: that is not done when the mutant is on.
 func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
 	n := g.add(e, Instead, g.short(e), would)
 	g.around(e, fmt.Sprintf("func() %s { if mutantIs(%d) { return %s }; return ", g.typeName(typ), n, would), " }()")
@@ -483,23 +483,23 @@ func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
 
 func (g *generator) isBuiltin(e *ast.CallExpr) bool { return g.info.Types[e.Fun].IsBuiltin() }
 
-// wrapped lets errors.Is no longer find what an error wraps.
-func (g *generator) wrapped(e *ast.CallExpr) {
+// wraps lets errors.Is no longer find what an error wraps.
+func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
 	if !ok || !strings.Contains(lit.Value, "%w") {
-		n := g.add(e, Instead, "text of the error", `""`)
+		n := g.add(e, Instead, errorText, `""`)
 		g.around(e, fmt.Sprintf("mutantPick[error](%d, ", n), `, fmt.Errorf(""))`)
 		return
 	}
-	wrapped, verbs := 0, strings.Split(lit.Value, "%")[1:]
+	nested, verbs := 0, strings.Split(lit.Value, "%")[1:]
 	for i, verb := range verbs {
 		if verb[0] != 'w' {
 			continue
 		}
-		wrapped++
+		nested++
 		n := 0
-		text := nth(lit.Value, "%w", "%v", wrapped)
-		n = g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, "%w of "+g.short(e.Args[1+i]), "%v")
+		text := nth(lit.Value, "%w", "%v", nested)
+		n = g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, wrapped+g.short(e.Args[1+i]), "%v")
 		g.around(lit, fmt.Sprintf("mutantPick[string](%d, ", n), ", "+text+")")
 	}
 	for _, arg := range e.Args[1:] {
