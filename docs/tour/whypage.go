@@ -37,10 +37,11 @@ type place struct{ step, line int }
 
 // A part is a declaration.
 type part struct {
-	Name  string
-	From  int // its first line, without the comment
-	Code  string
-	Lines []whyLine
+	Name   string
+	Anchor string
+	From   int // its first line, without the comment
+	Code   string
+	Lines  []whyLine
 }
 
 // A whyLine is a line of it, and what happens without.
@@ -58,8 +59,9 @@ type origin struct {
 
 type olderStep struct {
 	course.Step
-	Lines []string
-	There []string // the same lines in that step
+	Lines  []string
+	There  []string // the same lines in that step
+	Anchor string   // of their declaration there
 }
 
 // writeWhy writes the pages from what is known, or compares them with it.
@@ -115,6 +117,7 @@ func (t *tour) whyPages() (map[string]string, error) {
 		}
 		steps = append(steps, w)
 	}
+	anchors := map[int]map[string]string{}
 	for i, w := range steps {
 		var err error
 		if w.decls, err = source.Read(t.path("", w.Path())); err != nil {
@@ -123,6 +126,12 @@ func (t *tour) whyPages() (map[string]string, error) {
 		w.dates(steps[:i])
 		if err := t.parts(w); err != nil {
 			return nil, err
+		}
+		anchors[w.N] = w.anchor()
+		for _, e := range w.Earlier {
+			for j := range e.Steps {
+				e.Steps[j].Anchor = anchors[e.Steps[j].N][e.Name]
+			}
 		}
 	}
 	pages := map[string]string{}
@@ -210,6 +219,24 @@ func reversed(list []string) []string {
 	list = slices.Clone(list)
 	slices.Reverse(list)
 	return list
+}
+
+// anchor gives the parts the anchors that GitHub gives their headings, and returns them by
+// name: ValidUntil and validUntil differ.
+func (w *whyStep) anchor() map[string]string {
+	all, times := map[string]string{}, map[string]int{}
+	for i := range w.Parts {
+		p := &w.Parts[i]
+		p.Anchor = strings.ToLower(strings.ReplaceAll(p.Name, ".", ""))
+		if n := times[p.Anchor]; n > 0 {
+			times[p.Anchor]++
+			p.Anchor += fmt.Sprintf("-%d", n)
+		} else {
+			times[p.Anchor] = 1
+		}
+		all[p.Name] = p.Anchor
+	}
+	return all
 }
 
 // parts collects what is new in a step, declaration by declaration, and what is not.
@@ -372,9 +399,8 @@ func (t *tour) storyLinks(s course.Step) (map[string]string, error) {
 var whyText string
 
 var whyTemplate = template.Must(template.New("why").Funcs(template.FuncMap{
-	"join":   strings.Join,
-	"anchor": func(name string) string { return strings.ToLower(strings.ReplaceAll(name, ".", "")) },
-	"code":   code,
+	"join": strings.Join,
+	"code": code,
 }).Parse(whyText))
 
 func render(name string, data any) string {
