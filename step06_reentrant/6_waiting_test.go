@@ -244,7 +244,7 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 	} {
 		t.Run("on the channel "+channel.whose, func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
-				alice := lab.lock("alice")
+				alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 				limitHold(alice, time.Millisecond)
 				require.NoError(t, alice.TryLock(ctx))
 				waiters := queue(lab)

@@ -69,6 +69,7 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 // The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is
 // valid until 9898ms.
 func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
+	needsVirtualTime(t, "a busy machine stands still for longer than the drift")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.announce("alice", &twist{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
