@@ -97,3 +97,19 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
 	})
 }
+
+// A release whose answer was lost, and one that met a Redis that has restarted empty, look
+// the same, over TLS for one: the connection breaks, and then the lock is gone.
+func TestAMajorityRestartsEmptyBeforeTheRelease_UnlockCannotTell(t *testing.T) {
+	needsVirtualTime(t, "over TCP without TLS, go-redis sees that an idle connection is dead")
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		for node := range 3 {
+			lab.restartEmpty(node)
+		}
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, and bob was refused")
+		require.NoError(t, alice.Unlock(ctx), "Unlock tells a loss from a lost answer: say so in docs/production.md")
+	})
+}

@@ -151,6 +151,16 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 	return replace, nil
 }
 
+// writeOverlay writes what the go command replaces into a file of dir, for its -overlay.
+func writeOverlay(dir string, replace map[string]string) (file string, err error) {
+	js, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, js, 0o666)
+}
+
 // A binary is a compiled build.
 type binary struct {
 	path      string
@@ -177,16 +187,12 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if err != nil {
 		return binary{}, err
 	}
-	js, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return binary{}, err
-	}
 	dir, err := os.MkdirTemp(t.tmp, "build-")
 	if err != nil {
 		return binary{}, err
 	}
-	over := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(over, js, 0o666); err != nil {
+	over, err := writeOverlay(dir, replace)
+	if err != nil {
 		return binary{}, err
 	}
 	bin := binary{path: filepath.Join(dir, "story.test"), dir: t.path(b.dir, "")}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,8 +34,10 @@ func (t *tour) runWhyExplore(ctx context.Context, steps []course.Step) error {
 		if err != nil {
 			return err
 		}
-		if found, err := t.explore(ctx, explorer, s, 0); err != nil || found != "" {
-			return fmt.Errorf("the explorer is not content with %s as it is: %s: %w", s.Subject(), found, err)
+		if found, err := t.explore(ctx, explorer, s, 0); err != nil {
+			return err
+		} else if found != "" {
+			return fmt.Errorf("the explorer is not content with %s as it is: %s", s.Subject(), found)
 		}
 		same := 0
 		for _, r := range reasons {
@@ -82,12 +83,8 @@ func (t *tour) explorerOn(ctx context.Context, s course.Step) (string, error) {
 			return "", err
 		}
 	}
-	js, err := json.Marshal(map[string]any{"Replace": replace})
+	over, err := writeOverlay(dir, replace)
 	if err != nil {
-		return "", err
-	}
-	over := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(over, js, 0o666); err != nil {
 		return "", err
 	}
 	explorer := filepath.Join(dir, "explorer.exe")
