@@ -1,12 +1,12 @@
 package redislock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -170,7 +170,7 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		took := time.Since(start).Round(time.Millisecond)
-		require.Less(t, took, slack(4*time.Second), "Redis hangs, and alice's Unlock did not come back before %v had passed", took)
+		require.Less(t, took, slack(6*time.Second), "Redis hangs, and alice's Unlock did not come back before %v had passed", took)
 		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
 		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
 	})
@@ -411,5 +411,7 @@ func goroutines(lab *lab) int {
 	lab.wait()
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("/lock.go:"))
+	return len(ofTheLock.FindAll(stacks, -1))
 }
+
+var ofTheLock = regexp.MustCompile(`/step0\w+/[a-z]+\.go:`)

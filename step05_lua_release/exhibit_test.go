@@ -22,7 +22,7 @@ func (l byID) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l byID) Unlock(ctx context.Context) (bool, error) {
-	return releaseScript.Run(ctx, l.rdb, []string{key}, l.id).Bool()
+	return once(ctx, l.rdb, releaseScript, key, l.id)
 }
 
 func TestTheValueIsOneAndTheIDIsCompared_NobodyCanUnlock(t *testing.T) {

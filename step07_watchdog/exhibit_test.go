@@ -12,10 +12,10 @@ import (
 // Watchdogs as they are often written. MaxHold keeps the lock's own from renewing.
 
 // renewWhileBusy keeps the lock of an owner that is busy.
-func renewWhileBusy(l *Lock, token string, done *atomic.Bool) {
+func renewWhileBusy(l *Lock, h *hold, done *atomic.Bool) {
 	for !done.Load() {
 		time.Sleep(l.ttl)
-		if owns, err := l.extend(ctx, token); err != nil || !owns {
+		if owns, err := l.extend(h); err != nil || !owns {
 			return
 		}
 	}
@@ -28,7 +28,7 @@ func TestTheWatchdogSleepsAWholeTTL_TheLockIsLostBeforeItsFirstRenewal(t *testin
 		require.NoError(t, alice.TryLock(ctx))
 		var done atomic.Bool
 		defer done.Store(true)
-		go renewWhileBusy(alice.lockOf, alice.token, &done)
+		go renewWhileBusy(alice.lockOf, alice.hold.Load(), &done)
 		lab.note("alice works for longer than the ttl")
 		time.Sleep(slack(ttl + time.Millisecond))
 		require.NoError(t, bob.TryLock(ctx), "alice's watchdog has kept her lock: the bug is gone")
@@ -39,12 +39,12 @@ func TestTheWatchdogSleepsAWholeTTL_TheLockIsLostBeforeItsFirstRenewal(t *testin
 func third(seconds int) time.Duration { return time.Duration(seconds/3) * time.Second }
 
 // renewEveryThird keeps such a lock.
-func renewEveryThird(l *Lock, token string, seconds int, done chan struct{}) {
+func renewEveryThird(l *Lock, h *hold, seconds int, done chan struct{}) {
 	tick := time.Tick(third(seconds))
 	for {
 		select {
 		case <-tick:
-			l.extend(ctx, token)
+			l.extend(h)
 		case <-done:
 			return
 		}
@@ -63,7 +63,7 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			done := make(chan struct{})
 			defer close(done)
-			go renewEveryThird(alice.lockOf, alice.token, c.seconds, done)
+			go renewEveryThird(alice.lockOf, alice.hold.Load(), c.seconds, done)
 			lab.note("alice has a lease of %v and works for longer", lease)
 			time.Sleep(slack(lease + lease/2))
 			require.Equal(t, c.kept, errors.Is(bob.TryLock(ctx), ErrNotAcquired), "is a lease of %v kept?", lease)
@@ -75,10 +75,10 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 // A keeper renews locks until it is told that the work is done.
 type keeper struct{ done atomic.Bool }
 
-func (k *keeper) renew(l *Lock, token string) {
+func (k *keeper) renew(l *Lock, h *hold) {
 	for !k.done.Load() {
 		time.Sleep(l.ttl / 3)
-		if owns, err := l.extend(ctx, token); err != nil || !owns {
+		if owns, err := l.extend(h); err != nil || !owns {
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 		for _, l := range []*handle{coupons, tea} {
 			limitHold(l, time.Millisecond)
 			require.NoError(t, l.TryLock(ctx))
-			go k.renew(l.lockOf, l.token)
+			go k.renew(l.lockOf, l.hold.Load())
 		}
 		time.Sleep(ttl + ttl/2)
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, and bob is inside")

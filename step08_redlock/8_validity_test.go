@@ -336,7 +336,7 @@ func TestATryLockBetweenTwoUnlocks_TheSecondOneReleasesTheRest(t *testing.T) {
 		for node := range 3 {
 			heal[node]()
 		}
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "three of five nodes have alice's lock still, and she got another one")
+		require.NoError(t, alice.TryLock(ctx), "three of five nodes have what is left of the hold that alice has unlocked, and that keeps her out")
 		require.NoError(t, alice.Unlock(ctx), "three of five nodes have alice's lock still, and when she unlocks again, she is told that she held nothing")
 		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
 	})

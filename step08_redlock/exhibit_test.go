@@ -21,7 +21,7 @@ func (s *sequential) TryLock() error {
 	total, start, yes := ttl/2, time.Now(), 0
 	for _, node := range s.nodes {
 		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
-		if took, _ := acquireScript.Run(one, node, []string{key}, s.token, ttl.Milliseconds(), 1).Bool(); took {
+		if took, _ := node.Eval(one, acquireScript, []string{key}, s.token, ttl.Milliseconds(), 1).Bool(); took {
 			yes++
 		}
 		cancel()
@@ -31,7 +31,7 @@ func (s *sequential) TryLock() error {
 	}
 	for _, node := range s.nodes {
 		one, cancel := context.WithTimeout(ctx, total/time.Duration(len(s.nodes)))
-		releaseScript.Run(one, node, []string{key}, s.token, 0)
+		node.Eval(one, releaseScript, []string{key}, s.token, 0)
 		cancel()
 	}
 	return ErrNotAcquired

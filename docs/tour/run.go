@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A tour is one run of this program.
@@ -86,7 +88,11 @@ func (t *tour) lockBuild(tests, lock course.Step) build {
 	b := build{
 		dir:     tests.Dir,
 		name:    fmt.Sprintf("the tests of %s with the lock %s", tests.Label(), lock.Of()),
-		replace: map[string]string{course.LockFile: lock.Dir + "/" + course.LockFile},
+		replace: map[string]string{},
+	}
+	b.leaveOut(t.sources(tests.Dir)...)
+	for _, file := range t.sources(lock.Dir) {
+		b.replace[file] = lock.Dir + "/" + file
 	}
 	// The lock before the course has the constructor of step 1 and no new_test.go.
 	if t.exists(lock.Dir, course.NewFile) {
@@ -99,6 +105,15 @@ func (t *tour) lockBuild(tests, lock course.Step) build {
 		}
 	}
 	return b
+}
+
+// sources are the files of a lock. lock.go is always one, so that a build says when it is missing.
+func (t *tour) sources(dir string) []string {
+	names, _ := source.Files(t.path(dir, ""))
+	if !slices.Contains(names, course.LockFile) {
+		names = append(names, course.LockFile)
+	}
+	return names
 }
 
 func (b build) leaveOut(files ...string) {

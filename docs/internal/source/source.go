@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,12 +19,51 @@ import (
 // entry of a var, const or type declaration.
 type Declaration struct {
 	Name string // Type.Name of a method
+	File string // its file's name, without the folder
 	Doc  string // the text of its comment
 	Line int    // on which the name stands
 	From int    // the first line, that of the comment if there is one
 	Text string // from the comment on
 
 	node ast.Node
+}
+
+// Files lists the Go files of the package in dir that are not tests, lock.go first.
+func Files(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' {
+			continue
+		}
+		if name == "lock.go" {
+			names = slices.Insert(names, 0, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// ReadDir lists the declarations of all files that Files lists.
+func ReadDir(dir string) ([]Declaration, error) {
+	names, err := Files(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Declaration
+	for _, name := range names {
+		list, err := Read(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // Read lists the declarations of a file in their order.
@@ -56,7 +96,7 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 			end = to.Offset + i
 		}
 		text := strings.TrimRight(strings.ReplaceAll(string(src[start:end]), "\r\n", "\n"), "\r")
-		list = append(list, Declaration{name, doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
+		list = append(list, Declaration{name, filepath.Base(file), doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
 	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
