@@ -64,7 +64,8 @@ usage: go run ./docs/tour [command]
   why -all N LINE the same for one line, and only say it: when you write a story for it
   why -explore [N]
                   every schedule of docs/explore on the changes that no story notices (minutes)
-  alone [N]       test each folder (or step N's) alone in a fresh module
+  copy N FOLDER   step N's lock for your program: copies its files, overwrites nothing, runs go vet
+                  there; "copy N FOLDER -tests" copies and runs its tests as well
   help            this text
 
 N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the
@@ -92,6 +93,8 @@ type request struct {
 	stage               int    // of a hint; 0 is the next one
 	line                int    // of a lock.go; 0 is the whole file
 	seed                uint64
+	folder              string // to copy to
+	tests               bool   // copied as well
 }
 
 func main() {
@@ -165,8 +168,8 @@ func perform(ctx context.Context, req request, c console) error {
 			return t.runCells(ctx, req.guarantees, req.steps)
 		}
 		return t.runMatrix(ctx, req.check)
-	case "alone":
-		return t.runAlone(ctx, req.steps)
+	case "copy":
+		return t.runCopy(ctx, req.steps[0], req.folder, req.tests)
 	case "why":
 		return t.runWhy(ctx, req)
 	}
@@ -202,12 +205,8 @@ func parseArgs(args []string) (request, error) {
 		return parseWhy(req, args)
 	case "real":
 		return parseReal(req, args)
-	case "alone":
-		if len(args) > 0 {
-			return parseStep(req, args)
-		}
-		req.steps = course.Entries()
-		return req, nil
+	case "copy":
+		return parseCopy(req, args)
 	case "matrix":
 		return parseMatrix(req, args)
 	case "help":
@@ -219,7 +218,7 @@ func parseArgs(args []string) (request, error) {
 	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
 }
 
-var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "alone", "help"}
+var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "copy", "help"}
 
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {
