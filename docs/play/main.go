@@ -27,7 +27,7 @@ const usage = `usage:
   play -o FILE           write the page into a file, which needs nothing else
   play -check            compare every edge of the page's graph with what docs/explore plays
 
-with -lock DIR -step N, your own lock, DIR/lock.go, instead of step N's
+with -lock DIR -step N, your own lock, DIR/*.go, instead of step N's
 `
 
 type options struct {
