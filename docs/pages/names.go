@@ -43,22 +43,24 @@ func wrongNames(file, page string) (wrong []string) {
 
 // unknown is an error if a command on step s cannot find name.
 func unknown(s course.Step, verb, name string) error {
-	files := []string{s.Before().Path(), s.Path()}
-	if verb != "diff" {
-		name, _, _ = strings.Cut(name, "/") // a subtest
-		files, _ = filepath.Glob(filepath.FromSlash(s.Dir) + "/*_test.go")
-	}
 	var all []source.Declaration
 	var errs []error
-	for _, file := range files {
-		list, err := source.Read(filepath.FromSlash(file))
-		all, errs = append(all, list...), append(errs, err)
+	add := func(list []source.Declaration, err error) { all, errs = append(all, list...), append(errs, err) }
+	if verb == "diff" {
+		add(source.ReadDir(filepath.FromSlash(s.Before().Dir)))
+		add(source.ReadDir(filepath.FromSlash(s.Dir)))
+	} else {
+		name, _, _ = strings.Cut(name, "/") // a subtest
+		files, _ := filepath.Glob(filepath.FromSlash(s.Dir) + "/*_test.go")
+		for _, file := range files {
+			add(source.Read(file))
+		}
 	}
 	switch _, err := source.Find(all, name); {
 	case errors.Join(errs...) != nil:
 		return errors.Join(errs...)
 	case verb == "diff" && err != nil:
-		return fmt.Errorf("no declaration %s in %s or the one before", name, s.Path())
+		return fmt.Errorf("no declaration %s in %s or the step before", name, s.Dir)
 	case verb != "diff" && !slices.ContainsFunc(all, func(d source.Declaration) bool { return d.Name == name }):
 		return fmt.Errorf("no story %s in %s", name, s.Dir)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -155,12 +156,15 @@ func excerpt(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if is := path.Join(path.Dir(args[0]), d.File); is != args[0] {
+			return "", fmt.Errorf("%s is in %s, not in %s", name, is, args[0])
+		}
 		texts = append(texts, d.Text)
 	}
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// relink sets the line numbers of the links whose text is the name of a declaration.
+// relink sets the lines, and the files, of the links whose text is the name of a declaration.
 func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {
@@ -173,21 +177,26 @@ func relink(file, line string) (string, error) {
 			failed = err
 			return link
 		}
-		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], m[2], d.Line)
+		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], path.Join(path.Dir(m[2]), d.File), d.Line)
 	})
 	return line, failed
 }
 
-func find(file, name string) (source.Declaration, error) {
+// find returns a declaration of a file, or of another one beside it: a lock has several,
+// and what it declares may move.
+func find(file, name string) (d source.Declaration, err error) {
 	list, err := source.Read(file)
-	if err != nil {
-		return source.Declaration{}, err
+	if err == nil {
+		if d, err = source.Find(list, name); err == nil {
+			return d, nil
+		}
+		err = fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
 	}
-	d, err := source.Find(list, name)
-	if err != nil {
-		return d, fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
+	all, _ := source.ReadDir(filepath.Dir(file))
+	if moved, elsewhere := source.Find(all, name); elsewhere == nil {
+		return moved, nil
 	}
-	return d, nil
+	return d, err
 }
 
 // prompt writes a command as it is typed, in more lines than one if it is long.
