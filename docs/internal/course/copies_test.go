@@ -22,6 +22,9 @@ func TestCopiesAreEqual(t *testing.T) {
 		files := copiesIn(t, s)
 		for name, text := range before {
 			now, ok := files[name]
+			if s.N == Last.N && name == "waiting.go" {
+				continue // its own: Lock asks again at random
+			}
 			switch ends := slices.IndexFunc(Files(), func(f File) bool { return f.Name == name && f.To < s.N }) >= 0; {
 			case !ok && !ends:
 				assert.Failf(t, "a copy is missing", "%s has no %s: the step before has it", s.Dir, name)

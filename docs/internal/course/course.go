@@ -211,7 +211,8 @@ const (
 	ExhibitFile = "exhibit_test.go" // what a lesson shows beside the guarantees, in some steps
 )
 
-// OwnFiles differ from step to step by intent. All others are copies.
+// OwnFiles differ from step to step by intent. All others are copies, but for the
+// waiting.go of step 08.
 var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what stands in a file of its
