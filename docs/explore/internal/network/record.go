@@ -137,7 +137,8 @@ func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
 func (n *Net) command(m *Message) string {
 	words := slices.Clone(m.args)
 	for i, arg := range words {
-		if i > 1 && len(arg) >= 20 && !strings.Contains(arg, " ") { // nothing but a token is that long
+		// Nothing but a token is that long.
+		if i > 1 && len(arg) >= 20 && !strings.Contains(arg, " ") {
 			words[i] = n.token(m.Name, arg)
 		}
 	}
