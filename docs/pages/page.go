@@ -145,10 +145,11 @@ func blockEnd(lines []string, open int) (int, error) {
 	return 0, fmt.Errorf("the block has no closing %s", fence)
 }
 
-// excerpt returns declarations as they stand in a file: excerpt([file.go Name ...]).
+// excerpt returns declarations as they stand in a file, or in those of a lock:
+// excerpt([file.go Name ...]), excerpt([folder Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {
-		return "", errors.New("code needs a file and at least one name")
+		return "", errors.New("code needs a file or a folder, and at least one name")
 	}
 	var texts []string
 	for _, name := range args[1:] {
@@ -156,8 +157,8 @@ func excerpt(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if is := path.Join(path.Dir(args[0]), d.File); is != args[0] {
-			return "", fmt.Errorf("%s is in %s, not in %s", name, is, args[0])
+		if path.Ext(args[0]) == ".go" && path.Base(args[0]) != d.File {
+			return "", fmt.Errorf("%s is in %s, not in %s: name that file, or the folder", name, d.File, args[0])
 		}
 		texts = append(texts, d.Text)
 	}
@@ -183,18 +184,29 @@ func relink(file, line string) (string, error) {
 }
 
 // find returns a declaration of a file, or of another one beside it: a lock has several,
-// and what it declares may move.
-func find(file, name string) (d source.Declaration, err error) {
-	list, err := source.Read(file)
-	if err == nil {
-		if d, err = source.Find(list, name); err == nil {
-			return d, nil
-		}
-		err = fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
+// and what it declares may move. Of a folder, it returns one of any file.
+func find(file, name string) (source.Declaration, error) {
+	if filepath.Ext(file) != ".go" {
+		return findIn(source.ReadDir, file, name)
 	}
-	all, _ := source.ReadDir(filepath.Dir(file))
-	if moved, elsewhere := source.Find(all, name); elsewhere == nil {
+	d, err := findIn(source.Read, file, name)
+	if err == nil {
+		return d, nil
+	}
+	if moved, err := findIn(source.ReadDir, filepath.Dir(file), name); err == nil {
 		return moved, nil
+	}
+	return d, err
+}
+
+func findIn(read func(string) ([]source.Declaration, error), where, name string) (source.Declaration, error) {
+	list, err := read(where)
+	if err != nil {
+		return source.Declaration{}, err
+	}
+	d, err := source.Find(list, name)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.ToSlash(where), err)
 	}
 	return d, err
 }

@@ -104,7 +104,10 @@ func TestALinkIntoTheSource_FollowsItsDeclarationToAnotherFile(t *testing.T) {
 	require.Equal(t, "[`send`](send.go#L3)", got)
 
 	_, _, err = regenerate("a.md", "<!-- code: sub/lock.go Lock.Lock send -->\n```go\n```\n", nil)
-	require.ErrorContains(t, err, "a.md:1: send is in sub/send.go, not in sub/lock.go")
+	require.ErrorContains(t, err, "a.md:1: send is in send.go, not in sub/lock.go: name that file, or the folder")
+	got, _, err = regenerate("a.md", "<!-- code: sub send ErrLost -->\n```go\n```\n", nil)
+	require.NoError(t, err)
+	require.Contains(t, got, "func send() {}\n\n\tErrLost = ")
 }
 
 func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
