@@ -12,7 +12,7 @@ var rules = []Rule{
 		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
 	{1, 8, "ErrNotAcquired is the answer \"somebody else has it\". Redis being down, a lost reply or an ended context is another error.",
 		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
-	{1, 8, "An empty key, a nil client and a Ring are refused before any command is sent: validate does that already, keep it.",
+	{1, 8, "An empty key, a nil client and a Ring are refused before any command is sent: check does that already, keep it.",
 		"TestBadInput_IsRefusedBeforeAnyCommand"},
 	{1, 5, "Lock asks again soon: it is in at most a tenth of the ttl (1s) after the other one has left.",
 		"TestLock_WaitsAndEntersAfterUnlock"},
