@@ -212,7 +212,8 @@ const (
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
-// OwnFiles differ from step to step by intent. All others are copies.
+// OwnFiles differ from step to step by intent. All others are copies, but for the
+// waiting.go of step 08.
 var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what stands in a file of its
