@@ -50,7 +50,7 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	const at = " at mylock/lock.go:59"
 
 	learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
-	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+"\n        59  if os.Getenv")
+	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+"\n        lock.go:59  if os.Getenv")
 
 	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.check(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
 	src, err := os.ReadFile(myLockFile)
@@ -59,11 +59,11 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex"+at+"\n    Is it locked twice, or not unlocked on some way out?\n")
 
 	learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
-	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "Panic: assignment to entry in nil map, at mylock/lock.go:61\n        61  seen[l.key] = 1\n")
+	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "Panic: assignment to entry in nil map, at mylock/lock.go:61\n        lock.go:61  seen[l.key] = 1\n")
 
 	learner(t, "", "\tmore(l)")
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nimport \"sync\"\n\nvar held sync.Mutex\n\nfunc more(l *Lock) {\n\theld.Lock()\n\tdefer held.Unlock()\n\theld.Lock()\n}\n"))
-	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex at mylock/more.go:10\n    Is it locked twice, or not unlocked on some way out?\n", "        10  held.Lock()\n")
+	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex at mylock/more.go:10\n    Is it locked twice, or not unlocked on some way out?\n", "        more.go:10  held.Lock()\n")
 	require.NoError(t, os.Remove(myDir+"/more.go"))
 
 	learner(t, "\t\"os\"\n", "\tgo func() {\n\t\t<-make(chan int)\n\t}()\n\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)")

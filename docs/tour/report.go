@@ -337,7 +337,7 @@ func (t *tour) end(a attemptAt, e ending) {
 	}
 	for _, at := range e.lines {
 		if src := lines(string(a.src[at.file])); at.line > 0 && at.line <= len(src) {
-			t.printf("%s%6d  %s\n", margin, at.line, strings.TrimSpace(src[at.line-1]))
+			t.printf("%s    %s:%d  %s\n", margin, at.file, at.line, strings.TrimSpace(src[at.line-1]))
 		}
 	}
 	if e.raw != "" {
