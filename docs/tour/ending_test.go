@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,34 +33,37 @@ func inOwnCourse(t *testing.T) {
 	t.Chdir(root)
 }
 
-// learner writes the lock of step 1 with something in front of the last line of TryLock.
-func learner(t *testing.T, imports, more string) {
+// learner writes the lock of step 1 with something in front of the last line of TryLock. It
+// returns the line on which that begins.
+func learner(t *testing.T, imports, more string) int {
 	t.Helper()
 	src, err := os.ReadFile(course.Steps[0].Path())
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(src), "\r\n", "\n")
 	const end = "\treturn nil\n}\n\n// Lock acquires"
 	require.Equal(t, 1, strings.Count(text, end))
-	text = strings.Replace(text, end, more+"\n"+end, 1)
-	work(t, strings.Replace(text, "import (\n", "import (\n"+imports, 1))
+	text = strings.Replace(text, "import (\n", "import (\n"+imports, 1)
+	before, _, _ := strings.Cut(text, end)
+	work(t, strings.Replace(text, end, more+"\n"+end, 1))
+	return 1 + strings.Count(before, "\n")
 }
 
 func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	inOwnCourse(t)
 	t.Setenv(watchEnv, "400ms")
-	const at = " at mylock/lock.go:59"
 
-	learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
-	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+"\n        lock.go:59  if os.Getenv")
+	line := learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
+	at := fmt.Sprintf(" at mylock/lock.go:%d", line)
+	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+fmt.Sprintf("\n        lock.go:%d  if os.Getenv", line))
 
-	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.check(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
+	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.validate(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
 	src, err := os.ReadFile(myLockFile)
 	require.NoError(t, err)
 	work(t, string(src)+"\nvar stuck sync.Mutex\n")
 	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex"+at+"\n    Is it locked twice, or not unlocked on some way out?\n")
 
-	learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
-	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "Panic: assignment to entry in nil map, at mylock/lock.go:61\n        lock.go:61  seen[l.key] = 1\n")
+	line = learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
+	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", fmt.Sprintf("Panic: assignment to entry in nil map, at mylock/lock.go:%d\n        lock.go:%[1]d  seen[l.key] = 1\n", line+2))
 
 	learner(t, "", "\tmore(l)")
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nimport \"sync\"\n\nvar held sync.Mutex\n\nfunc more(l *Lock) {\n\theld.Lock()\n\tdefer held.Unlock()\n\theld.Lock()\n}\n"))
