@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,11 +218,19 @@ func (t *tour) compare(s course.Step) error {
 		t.printf("%s and %s say the same.\n", dir, s.Dir)
 		return nil
 	}
-	list, err := namedDiff(a, b, differ)
-	if err != nil {
-		return err
+	var heading []string
+	for _, name := range differ {
+		list, err := namedDiff(a, b, []string{name})
+		if err != nil {
+			return err
+		}
+		of := []string{"--- " + path.Join(dir, declared(a, name).File) + " (yours)", "+++ " + path.Join(s.Dir, declared(b, name).File) + " (the course's)"}
+		if !slices.Equal(of, heading) {
+			heading = of
+			t.diffLines(heading)
+		}
+		t.diffLines(list)
 	}
-	t.diffLines(slices.Concat([]string{"--- " + dir + " (yours)", "+++ " + s.Dir + " (the course's)"}, list))
 	if equal != nil {
 		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
 	}

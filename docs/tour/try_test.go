@@ -129,7 +129,7 @@ func TestTry(t *testing.T) {
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
 	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo that your lock can play (did you mean TestOtherWatchdog?)")
-	shows(t, "try 7 -compare", 0, "--- mylock (yours)", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
+	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the course's)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
 
 	work(t, miniLock(7))
 	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours of step 07, which is solved (lock.go).", "reset 8",
@@ -201,7 +201,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	filesIn(t, myDir, "lock.go", "send.go")
 	work(t, miniLock(6))
 	shows(t, "try 6", 0, "Step 06 is solved.")
-	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant (the course's)\n", "+func in1() {}\n", "The same in both: at, Lock, New, in0.")
+	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
 	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go,\nsend.go).\nTo start from", "7_lost_test.go needs Lost")
