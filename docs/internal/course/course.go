@@ -109,7 +109,7 @@ var Steps = [...]Step{
 		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
 			"lost may have run, and go-redis silently sends it again: Unlock must not " +
 			"say ErrNotHeld for a release that has run. It works under a cancelled " +
-			"context, and comes back within 4s. A TryLock of unknown outcome leaves " +
+			"context, and comes back within 6s. A TryLock of unknown outcome leaves " +
 			"nothing behind in Redis.",
 		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
 		File:      "5_atomic_release_test.go",
