@@ -146,7 +146,15 @@ func (t *tour) runDiff(s course.Step, names []string) error {
 	}
 	list := unified(oldName, newName, string(oldText), string(newText))
 	if names != nil {
-		if list, err = namedDiff(oldText, newText, names); err != nil {
+		before, err := source.Parse(oldName, oldText)
+		if err != nil {
+			return err
+		}
+		after, err := source.Parse(newName, newText)
+		if err != nil {
+			return err
+		}
+		if list, err = namedDiff(before, after, names); err != nil {
 			return err
 		}
 		list = slices.Concat([]string{"--- " + oldName, "+++ " + newName}, list)
@@ -159,15 +167,7 @@ func (t *tour) runDiff(s course.Step, names []string) error {
 }
 
 // namedDiff compares declaration by declaration, all lines of both.
-func namedDiff(oldText, newText []byte, names []string) ([]string, error) {
-	before, err := source.Parse("", oldText)
-	if err != nil {
-		return nil, err
-	}
-	after, err := source.Parse("", newText)
-	if err != nil {
-		return nil, err
-	}
+func namedDiff(before, after []source.Declaration, names []string) ([]string, error) {
 	var out []string
 	for _, name := range names {
 		found, err := source.Find(slices.Concat(after, before), name)
