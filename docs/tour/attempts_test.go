@@ -196,19 +196,11 @@ func readAttempt(file, text string) (attempt, error) {
 			out = append(out, strings.Split(value, ", ")...)
 		}
 	}
-	files, err := source.Files("../../" + s.Dir)
+	src, err := (&tour{root: "../.."}).readLock(s.Dir)
 	if err != nil {
 		return a, err
 	}
-	var lock []string
-	for _, name := range files {
-		src, err := os.ReadFile("../../" + s.Dir + "/" + name)
-		if err != nil {
-			return a, err
-		}
-		lock = append(lock, strings.ReplaceAll(string(src), "\r\n", "\n"))
-	}
-	if a.src, err = assemble(lock, out, body); err != nil {
+	if a.src, err = assemble(src, out, body); err != nil {
 		err = fmt.Errorf("%s: %w", file, err)
 	}
 	return a, err
@@ -220,13 +212,13 @@ var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "e
 
 // assemble makes one file of those of a lock: without some of its declarations, and with
 // others in the place of those of the same name. It imports what it uses.
-func assemble(lock []string, without []string, body string) ([]byte, error) {
+func assemble(src lock, without []string, body string) ([]byte, error) {
 	body = "package redislock\n\n" + body
 	mine, err := source.Parse("attempt", []byte(body))
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{} // of the lock; true when it has been found there
+	gone := map[string]bool{} // names that the lock loses: whether it had them
 	for _, name := range without {
 		gone[name] = false
 	}
@@ -241,8 +233,12 @@ func assemble(lock []string, without []string, body string) ([]byte, error) {
 		imports[importName(of)] = of
 	}
 	var all strings.Builder
-	for _, src := range append(slices.Clone(lock), body) {
-		f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly)
+	for _, file := range append(src.names(), "") {
+		text := body
+		if file != "" {
+			text = strings.ReplaceAll(string(src[file]), "\r\n", "\n")
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		if err != nil {
 			return nil, err
 		}
@@ -254,9 +250,9 @@ func assemble(lock []string, without []string, body string) ([]byte, error) {
 			of, _ := strconv.Unquote(spec.Path.Value)
 			imports[importName(of)] = of
 		}
-		rest := src[begin-1:]
-		if src != body {
-			list, err := source.Parse("lock", []byte(src))
+		rest := text[begin-1:]
+		if file != "" {
+			list, err := source.Parse(file, []byte(text))
 			if err != nil {
 				return nil, err
 			}
@@ -306,7 +302,7 @@ func importName(of string) string {
 }
 
 func TestAssemble(t *testing.T) {
-	lock := []string{`// Package redislock is a lock.
+	src := lock{"lock.go": []byte(`// Package redislock is a lock.
 package redislock
 
 import (
@@ -325,7 +321,7 @@ type Lock struct{}
 
 // TryLock tries.
 func (l *Lock) TryLock() error { return send() }
-`, `package redislock
+`), "send.go": []byte(`package redislock
 
 import "time"
 
@@ -334,7 +330,7 @@ func send() error {
 	time.Sleep(1)
 	return ErrA
 }
-`}
+`)}
 	for _, tt := range []struct {
 		without    []string
 		body, want string // want is the source without its package clause, or an error
@@ -384,7 +380,7 @@ func (Lock) TryLock() error {
 		{[]string{"send"}, "func send() {}", "send is left out, and declared"},
 		{nil, "func send() {", "expected"},
 	} {
-		got, err := assemble(lock, tt.without, tt.body)
+		got, err := assemble(src, tt.without, tt.body)
 		if err != nil {
 			require.ErrorContains(t, err, tt.want)
 			continue
