@@ -19,9 +19,9 @@ func ExampleLock_Do() {
 
 	lock := New(rdb, "nightly-report", 10*time.Second)
 	lock.MaxHold = time.Hour                              // a job that hangs does not hold the lock forever
-	err := lock.Do(ctx, func(ctx context.Context) error { // this ctx ends if the lock is lost
+	err := lock.Do(ctx, func(ctx context.Context) error {
 		fmt.Println("working")
-		return ctx.Err()
+		return ctx.Err() // this ctx ends if the lock is lost
 	})
 	switch {
 	case errors.Is(err, ErrNotAcquired):
