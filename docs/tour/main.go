@@ -62,8 +62,6 @@ usage: go run ./docs/tour [command]
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
   why -all N LINE the same for one line, and only say it: when you write a story for it
-  why -explore [N]
-                  every schedule of docs/explore on the changes that no story notices (minutes)
   alone [N]       test each folder (or step N's) alone in a fresh module
   help            this text
 
@@ -81,17 +79,17 @@ func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprint
 
 // A request is what the arguments ask for.
 type request struct {
-	name                string        // "" is the whole course
-	steps               []course.Step // one, or all that the command knows
-	guarantees          []course.Step // of the matrix
-	names               []string      // of stories or declarations; none is all
-	addrs               []string
-	all, check, explore bool
-	json                bool   // records instead of a timeline
-	mode                string // of try: watch, rules, compare
-	stage               int    // of a hint; 0 is the next one
-	line                int    // of a lock.go; 0 is the whole file
-	seed                uint64
+	name       string        // "" is the whole course
+	steps      []course.Step // one, or all that the command knows
+	guarantees []course.Step // of the matrix
+	names      []string      // of stories or declarations; none is all
+	addrs      []string
+	all, check bool
+	json       bool   // records instead of a timeline
+	mode       string // of try: watch, rules, compare
+	stage      int    // of a hint; 0 is the next one
+	line       int    // of a lock.go; 0 is the whole file
+	seed       uint64
 }
 
 func main() {
@@ -219,7 +217,7 @@ func parseArgs(args []string) (request, error) {
 	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
 }
 
-var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "alone", "help"}
+var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "why", "alone", "help"}
 
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {

@@ -57,6 +57,7 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"red":                               "red needs a step",
 		"red -all":                          "red needs a step",
 		"tyr":                               "no such command: tyr (did you mean try?)",
+		"wyh 4":                             "no such command: wyh (did you mean why?)",
 		"rde 4":                             "no such command: rde (did you mean red?)",
 		"try -watch":                        "try needs a step",
 		"try 4 -wach":                       "try has no flag -wach (did you mean -watch?)",

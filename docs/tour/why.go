@@ -27,7 +27,6 @@ const (
 	byStory    fate = "story"      // one fails by its own assertion
 	byPanic    fate = "panic"      // the lock panics in a story
 	byHang     fate = "hang"       // the lock, or a goroutine of it, never comes to an end
-	byExplorer fate = "explorer"   // all pass, but the explorer finds a schedule
 	equivalent fate = "equivalent" // nobody can see a difference, for a reason
 	survived   fate = "survived"   // all pass, or none ended by an assertion
 )
@@ -36,7 +35,7 @@ const (
 type reason struct {
 	mutant.Mutant
 	Fate  fate   `json:"ending"`
-	Story string `json:"story,omitempty"` // that fails and tells most, or a schedule
+	Story string `json:"story,omitempty"` // that fails and tells most
 	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -156,37 +155,9 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	shows(t, "why 1", 1, "step01.json is not about the lock.go as it is now; try its changes again: go run ./docs/tour why -all 1")
 }
 
-func TestWhy_TheExplorerSeesWhichMutantIsOn(t *testing.T) {
-	tr, _ := tourIn(t)
-	s := course.Steps[0]
-	var err error
-	tr.root, err = course.Root()
-	require.NoError(t, err)
-	reasons, _, err := tr.readKnown(s)
-	require.NoError(t, err)
-	explorer, err := tr.explorerOn(t.Context(), s)
-	require.NoError(t, err)
-	for key, want := range map[string]string{
-		"": "", // none is on
-		"Lock.TryLock: as if `!acquired` were never true":      `01/none: expected "", found "XLD"`,
-		"Lock.Lock: without `case <-time.After(pollInterval)`": `01/waits: expected "", found "W"`,
-		"Lock.check: as if `l.key == \"\"` were never true":    "", // its clients all name a key
-	} {
-		n := 0
-		if key != "" {
-			i := slices.IndexFunc(reasons, func(r reason) bool { return r.Key() == key })
-			require.GreaterOrEqual(t, i, 0, key)
-			n = reasons[i].N
-		}
-		found, err := tr.explore(t.Context(), explorer, s, n)
-		require.NoError(t, err)
-		require.Equal(t, want, found, key)
-	}
-}
-
 func TestWhy_WrongUsage(t *testing.T) {
 	inMini(t)
-	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 1 2", "why -all -check", "why -explore -check", "why -explore 5 9", "why -check 5", "why -check -seed x"} {
+	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 1 2", "why -all -check", "why -explore 5", "why -check 5", "why -check -seed x"} {
 		shows(t, args, 2, "tour: ")
 	}
 }

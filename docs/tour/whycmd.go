@@ -111,17 +111,13 @@ const excusesFile = whyDir + "/equivalent.txt"
 // An excuse is one entry of that file:
 //
 //	steps 05-07: Lock.run: the change
-//		why nobody can see a difference, or which schedule of the explorer does
+//		why nobody can see a difference
 type excuse struct {
 	from, to int
 	key      string
 	why      string
-	explorer bool
 	line     int
 }
-
-// explorerMark begins the text of an excuse that names a schedule: docs/explore finds the mutant.
-const explorerMark = "explorer: "
 
 func (t *tour) excuses() (list []excuse, err error) {
 	text, err := os.ReadFile(t.path("", excusesFile))
@@ -137,9 +133,6 @@ func (t *tour) excuses() (list []excuse, err error) {
 			}
 			e := &list[len(list)-1]
 			e.why = strings.TrimSpace(e.why + " " + strings.TrimSpace(line))
-			if rest, ok := strings.CutPrefix(e.why, explorerMark); ok {
-				e.why, e.explorer = rest, true
-			}
 		default:
 			e := excuse{line: i + 1}
 			head, key, ok := strings.Cut(line, ": ")
@@ -179,9 +172,6 @@ func (t *tour) excuse(s course.Step, reasons []reason) error {
 			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", where, s.Subject(), reasons[i].Story, e.key)
 		}
 		reasons[i].Fate, reasons[i].Says = equivalent, e.why
-		if e.explorer {
-			reasons[i].Fate = byExplorer
-		}
 	}
 	return nil
 }
@@ -235,8 +225,8 @@ func tallied(reasons []reason) string {
 	for _, r := range reasons {
 		n[r.Fate]++
 	}
-	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, on %d the explorer finds a schedule, %d make no difference, %d survive",
-		len(reasons), n[byStory], n[byPanic], n[byHang], n[byExplorer], n[equivalent], n[survived])
+	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
+		len(reasons), n[byStory], n[byPanic], n[byHang], n[equivalent], n[survived])
 }
 
 // runWhyCheck compares the pages with what is known, asks for a reason for every survivor,
@@ -403,7 +393,7 @@ func onLine(reasons []reason, line int) (list []reason) {
 
 // rank orders the changes of a line: what tells most comes first.
 func rank(r reason) int {
-	told := slices.Index([]fate{byStory, byExplorer, byHang, byPanic, equivalent, survived}, r.Fate)
+	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Silent, mutant.Always}, r.Kind)
 	return told*10 + kind
 }
@@ -434,9 +424,6 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 	switch r.Fate {
 	case equivalent:
 		t.prose("  ", "No story can fail: %s\n", r.Says)
-		return nil
-	case byExplorer:
-		t.prose("  ", "All stories pass; the explorer finds it: %s\n", r.Says)
 		return nil
 	case survived:
 		t.prose("  ", "All stories pass. %s\n", r.Says)
@@ -510,8 +497,6 @@ func sentence(r reason) string {
 		return r.String() + ": the lock panics in " + r.Story
 	case byHang:
 		return r.String() + ": " + r.Says + " in " + r.Story
-	case byExplorer:
-		return r.String() + ": the explorer finds it: " + r.Says
 	case equivalent:
 		return r.String() + ": no difference: " + r.Says
 	}
@@ -523,7 +508,6 @@ func parseWhy(req request, args []string) (request, error) {
 	req.steps = course.Steps[:]
 	args, req.all = takeFlag(args, "all")
 	args, req.check = takeFlag(args, "check")
-	args, req.explore = takeFlag(args, "explore")
 	if i := slices.Index(args, "-seed"); i >= 0 && req.check && i+1 < len(args) {
 		seed, err := strconv.ParseUint(args[i+1], 10, 64)
 		if err != nil {
@@ -532,8 +516,8 @@ func parseWhy(req request, args []string) (request, error) {
 		req.seed = seed
 		args = slices.Delete(args, i, i+2)
 	}
-	if req.all && req.check || req.all && req.explore || req.check && req.explore {
-		return request{}, wrongUsage("why takes -all, -check or -explore, one of them")
+	if req.all && req.check {
+		return request{}, wrongUsage("why takes -all or -check, one of the two")
 	}
 	if len(args) == 0 {
 		return req, nil
@@ -544,7 +528,7 @@ func parseWhy(req request, args []string) (request, error) {
 		return request{}, usageError(err.Error())
 	case s.IsEpilogue():
 		return request{}, wrongUsage("why knows the steps 1 to %d", len(course.Steps))
-	case req.check || len(args) > 2 || req.explore && len(args) > 1:
+	case req.check || len(args) > 2:
 		return request{}, wrongUsage("why takes a step, or a step and a line: %s", strings.Join(args, " "))
 	}
 	req.steps = []course.Step{s}
@@ -566,8 +550,6 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 			req.seed = 1 + rand.Uint64N(1_000_000)
 		}
 		return t.runWhyCheck(ctx, req.seed, 45*time.Second)
-	case req.explore:
-		return t.runWhyExplore(ctx, req.steps)
 	case len(req.steps) > 1:
 		return t.writeWhy(false)
 	case req.line > 0:

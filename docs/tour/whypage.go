@@ -330,8 +330,6 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 			l.Says = append(l.Says, fmt.Sprintf("%s: the lock panics ([`%s`](%s))", what, storyOf(r.Story), links[storyOf(r.Story)]))
 		case byHang:
 			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, r.Says, storyOf(r.Story), links[storyOf(r.Story)]))
-		case byExplorer:
-			l.Says = append(l.Says, fmt.Sprintf("%s: the stories pass, and the [explorer](../explore/README.md) finds it: %s", what, r.Says))
 		case equivalent:
 			l.Says = append(l.Says, fmt.Sprintf("%s: no difference. %s", what, capital(r.Says)))
 		case survived:
