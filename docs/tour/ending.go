@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"example.com/redislock-steps/docs/internal/course"
 )
 
 // An ending is how the process of a learner's stories ended in the middle of one: in
@@ -205,7 +204,7 @@ func parseStacks(text, dir string) []goroutine {
 		n, _ := strconv.Atoi(place[colon+1:])
 		f := frame{fn: fn, file: strings.ReplaceAll(place[:colon], `\`, "/"), line: n}
 		// An endless loop without a body is said to be on line 1.
-		f.mine = strings.HasSuffix(f.file, "/"+dir+"/"+course.LockFile) && n > 1
+		f.mine = strings.HasSuffix(path.Dir(f.file), "/"+dir) && !strings.HasSuffix(f.file, "_test.go") && n > 1
 		if by, ok := strings.CutPrefix(fn, "created by "); ok {
 			f.fn, _, _ = strings.Cut(by, " in goroutine ")
 			g.created = f

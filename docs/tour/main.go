@@ -56,8 +56,9 @@ usage: go run ./docs/tour [command]
   matrix -guarantee G -step N
                   one cell with its whole output; one of the two flags gives a row or a
                   column; writes nothing
-  why N           step N's lock.go, each line with the story that fails without it
-  why N LINE      one line: the story, as it fails without it or when it is changed
+  why N           step N's lock, each line with the story that fails without it
+  why N LINE      one line of lock.go (of another file: send.go:LINE): the story, as it fails
+                  without it or when it is changed
   why             write what is known about the lines to docs/why; "why -check" compares,
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
@@ -88,7 +89,8 @@ type request struct {
 	json       bool   // records instead of a timeline
 	mode       string // of try: watch, rules, compare
 	stage      int    // of a hint; 0 is the next one
-	line       int    // of a lock.go; 0 is the whole file
+	file       string // of a lock
+	line       int    // of that file; 0 is the whole lock
 	seed       uint64
 }
 

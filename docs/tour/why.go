@@ -31,7 +31,7 @@ const (
 	survived   fate = "survived"   // all pass, or none ended by an assertion
 )
 
-// A reason says why a place of a lock.go is as it is: what happens to the mutant.
+// A reason says why a place of a lock is as it is: what happens to the mutant.
 type reason struct {
 	mutant.Mutant
 	Fate  fate   `json:"ending"`
@@ -60,7 +60,7 @@ type probe struct {
 
 // mutantBuild is a step's guarantees with all mutants of its lock.
 func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
-	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	f, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
 		return build{}, nil, err
 	}
@@ -71,11 +71,9 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 		return build{}, nil, err
 	}
 	for name, text := range f.Files() {
-		if name == course.LockFile {
-			text = playable(text) // who waits for a mutex shall not stop the clock
-		}
 		b.replace[name] = filepath.Join(dir, name)
-		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
+		// Who waits for a mutex shall not stop the clock.
+		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
 			return build{}, nil, err
 		}
 	}

@@ -38,7 +38,7 @@ const tryThemAll = "go run ./docs/tour why -all"
 // fingerprint is the hash of a step's lock and of what plays on it.
 func (t *tour) fingerprint(s course.Step) (string, error) {
 	sum := sha256.New()
-	names := []string{course.LockFile, course.LabFile, course.NewFile}
+	names := append(t.sources(s.Dir), course.LabFile, course.NewFile)
 	for _, f := range s.Guarantees() {
 		names = append(names, f.Name)
 	}
@@ -67,11 +67,11 @@ func (t *tour) readKnown(s course.Step) (reasons []reason, changed bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	f, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
 		return nil, false, err
 	}
-	stale := fmt.Errorf("%s is not about the lock.go as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
+	stale := fmt.Errorf("%s is not about the lock as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
 	if len(k.Reasons) != len(f.Mutants) {
 		return nil, false, stale
 	}
@@ -165,7 +165,7 @@ func (t *tour) excuse(s course.Step, reasons []reason) error {
 		where := fmt.Sprintf("%s:%d", excusesFile, e.line)
 		switch {
 		case i < 0:
-			return fmt.Errorf("%s: %s has no such change: %s", where, s.Path(), e.key)
+			return fmt.Errorf("%s: %s has no such change: %s", where, s.Subject(), e.key)
 		case e.why == "":
 			return fmt.Errorf("%s: the reason is missing", where)
 		case reasons[i].Fate != survived:
@@ -178,8 +178,11 @@ func (t *tour) excuse(s course.Step, reasons []reason) error {
 
 // runWhyAll tries every mutant of some steps, and keeps what happens. Of one line, it only
 // says it.
-func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) error {
+func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, file string, line int) error {
 	for _, s := range steps {
+		if err := t.hasFile(s, file); line > 0 && err != nil {
+			return err
+		}
 		start := time.Now()
 		m, err := t.newMutants(ctx, s)
 		if err == nil {
@@ -189,10 +192,10 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) err
 			return err
 		}
 		if line > 0 {
-			m.list = slices.DeleteFunc(m.list, func(mu mutant.Mutant) bool { return mu.Line != line })
+			m.list = slices.DeleteFunc(m.list, func(mu mutant.Mutant) bool { return mu.File != file || mu.Line != line })
 			reasons, err := m.tryAll(ctx, t, m.list)
 			for _, r := range reasons {
-				t.printf("%d %s\n  %s\n", r.Line, sentence(r), r.Story)
+				t.printf("%s %s\n  %s\n", r.Place(), sentence(r), r.Story)
 			}
 			return err
 		}
@@ -212,7 +215,7 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) err
 		t.printf("%s: %s, in %.0f s\n", s.Label(), tallied(reasons), time.Since(start).Seconds())
 		for _, r := range reasons {
 			if r.Fate == survived {
-				t.printf("  %d %s\n", r.Line, strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
+				t.printf("  %s %s\n", r.Place(), strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
 			}
 		}
 	}
@@ -253,8 +256,8 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		}
 		for _, r := range reasons {
 			if r.Fate == survived {
-				return fmt.Errorf("%s:%d: no story needs this: %s\n  write one and try again (%s %s %d), take it out, or say in %s why nobody can see a difference",
-					s.Path(), r.Line, r.Key(), tryThemAll, s.Arg(), r.Line, excusesFile)
+				return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why nobody can see a difference",
+					s.Dir, r.Place(), r.Key(), tryThemAll, s.Arg(), r.Place(), excusesFile)
 			}
 		}
 		all[s.N], changed[s.N] = reasons, now
@@ -298,8 +301,8 @@ func (t *tour) again(ctx context.Context, m *mutants, reasons []reason, until ti
 		}
 		// Of several things that are wrong, a story may meet either first.
 		if res.verdict != failed && res.verdict != panicked && res.verdict != hung {
-			return n, fmt.Errorf("%s:%d: %s does not fail on this change any more: %s\n  try them again: %s %s",
-				m.step.Path(), r.Line, r.Story, r.Mutant, tryThemAll, m.step.Arg())
+			return n, fmt.Errorf("%s/%s: %s does not fail on this change any more: %s\n  try them again: %s %s",
+				m.step.Dir, r.Place(), r.Story, r.Mutant, tryThemAll, m.step.Arg())
 		}
 		n++
 	}
@@ -340,29 +343,33 @@ func (m *mutants) replay(ctx context.Context, t *tour, r reason, sayIt bool) (re
 }
 
 // runWhyLine shows what happens without one line.
-func (t *tour) runWhyLine(ctx context.Context, s course.Step, line int) error {
+func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line int) error {
+	if err := t.hasFile(s, file); err != nil {
+		return err
+	}
 	reasons, _, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(t.path("", s.Path()))
+	text, err := os.ReadFile(t.path(s.Dir, file))
 	if err != nil {
 		return err
 	}
-	source := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	if line < 1 || line > len(source) {
-		return wrongUsage("%s has %d lines", s.Path(), len(source))
+	source := lines(string(text))
+	if line > len(source) {
+		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
 	}
+	reasons = inFile(reasons, file)
 	here := onLine(reasons, line)
 	if here == nil {
-		return fmt.Errorf("%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
-			s.Path(), line, strings.TrimSpace(source[line-1]), near(reasons, line))
+		return fmt.Errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
+			s.Dir, file, line, strings.TrimSpace(source[line-1]), near(reasons, line))
 	}
 	m, err := t.newMutants(ctx, s)
 	if err != nil {
 		return err
 	}
-	t.heading("%s:%d, in %s", s.Path(), line, here[0].In)
+	t.heading("%s/%s:%d, in %s", s.Dir, file, line, here[0].In)
 	t.printf("  %s\n", strings.TrimSpace(source[line-1]))
 	shown := map[string]bool{}
 	for _, r := range here {
@@ -373,7 +380,19 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, line int) error {
 	return nil
 }
 
-// onLine returns the reasons of a line, the plainest change first.
+// hasFile is an error for a file that is none of the lock's.
+func (t *tour) hasFile(s course.Step, file string) error {
+	if names := t.sources(s.Dir); !slices.Contains(names, file) {
+		return wrongUsage("%s has no file %s: its lock is %s", s.Label(), file, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func inFile(reasons []reason, file string) []reason {
+	return slices.DeleteFunc(slices.Clone(reasons), func(r reason) bool { return r.File != file })
+}
+
+// onLine returns the reasons of a line of their file, the plainest change first.
 func onLine(reasons []reason, line int) (list []reason) {
 	for _, r := range reasons {
 		if r.Line == line {
@@ -459,27 +478,32 @@ func alike(a, b string) bool {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// runWhyStep shows the whole file, each line with the story that needs it.
+// runWhyStep shows the lock's files, each line with the story that needs it.
 func (t *tour) runWhyStep(s course.Step) error {
 	reasons, _, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(t.path("", s.Path()))
-	if err != nil {
-		return err
-	}
-	for i, line := range strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n") {
-		t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
-		if at := reasonsAt(reasons, i+1); len(at) > 0 {
-			r := at[0]
-			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
-			if r.Fate == byStory {
-				t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
+	for _, file := range t.sources(s.Dir) {
+		text, err := os.ReadFile(t.path(s.Dir, file))
+		if err != nil {
+			return err
+		}
+		t.strong("%s", file)
+		here := inFile(reasons, file)
+		for i, line := range lines(string(text)) {
+			t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
+			if at := reasonsAt(here, i+1); len(at) > 0 {
+				r := at[0]
+				t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
+				if r.Fate == byStory {
+					t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
+				}
 			}
 		}
+		t.printf("\n")
 	}
-	t.printf("\n%s\n", tallied(reasons))
+	t.printf("%s\n", tallied(reasons))
 	return nil
 }
 
@@ -533,9 +557,14 @@ func parseWhy(req request, args []string) (request, error) {
 	}
 	req.steps = []course.Step{s}
 	if len(args) == 2 {
-		if req.line, err = strconv.Atoi(args[1]); err != nil || req.line < 1 {
-			return request{}, wrongUsage("no such line: %s", args[1])
+		file, line, ok := strings.Cut(args[1], ":")
+		if !ok {
+			file, line = course.LockFile, args[1]
 		}
+		if req.line, err = strconv.Atoi(line); err != nil || req.line < 1 {
+			return request{}, wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[1])
+		}
+		req.file = file
 	}
 	return req, nil
 }
@@ -544,7 +573,7 @@ func parseWhy(req request, args []string) (request, error) {
 func (t *tour) runWhy(ctx context.Context, req request) error {
 	switch {
 	case req.all:
-		return t.runWhyAll(ctx, req.steps, req.line)
+		return t.runWhyAll(ctx, req.steps, req.file, req.line)
 	case req.check:
 		if req.seed == 0 {
 			req.seed = 1 + rand.Uint64N(1_000_000)
@@ -553,7 +582,7 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 	case len(req.steps) > 1:
 		return t.writeWhy(false)
 	case req.line > 0:
-		return t.runWhyLine(ctx, req.steps[0], req.line)
+		return t.runWhyLine(ctx, req.steps[0], req.file, req.line)
 	}
 	return t.runWhyStep(req.steps[0])
 }

@@ -105,6 +105,9 @@ func (m Mutant) words() string {
 	return ""
 }
 
+// Place is where the line is in the lock's folder: "lock.go:40".
+func (m Mutant) Place() string { return fmt.Sprintf("%s:%d", m.File, m.Line) }
+
 // InWords reports whether String does not quote the code before and after the change.
 func (m Mutant) InWords() bool { return m.words() != "" }
 
