@@ -222,7 +222,7 @@ func (t *tour) compare(s course.Step) error {
 		t.printf("%s and %s say the same.\n", name, s.Path())
 		return nil
 	}
-	list, err := namedDiff(mine, theirs, differ)
+	list, err := namedDiff(a, b, differ)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ usage: go run ./docs/tour [command]
                   exit 0 only if they fail by their own assertions
   red N -all      the same, every story in full
   green N         step N as it is: all its tests, with the timelines of its own stories
-  diff N          what step N changes in lock.go
+  diff N          what step N changes in lock.go, and which other files are new
+  diff N -all     what it changes in all files
   red N Test...   only these stories of step N's own guarantee, on the lock before it,
                   in full
   green N Test... only these tests of step N's folder
@@ -151,7 +152,7 @@ func perform(ctx context.Context, req request, c console) error {
 		}
 		return t.runGreen(ctx, req.steps[0])
 	case "diff":
-		return t.runDiff(req.steps[0], req.names)
+		return t.runDiff(req.steps[0], req.names, req.all)
 	case "try":
 		return t.tryCommand(ctx, req)
 	case "hint":
@@ -185,7 +186,7 @@ func parseArgs(args []string) (request, error) {
 	args = args[1:]
 	switch req.name {
 	case "red", "green", "diff":
-		if req.name == "red" {
+		if req.name != "green" {
 			args, req.all = takeFlag(args, "all")
 		}
 		if req.name != "diff" {

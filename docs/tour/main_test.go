@@ -18,6 +18,7 @@ func TestParseArgs(t *testing.T) {
 		"red 3 -all":                    {name: "red", steps: one(3), all: true},
 		"red --all 3":                   {name: "red", steps: one(3), all: true},
 		"diff 03":                       {name: "diff", steps: one(3)},
+		"diff 5 -all":                   {name: "diff", steps: one(5), all: true},
 		"red 4 TestA TestB":             {name: "red", steps: one(4), names: []string{"TestA", "TestB"}},
 		"diff 4 New Lock.TryLock":       {name: "diff", steps: one(4), names: []string{"New", "Lock.TryLock"}},
 		"try":                           {name: "try"},

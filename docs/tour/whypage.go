@@ -147,21 +147,21 @@ func (t *tour) whyPages() (map[string]string, error) {
 // dates finds out with which step each mutant has come: the one from which on all have it
 // on the same line, as a diff of its declaration sees it.
 func (w *whyStep) dates(before []*whyStep) {
-	type spot struct {
+	type row struct {
 		in   string
 		line int
 	}
 	type change struct {
-		at       spot
+		at       row
 		was, now string
 		kind     mutant.Kind
 	}
 	last := map[change][]place{}
-	same := map[spot]spot{} // a line here -> the line there
+	same := map[row]row{} // a line here -> the line there
 	if len(before) > 0 && before[len(before)-1].N == w.N-1 {
 		b := before[len(before)-1]
 		for i, r := range b.reasons {
-			c := change{spot{r.In, r.Line}, r.Was, r.Now, r.Kind}
+			c := change{row{r.In, r.Line}, r.Was, r.Now, r.Kind}
 			last[c] = append(last[c], b.since[i])
 		}
 		for _, d := range w.decls {
@@ -170,13 +170,13 @@ func (w *whyStep) dates(before []*whyStep) {
 				continue
 			}
 			for here, there := range aligned(lines(b.decls[i].Text), lines(d.Text)) {
-				same[spot{d.Name, d.From + here}] = spot{d.Name, b.decls[i].From + there}
+				same[row{d.Name, d.From + here}] = row{d.Name, b.decls[i].From + there}
 			}
 		}
 	}
 	for _, r := range w.reasons {
 		p := place{w.N, r.Line}
-		if there, ok := same[spot{r.In, r.Line}]; ok {
+		if there, ok := same[row{r.In, r.Line}]; ok {
 			c := change{there, r.Was, r.Now, r.Kind}
 			if old := last[c]; len(old) > 0 {
 				p, last[c] = old[0], old[1:]
