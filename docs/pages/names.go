@@ -43,24 +43,39 @@ func wrongNames(file, page string) (wrong []string) {
 
 // unknown is an error if a command on step s cannot find name.
 func unknown(s course.Step, verb, name string) error {
-	files := []string{s.Before().Path(), s.Path()}
-	if verb != "diff" {
-		name, _, _ = strings.Cut(name, "/") // a subtest
-		files, _ = filepath.Glob(filepath.FromSlash(s.Dir) + "/*_test.go")
+	if verb == "diff" {
+		return undeclared(s, name)
 	}
+	name, _, _ = strings.Cut(name, "/") // a subtest
+	files, _ := filepath.Glob(filepath.FromSlash(s.Dir) + "/*_test.go")
 	var all []source.Declaration
 	var errs []error
 	for _, file := range files {
 		list, err := source.Read(filepath.FromSlash(file))
 		all, errs = append(all, list...), append(errs, err)
 	}
-	switch _, err := source.Find(all, name); {
-	case errors.Join(errs...) != nil:
-		return errors.Join(errs...)
-	case verb == "diff" && err != nil:
-		return fmt.Errorf("no declaration %s in %s or the one before", name, s.Path())
-	case verb != "diff" && !slices.ContainsFunc(all, func(d source.Declaration) bool { return d.Name == name }):
-		return fmt.Errorf("no story %s in %s", name, s.Dir)
+	if !slices.ContainsFunc(all, func(d source.Declaration) bool { return d.Name == name }) {
+		errs = append(errs, fmt.Errorf("no story %s in %s", name, s.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// undeclared is an error if diff cannot find a declaration in a step or the one before.
+func undeclared(s course.Step, name string) error {
+	var all []source.Declaration
+	for _, step := range []course.Step{s.Before(), s} {
+		read, from := source.ReadDir, step.Dir
+		if step.Source != course.LockFile {
+			read, from = source.Read, step.Path()
+		}
+		list, err := read(filepath.FromSlash(from))
+		if err != nil {
+			return err
+		}
+		all = append(all, list...)
+	}
+	if _, err := source.Find(all, name); err != nil {
+		return fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject())
 	}
 	return nil
 }

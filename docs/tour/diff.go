@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -244,7 +245,8 @@ func (t *tour) diffNamed(before, after []sourceFile, names []string) error {
 			return err
 		}
 		d, _ := source.Find(slices.Concat(now, old), name) // namedDiff has found it as well
-		a, b := fileNamed(before, declared(old, d.Name).File), fileNamed(after, declared(now, d.Name).File)
+		from, to := declared(old, d.Name).File, declared(now, d.Name).File
+		a, b := fileNamed(before, cmp.Or(from, to)), fileNamed(after, cmp.Or(to, from))
 		if of := []string{"--- " + a.path, "+++ " + b.path}; !slices.Equal(of, heading) {
 			heading = of
 			t.diffLines(heading)

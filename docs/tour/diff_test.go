@@ -100,6 +100,7 @@ func TestDiff_SeveralFiles(t *testing.T) {
 	shows(t, "diff 6 at wait once", 0, "--- step05_lua_release/lock.go\n+++ step06_reentrant/lock.go\n@@ -3,1 +3,1 @@\n-const at = 5\n+const at = 6\n"+
 		"--- /dev/null\n+++ step06_reentrant/waiting.go\n@@ -0,0 +3,1 @@\n+func wait() {}\n"+
 		"--- step05_lua_release/send.go\n+++ step06_reentrant/send.go\n@@ -8,1 +8,1 @@\n func once() { os.Getpid() }\n")
+	shows(t, "diff 7 ErrLost", 0, "--- step06_reentrant/lock.go\n+++ step07_watchdog/lock.go\n@@ -0,0 +10,1 @@\n")
 	shows(t, "diff 6 nobody", 2, "no declaration nobody; there are: at, Lock, New, once, wait")
 }
 
