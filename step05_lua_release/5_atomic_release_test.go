@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -265,6 +266,12 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 			}
 			alice.Unlock(ctx)
 		}},
+		{"a release that found the connection pool full", func(lab *lab, alice *handle) {
+			sendNothing(lab.client("alice"), redis.ErrPoolTimeout, func() { alice.Unlock(ctx) })
+		}},
+		{"a release that waited for a connection until its time was up", func(lab *lab, alice *handle) {
+			sendNothing(lab.client("alice"), context.DeadlineExceeded, func() { alice.Unlock(ctx) })
+		}},
 	} {
 		t.Run("after "+before.name, func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
@@ -276,6 +283,36 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sendNothing runs fn while all commands of a client fail with err before they are sent. A
+// pool that is really full would kill the bubble.
+func sendNothing(c *client, err error, fn func()) {
+	hook := &unsent{err: err}
+	for _, rdb := range c.nodes {
+		rdb.AddHook(hook)
+	}
+	fn()
+	c.lab.wait()
+	hook.over.Store(true)
+}
+
+type unsent struct {
+	err  error
+	over atomic.Bool
+}
+
+func (u *unsent) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (u *unsent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if u.over.Load() {
+			return next(ctx, cmd)
+		}
+		return u.err
+	}
+}
+func (u *unsent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // Control: the token stays with the handle.

@@ -22,12 +22,12 @@ func (l byID) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l byID) Unlock(ctx context.Context) (bool, error) {
-	return once(ctx, l.rdb, releaseScript, key, l.id)
+	return sendOnce(ctx, l.rdb, releaseScript, key, l.id)
 }
 
 func TestTheValueIsOneAndTheIDIsCompared_NobodyCanUnlock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := byID{lab.client("alice").nodes[0], newToken()}, byID{lab.client("bob").nodes[0], newToken()}
+		alice, bob := byID{lab.client("alice").nodes[0], rand.Text()}, byID{lab.client("bob").nodes[0], rand.Text()}
 		acquired, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		require.True(t, acquired)

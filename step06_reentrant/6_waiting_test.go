@@ -66,6 +66,55 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 	})
 }
 
+// Control: a lock that polls needs no message.
+func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var deaf atomic.Bool
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		bob := lab.lockOn("bob", lab.client("bob", hearsUntil(&deaf)).nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		entered := inBackground(func() error { return bob.Lock(ctx) })
+		time.Sleep(ttl / 2)
+		lab.fault("the connection on which bob listens dies silently, new ones work")
+		deaf.Store(true)
+		released := time.Now()
+		require.NoError(t, alice.Unlock(ctx))
+		requireEntered(t, <-entered, released, ttl, "alice has left, bob's subscription is dead and nobody knows")
+	})
+}
+
+// hearsUntil makes a client whose subscriptions receive nothing once deaf is set.
+func hearsUntil(deaf *atomic.Bool) func(*redis.Options) {
+	return func(opt *redis.Options) {
+		dial := opt.Dialer
+		opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return &hearing{Conn: conn, deaf: deaf}, err
+		}
+	}
+}
+
+type hearing struct {
+	net.Conn
+	deaf    *atomic.Bool
+	listens atomic.Bool
+}
+
+func (h *hearing) Write(p []byte) (int, error) {
+	if bytes.Contains(bytes.ToLower(p), []byte("subscribe")) {
+		h.listens.Store(true)
+	}
+	return h.Conn.Write(p)
+}
+
+func (h *hearing) Read(p []byte) (int, error) {
+	for {
+		if n, err := h.Conn.Read(p); err != nil || !h.listens.Load() || !h.deaf.Load() {
+			return n, err
+		}
+	}
+}
+
 // Control: a lock that polls does not ask how long the lease lasts.
 func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 	needsVirtualTime(t, "bob must come in the last millisecond of the lease")

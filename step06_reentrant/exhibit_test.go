@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -86,7 +87,7 @@ return redis.call('DEL', KEYS[1])
 
 func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		tokens := map[string]string{"alice": newToken(), "bob": newToken()}
+		tokens := map[string]string{"alice": rand.Text(), "bob": rand.Text()}
 		run := func(who, call string, script *redis.Script) error {
 			return lab.call(who, call, func() error {
 				did, err := script.Eval(ctx, lab.client(who).nodes[0], []string{key}, ttl.Milliseconds(), tokens[who]).Bool()
@@ -126,7 +127,7 @@ return depth
 
 func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob, token := lab.client("alice").nodes[0], lab.lock("bob"), newToken()
+		alice, bob, token := lab.client("alice").nodes[0], lab.lock("bob"), rand.Text()
 		lab.loseReply("alice", func() {})
 		acquired, err := counting.Eval(ctx, alice, []string{key}, token, ttl.Milliseconds()).Bool()
 		require.NoError(t, err)

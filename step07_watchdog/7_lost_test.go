@@ -60,6 +60,34 @@ func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.
 	})
 }
 
+func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx))
+		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, and she was not told")
+		lab.loseReply("alice", func() {})
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's Lost is closed and bob is inside, but a reply to her Unlock was lost and it returned nil")
+		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
+	})
+}
+
+func TestATTLThatIsAccepted_CanBeRenewed(t *testing.T) {
+	needsVirtualTime(t, "a busy machine is late by more than these ttls")
+	for lease := time.Millisecond; lease < 7*time.Millisecond; lease += 100 * time.Microsecond {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, lease)
+			if alice.TryLock(ctx) != nil {
+				return // too short, and she is told before she begins
+			}
+			time.Sleep(5 * lease)
+			requireNotLost(t, alice, fmt.Sprintf("a ttl of %v was accepted, but nothing failed and the lock was lost", lease))
+			require.NoError(t, alice.Unlock(ctx))
+		})
+	}
+}
+
 func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -119,5 +120,21 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
 		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+	})
+}
+
+// A process is paused within the work, and the work ends before the watchdog runs again.
+func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		err := alice.Do(ctx, func(context.Context) error {
+			alice.hold.Load().timer.Stop()
+			lab.fault("alice's process stands still")
+			time.Sleep(2 * ttl)
+			require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
+			lab.loseReply("alice", func() {})
+			return nil
+		})
+		require.ErrorIs(t, err, ErrLost, "bob came in while alice's process stood still, but her Do returned no loss")
 	})
 }

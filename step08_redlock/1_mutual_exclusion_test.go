@@ -198,6 +198,22 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 	}
 }
 
+// Control: the lock before step 1 waits in the same way.
+func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
+	for range 20 { // of two things in one moment, either may come first
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx))
+			start := time.Now()
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired)
+			attempt := time.Since(start)
+			waiting, cancel := context.WithTimeout(ctx, attempt+30*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, bob.Lock(waiting), ErrNotAcquired, "alice holds the lock, bob was refused and waited for 30ms, but the error does not say that the lock is taken")
+		})
+	}
+}
+
 // Control: it needs no more than passing on the errors of go-redis.
 func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 	for _, fault := range []struct {
@@ -272,13 +288,19 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 		defer cancel()
 		ended, end := context.WithCancel(ctx)
 		end()
-		for what, lock := range map[string]*Lock{
-			"the key is empty": newLock(alice.nodes, "", ttl),
-			"client is nil":    newLock(make([]redis.UniversalClient, nodes), key, ttl),
+		var none *redis.Client // a variable that was never set
+		for _, mistake := range []struct {
+			what string
+			lock *Lock
+		}{
+			{"the key is empty", newLock(alice.nodes, "", ttl)},
+			{"client is nil", newLock(make([]redis.UniversalClient, nodes), key, ttl)},
+			{"client is nil", newLock(append([]redis.UniversalClient{none}, alice.nodes[1:]...), key, ttl)},
 			// When a shard is unreachable, it moves the key to another one: two would
 			// hold the lock.
-			"client is a Ring": newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl),
+			{"client is a Ring", newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl)},
 		} {
+			what, lock := mistake.what, mistake.lock
 			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {
 				require.ErrorContains(t, err, what, "alice made a mistake, and the error does not name it")
 				require.ErrorContains(t, err, "redislock: ")

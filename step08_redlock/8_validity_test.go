@@ -126,10 +126,9 @@ func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		five := lab.client("alice").nodes
 		for what, lock := range map[string]*Lock{
-			"there are no nodes":                     New(nil, key, ttl),
-			"node 2: the Redis client is nil":        New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
-			"nodes 1 and 3 are the same Redis":       New([]redis.UniversalClient{five[0], five[1], five[0]}, key, ttl),
-			"NodeTimeout is -1s, it must not be neg": {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
+			"there are no nodes":              New(nil, key, ttl),
+			"node 2: the Redis client is nil": New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
+			"NodeTimeout -1s is negative":     {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
 		} {
 			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, and the error does not name it")
 		}
@@ -256,6 +255,40 @@ func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, name, "node %d is down, and the error does not name it", node+1)
 			}
+		}
+	})
+}
+
+func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing.T) {
+	t.Run("TryLock, and one node hangs", func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx))
+			lab.wait()
+			lab.hang(4)
+			patience, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+			defer cancel()
+			err := bob.TryLock(patience)
+			require.ErrorIs(t, err, ErrNotAcquired, "four of five nodes have answered that the lock is taken, but bob's context ended and the error does not say so")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, and the error does not say so")
+		})
+	})
+	t.Run("Lock, and the nodes are far", func(t *testing.T) {
+		for waited := 100 * time.Millisecond; waited < 400*time.Millisecond; waited += 7 * time.Millisecond {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob := lab.lock("alice"), lab.lock("bob")
+				require.NoError(t, alice.TryLock(ctx))
+				lab.far("bob", 10*time.Millisecond) // seven round trips make a connection
+				patience, cancel := context.WithTimeout(ctx, slack(ttl/10))
+				bob.Lock(patience)
+				cancel()
+				lab.far("bob", 40*time.Millisecond)
+				patience, cancel = context.WithTimeout(ctx, waited)
+				defer cancel()
+				err := bob.Lock(patience)
+				require.ErrorIs(t, err, ErrNotAcquired, "alice holds the lock, every node is well and 40 ms away, and after %v the error does not say that the lock is taken", waited)
+				require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, and the error does not say so")
+			})
 		}
 	})
 }

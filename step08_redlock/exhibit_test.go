@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func interruptible(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetri
 
 func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := &sequential{lab.client("alice", interruptible).nodes, newToken()}, lab.lock("bob")
+		alice, bob := &sequential{lab.client("alice", interruptible).nodes, rand.Text()}, lab.lock("bob")
 		lab.hang(0)
 		lab.hang(1)
 		start := time.Now()
@@ -58,7 +59,7 @@ func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 
 func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := &sequential{lab.client("alice", interruptible).nodes, newToken()}
+		alice := &sequential{lab.client("alice", interruptible).nodes, rand.Text()}
 		last := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
 		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes, it took more than half the ttl, and alice goes in")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"example.com/redislock-steps/docs/explore/internal/client"
 	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -205,6 +208,43 @@ func outcome(s *schedule.Schedule) string {
 	return fmt.Sprint(owners, did, inOrder(wrong))
 }
 
+// A row leads to the line that sends its command, in whichever file of the lock that is; of
+// one that goes through the sender that all of them share, to the call of it.
+func TestALine_IsThatOfTheLock(t *testing.T) {
+	for id, senders := range map[string][]string{
+		"05/pause/aFbBA": {"SET lock.go Lock.acquire", "release lock.go Lock.release"},
+		"07/slow/aF":     {"acquire lock.go Lock.acquire", "release lock.go Lock.release", "renew lock.go Lock.extend"},
+		"08/slow/a1a2F":  {"acquire nodes.go node.do", "release nodes.go node.release", "renew nodes.go Lock.extend"},
+		"09/none/aAa":    {"acquire lock.go Lock.acquire", "release lock.go Lock.release"},
+	} {
+		j, err := parseID(id)
+		require.NoError(t, err)
+		inLab(t, steps[j.Step-1], j, func(l *lab) {
+			declarations, err := source.ReadDir("../../" + course.Entries()[j.Step-1].Dir)
+			require.NoError(t, err)
+			found := map[string]bool{}
+			for _, r := range l.cell().Bad[0].Trace {
+				if r.Kind != trace.Command {
+					continue
+				}
+				file, number, _ := strings.Cut(r.Line, ":")
+				line, err := strconv.Atoi(number)
+				require.NoError(t, err, "%s: %q was sent at %q", id, r.Text, r.Line)
+				i := slices.IndexFunc(declarations, func(d source.Declaration) bool {
+					return d.File == file && d.From <= line && line <= d.From+strings.Count(d.Text, "\n")
+				})
+				require.GreaterOrEqual(t, i, 0, "%s: no declaration stands at %s", id, r.Line)
+				command, _, _ := strings.Cut(r.Text, " ")
+				found[command+" "+file+" "+declarations[i].Name] = true
+			}
+			for _, s := range senders {
+				assert.Contains(t, found, s, id)
+			}
+			assert.Len(t, found, len(senders), "%s: %v", id, found)
+		})
+	}
+}
+
 // What is not in the trace did not happen.
 func TestTheTrace_IsComplete(t *testing.T) {
 	has := func(id string, want ...trace.Record) {
@@ -215,9 +255,9 @@ func TestTheTrace_IsComplete(t *testing.T) {
 			records := l.cell().Bad[0].Trace
 			for i := range records {
 				if records[i].Kind == trace.Command {
-					assert.NotZero(t, records[i].Line, "%s: nobody has sent %q", id, records[i].Text)
+					assert.NotEmpty(t, records[i].Line, "%s: nobody has sent %q", id, records[i].Text)
 				}
-				records[i].Line = 0
+				records[i].Line = ""
 			}
 			for _, w := range want {
 				found := slices.ContainsFunc(records, func(r trace.Record) bool { return assert.ObjectsAreEqual(w, r) })

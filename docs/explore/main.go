@@ -17,7 +17,7 @@ const usage = `usage:
   explore                     every lock under every fault, two clients; writes docs/faults.md
   explore -check              the same, and docs/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
-  explore -lock DIR -step N   your own lock, DIR/lock.go, instead of step N's
+  explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play (docs/play)
   explore -all [-seed S]      three clients, and step 08 with more nodes; takes minutes,

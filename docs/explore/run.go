@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // The bubbles of testing/synctest exist in tests only, so the program runs itself as a
@@ -129,14 +130,14 @@ func surprises(cells []cell) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// withLock explores dir/lock.go instead of a step's lock: go run -overlay replaces the
-// file when it builds this program.
+// withLock explores the lock in dir instead of a step's: go run -overlay replaces the
+// files when it builds this program.
 func withLock(dir string, step int, fault, graph string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
-	own := filepath.Join(dir, "lock.go")
-	if _, err := os.Stat(own); err != nil {
+	replace, err := replaced(course.Steps[step-1].Dir, dir)
+	if err != nil {
 		return err
 	}
 	overlay, err := os.CreateTemp("", "redislock-explore-*.json")
@@ -144,12 +145,36 @@ func withLock(dir string, step int, fault, graph string) error {
 		return err
 	}
 	defer os.Remove(overlay.Name())
-	_, err = fmt.Fprintf(overlay, `{"Replace": {%q: %q}}`, course.Steps[step-1].Path(), own)
+	err = json.NewEncoder(overlay).Encode(map[string]any{"Replace": replace})
 	if err := errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}
-	fmt.Printf("%s instead of the lock of step %02d\n", own, step)
+	fmt.Printf("%s instead of the lock of step %02d\n", dir, step)
 	return goRun("-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+}
+
+// replaced is what the go command takes instead of the files of a step's lock: those in
+// dir, or nothing.
+func replaced(step, dir string) (map[string]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, course.LockFile)); err != nil {
+		return nil, err
+	}
+	theirs, err := source.Files(step)
+	if err != nil {
+		return nil, err
+	}
+	own, err := source.Files(dir)
+	if err != nil {
+		return nil, err
+	}
+	replace := map[string]string{}
+	for _, name := range theirs {
+		replace[step+"/"+name] = ""
+	}
+	for _, name := range own {
+		replace[step+"/"+name] = filepath.Join(dir, name)
+	}
+	return replace, nil
 }
 
 func goRun(args ...string) error {

@@ -74,7 +74,8 @@ func solution(file string, l line) bool {
 	}
 	for _, link := range linkTarget.FindAllStringSubmatch(l.text, -1) {
 		target, _, _ := strings.Cut(link[1], "#")
-		if !l.fenced && path.Join(path.Dir(file), target) == path.Dir(file)+"/lock.go" {
+		isSource := path.Ext(target) == ".go" && !strings.HasSuffix(target, "_test.go")
+		if !l.fenced && isSource && path.Dir(path.Join(path.Dir(file), target)) == path.Dir(file) {
 			return true
 		}
 	}

@@ -88,6 +88,7 @@ func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
 		"a script":                    {insert("Predict", "   ```lua\n   return 1\n   ```"), "gives the fix away"},
 		"a link to the fix":           {insert("Write it", "[it](../step05_lua_release/lock.go)"), "gives the fix away"},
 		"a short link to the fix":     {insert("Write it", "[`Lock.release`](lock.go#L161)"), "gives the fix away"},
+		"a link to another file":      {insert("Write it", "[`once`](send.go#L21)"), "gives the fix away"},
 		"no spoiler line":             {strings.Replace(goodLesson, spoiler, "Careful.", 1), `"Write it" ends with the line`},
 		"more after the spoiler line": {strings.Replace(goodLesson, "## Why\n", "More.\n\n## Why\n", 1), `"Write it" ends with the line`},
 		"no question":                 {strings.Replace(goodLesson, "What if?", "Think.", 1), "asks one question"},

@@ -11,10 +11,12 @@
 // all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
-//   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their comments
+//   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their
+//     comments; with a folder, those of all its files
 //   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its
 //     files in docs/pictures
-//   - the line in a link whose text is a declaration's name: [`Lock.Unlock`](lock.go#L1)
+//   - the file and the line in a link whose text is a declaration's name:
+//     [`Lock.Unlock`](lock.go#L1)
 //
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of the
 // rules of its form, or names a story or a declaration in a command that is not there.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -144,10 +145,11 @@ func blockEnd(lines []string, open int) (int, error) {
 	return 0, fmt.Errorf("the block has no closing %s", fence)
 }
 
-// excerpt returns declarations as they stand in a file: excerpt([file.go Name ...]).
+// excerpt returns declarations as they stand in a file, or in those of a lock:
+// excerpt([file.go Name ...]), excerpt([folder Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {
-		return "", errors.New("code needs a file and at least one name")
+		return "", errors.New("code needs a file or a folder, and at least one name")
 	}
 	var texts []string
 	for _, name := range args[1:] {
@@ -155,12 +157,15 @@ func excerpt(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if path.Ext(args[0]) == ".go" && path.Base(args[0]) != d.File {
+			return "", fmt.Errorf("%s is in %s, not in %s: name that file, or the folder", name, d.File, args[0])
+		}
 		texts = append(texts, d.Text)
 	}
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// relink sets the line numbers of the links whose text is the name of a declaration.
+// relink sets the lines, and the files, of the links whose text is the name of a declaration.
 func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {
@@ -173,21 +178,37 @@ func relink(file, line string) (string, error) {
 			failed = err
 			return link
 		}
-		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], m[2], d.Line)
+		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], path.Join(path.Dir(m[2]), d.File), d.Line)
 	})
 	return line, failed
 }
 
+// find returns a declaration of a file, or of another one beside it: a lock has several,
+// and what it declares may move. Of a folder, it returns one of any file.
 func find(file, name string) (source.Declaration, error) {
-	list, err := source.Read(file)
+	if filepath.Ext(file) != ".go" {
+		return findIn(source.ReadDir, file, name)
+	}
+	d, err := findIn(source.Read, file, name)
+	if err == nil {
+		return d, nil
+	}
+	if moved, err := findIn(source.ReadDir, filepath.Dir(file), name); err == nil {
+		return moved, nil
+	}
+	return d, err
+}
+
+func findIn(read func(string) ([]source.Declaration, error), where, name string) (source.Declaration, error) {
+	list, err := read(where)
 	if err != nil {
 		return source.Declaration{}, err
 	}
 	d, err := source.Find(list, name)
 	if err != nil {
-		return d, fmt.Errorf("%s: %w", filepath.ToSlash(file), err)
+		err = fmt.Errorf("%s: %w", filepath.ToSlash(where), err)
 	}
-	return d, nil
+	return d, err
 }
 
 // prompt writes a command as it is typed, in more lines than one if it is long.

@@ -87,6 +87,29 @@ func TestALinkIntoTheSource_GetsItsLine(t *testing.T) {
 	}
 }
 
+func TestALinkIntoTheSource_FollowsItsDeclarationToAnotherFile(t *testing.T) {
+	inRepository(t)
+	require.NoError(t, os.WriteFile(filepath.Join("sub", "send.go"), []byte("package lock\n\nfunc send() {}\n"), 0o644))
+	for old, want := range map[string]string{
+		"[`send`](../sub/lock.go#L14)":     "[`send`](../sub/send.go#L3)",
+		"[`send`](../sub/gone.go)":         "[`send`](../sub/send.go#L3)",
+		"[`Lock.Lock`](../sub/send.go#L3)": "[`Lock.Lock`](../sub/lock.go#L14)",
+	} {
+		got, _, err := regenerate(filepath.Join("docs", "a.md"), old, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	got, _, err := regenerate(filepath.Join("sub", "README.md"), "[`send`](lock.go)", nil)
+	require.NoError(t, err)
+	require.Equal(t, "[`send`](send.go#L3)", got)
+
+	_, _, err = regenerate("a.md", "<!-- code: sub/lock.go Lock.Lock send -->\n```go\n```\n", nil)
+	require.ErrorContains(t, err, "a.md:1: send is in send.go, not in sub/lock.go: name that file, or the folder")
+	got, _, err = regenerate("a.md", "<!-- code: sub send ErrLost -->\n```go\n```\n", nil)
+	require.NoError(t, err)
+	require.Contains(t, got, "func send() {}\n\n\tErrLost = ")
+}
+
 func TestAPageThatCannotBeMade_SaysWhere(t *testing.T) {
 	inRepository(t)
 	for page, want := range map[string]string{

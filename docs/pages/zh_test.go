@@ -119,8 +119,14 @@ func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
 	require.Contains(t, read(t, "README.zh-CN.md"), "[`Lock`](sub/other.go#L3)")
 	require.NoError(t, run(nil, true, version))
 
+	writeAll(t, "sub/lock.go", "package lock\n\n\ntype Lock struct{}\n", "sub/other.go", "package lock\n")
+	require.NoError(t, run(nil, false, version))
+	require.Contains(t, read(t, "README.md"), "[`Lock`](sub/lock.go#L4)", "nobody has changed the pages")
+	require.Contains(t, read(t, "README.zh-CN.md"), "[`Lock`](sub/lock.go#L4)")
+	require.NoError(t, run(nil, true, version))
+
 	change(t, "README.zh-CN.md", "[`Lock`]", "[`Unlock`]")
-	require.ErrorContains(t, carryOver(nil), "README.zh-CN.md:6: sub/other.go: no declaration Unlock")
+	require.ErrorContains(t, carryOver(nil), "README.zh-CN.md:6: sub/lock.go: no declaration Unlock")
 	require.ErrorContains(t, run(nil, true, version), "the code in backticks: not in English: Unlock", "one complaint hides the next one")
 }
 

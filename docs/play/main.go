@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 const usage = `usage:
@@ -27,7 +28,7 @@ const usage = `usage:
   play -o FILE           write the page into a file, which needs nothing else
   play -check            compare every edge of the page's graph with what docs/explore plays
 
-with -lock DIR -step N, your own lock, DIR/lock.go, instead of step N's
+with -lock DIR -step N, your own lock, DIR/*.go, instead of step N's
 `
 
 type options struct {
@@ -192,7 +193,8 @@ func handler(page []byte, root string) http.Handler {
 		w.Write(page)
 	})
 	for _, s := range course.Entries() {
-		for _, name := range []string{"README.md", "README.zh-CN.md", course.LockFile} {
+		names, _ := source.Files(filepath.Join(root, s.Dir))
+		for _, name := range append(names, "README.md", "README.zh-CN.md") {
 			mux.HandleFunc("GET /"+s.Dir+"/"+name, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 				http.ServeFileFS(w, r, files, s.Dir+"/"+name)

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 //go:embed page
@@ -53,12 +54,15 @@ var way = []struct {
 	{9, "late-write"}, {9, "pause"}, {9, "restart"},
 }
 
-// A lock is the source of one, and what it does in a line.
+// A lock is the source of one, lock.go first, and what it does in a line.
 type lock struct {
-	Step              int
-	Lock, Dir, Source string
-	Why               bool // the tour's why command knows its lines
+	Step      int
+	Lock, Dir string
+	Files     []file
+	Why       bool // the tour's why command knows its lines
 }
+
+type file struct{ Name, Text string }
 
 // newPage makes the page of what docs/explore has found.
 func newPage(exploration []byte, o options) ([]byte, error) {
@@ -196,12 +200,20 @@ func readLocks(o options) (locks []lock, err error) {
 			}
 			dir = o.lock
 		}
-		source, err := os.ReadFile(filepath.Join(dir, course.LockFile))
+		names, err := source.Files(dir)
 		if err != nil {
 			return nil, err
 		}
+		var files []file
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{name, string(text)})
+		}
 		_, err = os.Stat(fmt.Sprintf("docs/why/step%02d.json", s.N))
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, string(source), o.lock == "" && err == nil})
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, o.lock == "" && err == nil})
 	}
 	return locks, nil
 }

@@ -137,6 +137,26 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	}
 }
 
+// A row leads to any file of a lock, so the page has them all.
+func TestALock_HasAllItsFiles(t *testing.T) {
+	atRoot(t)
+	locks, err := readLocks(options{})
+	require.NoError(t, err)
+	own, err := readLocks(options{lock: "step06_reentrant", step: 5})
+	require.NoError(t, err)
+	for files, l := range map[string]lock{
+		"lock.go": locks[3], "lock.go send.go": locks[4], "lock.go nodes.go send.go waiting.go watchdog.go": locks[7],
+		"lock.go send.go waiting.go": own[0],
+	} {
+		var names []string
+		for _, f := range l.Files {
+			names = append(names, f.Name)
+			require.Contains(t, f.Text, "package redislock\n")
+		}
+		require.Equal(t, files, strings.Join(names, " "))
+	}
+}
+
 func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
 	words, _, err := readWords()

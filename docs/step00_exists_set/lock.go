@@ -1,8 +1,8 @@
-// Package redislock is the lock everybody writes first: EXISTS, then SET. It is where
-// step 1 starts from.
+// Package redislock implements the lock everybody writes first: EXISTS, then SET. It is
+// where step 1 starts from.
 //
-//	Broken: it asks in one command and takes in another. Between the two a second client
-//	        hears "free" as well, and both go in.
+//	Still broken: it checks with one command and writes with another. Between the two a
+//	              second client reads "free" as well, and both go in.
 //
 // Needs Redis 1.0 (EXISTS, SET, DEL).
 package redislock
@@ -11,106 +11,102 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 var (
-	// ErrNotAcquired means that somebody else holds the lock.
-	ErrNotAcquired = errors.New("lock not acquired")
-
-	// ErrNotHeld means that the lock to release is not held.
-	ErrNotHeld = errors.New("lock not held")
+	ErrNotAcquired = errors.New("lock not acquired") // usually because it is taken
+	ErrNotHeld     = errors.New("lock not held")     // by anybody
 )
 
-// pollInterval is the time Lock waits between two attempts.
+// pollInterval is the time that Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// Lock is one owner's handle on the lock named key. Two handles are two owners, even in
-// one process. Its methods may be called from several goroutines.
+// A Lock is a handle on the distributed lock stored at one key. Each Lock is a separate
+// owner, even within one process. It is safe for concurrent use.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 }
 
-// New returns a handle on the lock that is stored at key. It sends nothing; TryLock and
-// Lock refuse an empty key, a nil client or a Ring.
+// New returns a handle on the lock stored at key. It does not contact Redis. TryLock and
+// Lock reject an empty key, a nil client and a Ring.
 func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil when the caller holds it,
-// ErrNotAcquired when somebody else does, and any other error when the outcome is not
-// known.
+// TryLock makes one attempt to acquire the lock. It returns nil on success and
+// ErrNotAcquired if the lock is taken. After any other error the outcome is unknown.
 func (l *Lock) TryLock(ctx context.Context) error {
-	if err := l.check(); err != nil {
-		return l.fail("acquire", err)
+	if err := l.validate(); err != nil {
+		return l.wrap("acquire", err)
 	}
 	exists, err := l.rdb.Exists(ctx, l.key).Result()
 	if err != nil {
-		return l.fail("acquire", err)
+		return l.wrap("acquire", err)
 	}
 	if exists == 1 {
-		return l.fail("acquire", ErrNotAcquired)
+		return l.wrap("acquire", ErrNotAcquired)
 	}
 	if err := l.rdb.Set(ctx, l.key, "locked", 0).Err(); err != nil {
-		return l.fail("acquire", err)
+		return l.wrap("acquire", err)
 	}
 	return nil
 }
 
-// Lock acquires the lock, waiting while somebody else holds it. When ctx ends while it
-// waits, the error matches both ErrNotAcquired and ctx.Err(). Any other error is that of
-// a TryLock, and ends the wait.
+// Lock acquires the lock, waiting while it is taken. If ctx ends during the wait, the
+// error matches both ErrNotAcquired and ctx.Err(). Any other error from TryLock ends the
+// wait and is returned.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		err := l.TryLock(ctx)
 		if !errors.Is(err, ErrNotAcquired) {
-			return err // nil, or what waiting does not change
+			return err // nil, or an error that waiting does not change
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", err, ctx.Err())
 		case <-time.After(pollInterval):
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", err, ctx.Err())
 		}
 	}
 }
 
-// Unlock releases the lock. It returns nil when the lock was released, ErrNotHeld when it
-// was free, and any other error when the outcome is not known.
+// Unlock releases the lock. It returns ErrNotHeld if the lock was free. After any other
+// error the outcome is unknown.
 func (l *Lock) Unlock(ctx context.Context) error {
-	if err := l.check(); err != nil {
-		return l.fail("release", err)
+	if err := l.validate(); err != nil {
+		return l.wrap("release", err)
 	}
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
-		return l.fail("release", err)
+		return l.wrap("release", err)
 	}
 	if deleted == 0 {
-		return l.fail("release", ErrNotHeld)
+		return l.wrap("release", ErrNotHeld)
 	}
 	return nil
 }
 
-// check refuses what must not reach Redis.
-func (l *Lock) check() error {
-	if l.rdb == nil {
+// validate rejects what must not reach Redis.
+func (l *Lock) validate() error {
+	_, ring := l.rdb.(*redis.Ring)
+	switch {
+	case l.rdb == nil || reflect.ValueOf(l.rdb).IsZero(): // IsZero: a nil *redis.Client
 		return errors.New("the Redis client is nil")
-	}
-	if _, ok := l.rdb.(*redis.Ring); ok {
-		// It moves a key to another server when the first does not answer: then two
-		// clients hold the lock.
-		return errors.New("the Redis client is a Ring, which moves keys between servers: " +
-			"use one server, Sentinel or a cluster")
-	}
-	if l.key == "" {
+	case ring: // moves a key when its server is unreachable, so two clients can hold the lock
+		return errors.New("the Redis client is a Ring: use one server, Sentinel or a cluster")
+	case l.key == "":
 		return errors.New("the key is empty")
 	}
 	return nil
 }
 
-// fail says which lock err is about.
-func (l *Lock) fail(op string, err error) error {
+// wrap adds to err what failed and for which lock.
+func (l *Lock) wrap(op string, err error) error {
 	return fmt.Errorf("redislock: %s %q: %w", op, l.key, err)
 }

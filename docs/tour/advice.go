@@ -9,14 +9,17 @@ import (
 	"strings"
 )
 
-// advice says what no story can see of a lock.go that passes them all, and the source
-// shows: one sentence each. It is silent about the course's own locks.
-func advice(src []byte, step int) []string {
-	f, err := parser.ParseFile(token.NewFileSet(), myFile, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil // the compiler explains it better
+// advice says what no story can see of a lock that passes them all, and the source shows:
+// one sentence each. It is silent about the course's own locks.
+func advice(src lock, step int) []string {
+	var s surveyed
+	for _, text := range src {
+		f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil // the compiler explains it better
+		}
+		s.survey(f)
 	}
-	s := survey(f)
 	var list []string
 	for _, a := range advices {
 		if step >= a.from && a.found(s) {
@@ -55,8 +58,6 @@ var advices = []struct {
 	{6, func(s surveyed) bool { return s.calls("Publish") || s.says("PUBLISH") && !s.inScript("PUBLISH") },
 		"PUBLISH is a command of its own after the release. A client that dies between the two wakes nobody, and those who wait sleep until the " +
 			"lease would have ended: inside the script, both happen or none."},
-	{5, func(s surveyed) bool { return s.calls("Eval") },
-		"EVAL sends the whole script every time. EVALSHA sends 40 bytes of it, and script.Run sends EVAL only to a Redis that does not know it."},
 	{1, func(s surveyed) bool { return s.calls("GetDel") || s.says("GETDEL") }, "GETDEL needs Redis 6.2."},
 	{1, func(s surveyed) bool { return s.setsGetNX }, "SET with both NX and GET needs Redis 7.0."},
 	{1, func(s surveyed) bool { return s.calls("ExpireNX") || s.expireNX }, "EXPIRE and PEXPIRE with NX need Redis 7.0."},
@@ -66,7 +67,7 @@ var advices = []struct {
 		"It prints. A library returns errors, and leaves it to its caller what to say where."},
 }
 
-// surveyed is what a file uses.
+// surveyed is what a lock uses.
 type surveyed struct {
 	paths     []string // that it imports
 	named     []string // of other packages: sync.Mutex
@@ -99,7 +100,7 @@ func (s surveyed) inScript(command string) bool {
 	})
 }
 
-func survey(f *ast.File) (s surveyed) {
+func (s *surveyed) survey(f *ast.File) {
 	for _, spec := range f.Imports {
 		s.paths = append(s.paths, strings.Trim(spec.Path.Value, `"`))
 	}
@@ -133,7 +134,6 @@ func survey(f *ast.File) (s surveyed) {
 		}
 		return true
 	})
-	return s
 }
 
 // writesReceiver reports whether a method of Lock assigns to one of its fields.

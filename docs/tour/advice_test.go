@@ -1,7 +1,8 @@
 package main
 
 import (
-	"os"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,7 @@ import (
 
 func TestAdvice_IsSilentAboutTheCoursesLocks(t *testing.T) {
 	for _, s := range course.Steps {
-		src, err := os.ReadFile("../../" + s.Path())
+		src, err := (&tour{root: "../.."}).readLock(s.Dir)
 		require.NoError(t, err)
 		require.Empty(t, advice(src, s.N), s.Label())
 	}
@@ -23,7 +24,7 @@ func TestAdvice_IsWhatTheAttemptsSay(t *testing.T) {
 		if a.wrong {
 			continue
 		}
-		got := advice(a.src, a.step.N)
+		got := advice(lock{course.LockFile: a.src}, a.step.N)
 		require.Len(t, got, len(a.advice), "%s: %q", a.name, got)
 		for i, want := range a.advice {
 			require.Contains(t, got[i], want, a.name)
@@ -49,8 +50,13 @@ func TestAdvice(t *testing.T) {
 		{6, "import \"crypto/rand\"\nconst s = `redis.pcall('PUBLISH', KEYS[1], 'x')`", ""},
 		{6, "import \"crypto/rand\"\nfunc f() { rdb.Do(ctx, \"publish\", c, 1) }", "PUBLISH is a command of its own"},
 		{1, "func f() {", ""},
+		{4, "func token() { rand.Text() }\n// in another file:\nimport \"crypto/rand\"", ""},
 	} {
-		got := advice([]byte("package redislock\n"+tt.src), tt.step)
+		src := lock{}
+		for i, text := range strings.Split(tt.src, "\n// in another file:\n") {
+			src[fmt.Sprintf("%d.go", i)] = []byte("package redislock\n" + text)
+		}
+		got := advice(src, tt.step)
 		if tt.want == "" {
 			require.Empty(t, got, tt.src)
 			continue

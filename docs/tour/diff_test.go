@@ -107,16 +107,17 @@ func TestDiff_SeveralFiles(t *testing.T) {
 func TestNamedDiff(t *testing.T) {
 	const before = "package p\n\n// TryLock tries.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}\n\nfunc (l Lock) Gone() {}\n"
 	const after = "package p\n\nvar (\n\t// ErrC is new.\n\tErrC = 1\n)\n\n// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrC\n}\n\nfunc (d dog) TryLock() {}\n"
-	old, err := source.Parse("lock.go", []byte(before))
-	require.NoError(t, err)
-	now, err := source.Parse("lock.go", []byte(after))
-	require.NoError(t, err)
+	read := func(src string) []source.Declaration {
+		list, err := source.Parse("lock.go", []byte(src))
+		require.NoError(t, err)
+		return list
+	}
 	for name, want := range map[string]string{
 		"Gone":         "@@ -8,1 +0,0 @@|-func (l Lock) Gone() {}",
 		"ErrC":         "@@ -0,0 +4,2 @@|+\t// ErrC is new.|+\tErrC = 1",
 		"Lock.TryLock": "@@ -3,4 +8,5 @@|-// TryLock tries.|+// TryLock tries|+// twice.| func (l *Lock) TryLock() error {|-\treturn ErrA|+\treturn ErrC| }",
 	} {
-		got, err := namedDiff(old, now, []string{name})
+		got, err := namedDiff(read(before), read(after), []string{name})
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Join(got, "|"))
 	}
@@ -124,7 +125,7 @@ func TestNamedDiff(t *testing.T) {
 		"Nope":    "no declaration Nope; there are: ErrC, Lock.TryLock, dog.TryLock, Lock.Gone",
 		"TryLock": "TryLock is more than one method: Lock.TryLock, dog.TryLock",
 	} {
-		_, err := namedDiff(old, now, []string{name})
+		_, err := namedDiff(read(before), read(after), []string{name})
 		require.Equal(t, usageError(want), err)
 	}
 }

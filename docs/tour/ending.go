@@ -10,13 +10,21 @@ import (
 )
 
 // An ending is how the process of a learner's stories ended in the middle of one: in
-// sentences about the learner's file.
+// sentences about the learner's lock.
 type ending struct {
 	kind  endingKind
 	says  []string
-	lines []int  // of the learner's file that it speaks of
+	lines []spot // of the learner's lock that it speaks of
 	raw   string // what was printed, if nothing else can be said
 }
+
+// A spot is a line of the learner's lock.
+type spot struct {
+	file string
+	line int
+}
+
+func (s spot) String() string { return fmt.Sprintf("%s/%s:%d", myDir, s.file, s.line) }
 
 type endingKind int
 
@@ -35,7 +43,7 @@ const (
 )
 
 // endingOf reads what a process has printed that ended in the middle of a story. dir is
-// the folder whose lock.go the learner's file has stood in for.
+// the folder whose lock the learner's has stood in for.
 func endingOf(raw, dir string, st story, exit int) ending {
 	for _, mark := range []string{noProgress, noEnd} {
 		if _, dump, ok := strings.Cut(raw, "\n"+mark); ok {
@@ -64,7 +72,7 @@ func endingOf(raw, dir string, st story, exit int) ending {
 func standstill(stacks []goroutine, st story, mark string) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
 	playing := slices.ContainsFunc(stacks, func(g goroutine) bool { return g.plays(st.name) })
-	mine := slices.DeleteFunc(slices.Clone(stacks), func(g goroutine) bool { return g.line() == 0 })
+	mine := slices.DeleteFunc(slices.Clone(stacks), func(g goroutine) bool { return g.spot() == spot{} })
 	if !playing && len(mine) > 0 {
 		return leak(mine, "")
 	}
@@ -74,8 +82,8 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	})
 	e := ending{kind: hangs}
 	for _, g := range mine {
-		if !slices.Contains(e.lines, g.line()) && len(e.lines) < 3 {
-			e.lines = append(e.lines, g.line())
+		if !slices.Contains(e.lines, g.spot()) && len(e.lines) < 3 {
+			e.lines = append(e.lines, g.spot())
 		}
 	}
 	switch {
@@ -84,17 +92,17 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
 			at = " in " + stacks[i].top()
 		}
-		e.says = []string{"it hangs" + at + ", and no line of " + myFile + " can be named"}
+		e.says = []string{"it hangs" + at + ", and no line of your lock can be named"}
 		return e
 	case mark == noEnd:
-		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s:%d", myFile, e.lines[0])}
+		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s", e.lines[0])}
 	case mine[0].inCall() && !mine[0].onMutex():
-		e.says = []string{fmt.Sprintf("it hangs; your code is at %s:%d, in a call or in a loop that does not end", myFile, e.lines[0])}
+		e.says = []string{fmt.Sprintf("it hangs; your code is at %s, in a call or in a loop that does not end", e.lines[0])}
 	default:
-		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s:%d", mine[0].does(), myFile, e.lines[0])}
+		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s", mine[0].does(), e.lines[0])}
 	}
-	if len(e.lines) > 1 {
-		e.says[0] += ", and at line " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.lines[1:]), " ", " and "), "[]")
+	for _, other := range e.lines[1:] {
+		e.says[0] += fmt.Sprintf(", and at %s", other)
 	}
 	if mine[0].onMutex() {
 		e.says = append(e.says, "Is it locked twice, or not unlocked on some way out?")
@@ -107,13 +115,13 @@ func leak(stacks []goroutine, raw string) ending {
 	e := ending{kind: leaks}
 	for _, g := range stacks {
 		from := g.startedAt()
-		if from == 0 || slices.Contains(e.lines, from) {
+		if from == (spot{}) || slices.Contains(e.lines, from) {
 			continue
 		}
 		e.lines = append(e.lines, from)
-		says := fmt.Sprintf("a goroutine of yours never ends: started at %s:%d", myFile, from)
-		if at := g.line(); at != 0 {
-			says += fmt.Sprintf(", it %s at %s:%d", g.does(), myFile, at)
+		says := fmt.Sprintf("a goroutine of yours never ends: started at %s", from)
+		if at := g.spot(); at != (spot{}) {
+			says += fmt.Sprintf(", it %s at %s", g.does(), at)
 		}
 		e.says = append(e.says, says)
 	}
@@ -139,19 +147,19 @@ func broken(stacks []goroutine, first, raw string) ending {
 	e := ending{says: []string{first}}
 	for _, g := range stacks {
 		for _, f := range g.frames {
-			if f.mine && len(e.lines) < 5 && !slices.Contains(e.lines, f.line) {
-				e.lines = append(e.lines, f.line)
+			if f.mine && len(e.lines) < 5 && !slices.Contains(e.lines, f.spot()) {
+				e.lines = append(e.lines, f.spot())
 			}
 		}
 		if e.lines == nil && g.created.mine {
-			e.lines = append(e.lines, g.created.line)
+			e.lines = append(e.lines, g.created.spot())
 		}
 		if e.lines != nil {
-			e.says[0] += fmt.Sprintf(", at %s:%d", myFile, e.lines[0])
+			e.says[0] += fmt.Sprintf(", at %s", e.lines[0])
 			return e
 		}
 	}
-	e.says = append(e.says, "No line of "+myFile+" was being run.")
+	e.says = append(e.says, "No line of your lock was being run.")
 	e.raw = raw
 	return e
 }
@@ -172,8 +180,10 @@ type goroutine struct {
 type frame struct {
 	fn, file string
 	line     int
-	mine     bool // in the learner's file
+	mine     bool // in the learner's lock
 }
+
+func (f frame) spot() spot { return spot{path.Base(f.file), f.line} }
 
 var goroutineHead = regexp.MustCompile(`^goroutine \d+[^\[]*\[([^\],(]*)(.*)\]:$`)
 
@@ -215,28 +225,28 @@ func parseStacks(text, dir string) []goroutine {
 	return list
 }
 
-// line is where in the learner's file it is, 0 if nowhere.
-func (g goroutine) line() int {
+// spot is where in the learner's lock it is, none if nowhere.
+func (g goroutine) spot() spot {
 	if i := slices.IndexFunc(g.frames, func(f frame) bool { return f.mine }); i >= 0 {
-		return g.frames[i].line
+		return g.frames[i].spot()
 	}
-	return 0
+	return spot{}
 }
 
-// startedAt is the line of the learner's file that started it, 0 if none did. A timer
+// startedAt is the line of the learner's lock that started it, none if none did. A timer
 // starts its function itself: then it is where that is.
-func (g goroutine) startedAt() int {
+func (g goroutine) startedAt() spot {
 	switch {
 	case g.created.mine:
-		return g.created.line
+		return g.created.spot()
 	case g.created.fn == "time.goFunc" || strings.HasPrefix(g.created.fn, "context."):
 		for _, f := range slices.Backward(g.frames) {
 			if f.mine {
-				return f.line
+				return f.spot()
 			}
 		}
 	}
-	return 0
+	return spot{}
 }
 
 // plays reports whether it is in the middle of the story, or of what the laboratory does
@@ -270,7 +280,7 @@ func (g goroutine) does() string {
 	return "waits"
 }
 
-// inCall reports whether it is in a function that the learner's file has called.
+// inCall reports whether it is in a function that the learner's lock has called.
 func (g goroutine) inCall() bool { f := g.topFrame(); return f != nil && !f.mine }
 
 // top is the function that it is in.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,34 +33,42 @@ func inOwnCourse(t *testing.T) {
 	t.Chdir(root)
 }
 
-// learner writes the lock of step 1 with something in front of the last line of TryLock.
-func learner(t *testing.T, imports, more string) {
+// learner writes the lock of step 1 with something in front of the last line of TryLock. It
+// returns the line on which that begins.
+func learner(t *testing.T, imports, more string) int {
 	t.Helper()
 	src, err := os.ReadFile(course.Steps[0].Path())
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(src), "\r\n", "\n")
 	const end = "\treturn nil\n}\n\n// Lock acquires"
 	require.Equal(t, 1, strings.Count(text, end))
-	text = strings.Replace(text, end, more+"\n"+end, 1)
-	work(t, strings.Replace(text, "import (\n", "import (\n"+imports, 1))
+	text = strings.Replace(text, "import (\n", "import (\n"+imports, 1)
+	before, _, _ := strings.Cut(text, end)
+	work(t, strings.Replace(text, end, more+"\n"+end, 1))
+	return 1 + strings.Count(before, "\n")
 }
 
 func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	inOwnCourse(t)
 	t.Setenv(watchEnv, "400ms")
-	const at = " at mylock/lock.go:59"
 
-	learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
-	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+"\n        59  if os.Getenv")
+	line := learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
+	at := fmt.Sprintf(" at mylock/lock.go:%d", line)
+	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "not run, because the one that hangs ended the run", "HANGS Test", "It hangs; your code runs in a loop"+at+fmt.Sprintf("\n        lock.go:%d  if os.Getenv", line))
 
-	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.check(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
-	src, err := os.ReadFile(myFile)
+	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.validate(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
+	src, err := os.ReadFile(myLockFile)
 	require.NoError(t, err)
 	work(t, string(src)+"\nvar stuck sync.Mutex\n")
 	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex"+at+"\n    Is it locked twice, or not unlocked on some way out?\n")
 
-	learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
-	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", "Panic: assignment to entry in nil map, at mylock/lock.go:61\n        61  seen[l.key] = 1\n")
+	line = learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")
+	shows(t, "try 1 TestTwoNames_AreTwoLocks", 1, "ERROR TestTwoNames", fmt.Sprintf("Panic: assignment to entry in nil map, at mylock/lock.go:%d\n        lock.go:%[1]d  seen[l.key] = 1\n", line+2))
+
+	learner(t, "", "\tmore(l)")
+	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nimport \"sync\"\n\nvar held sync.Mutex\n\nfunc more(l *Lock) {\n\theld.Lock()\n\tdefer held.Unlock()\n\theld.Lock()\n}\n"))
+	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex at mylock/more.go:10\n    Is it locked twice, or not unlocked on some way out?\n", "        more.go:10  held.Lock()\n")
+	require.NoError(t, os.Remove(myDir+"/more.go"))
 
 	learner(t, "\t\"os\"\n", "\tgo func() {\n\t\t<-make(chan int)\n\t}()\n\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)")
 	out := shows(t, "try 1", 1, "leaks    1_mutual_exclusion_test.go", "Stories passed: ", "left a goroutine behind", "LEAK  TestTwoClients",
@@ -89,33 +98,36 @@ func TestEndingOf(t *testing.T) {
 		name, raw string
 		kind      endingKind
 		says      string
-		lines     []int
+		lines     []spot
 	}{
-		{"waits", "\n" + noProgress + inStory, hangs, "it hangs; your code waits (chan receive) at mylock/lock.go:49", []int{49}},
-		{"windows", "\n" + noProgress + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []int{49}},
+		{"waits", "\n" + noProgress + inStory, hangs, "it hangs; your code waits (chan receive) at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"windows", "\n" + noProgress + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []spot{{course.LockFile, 49}}},
 		{"a mutex goes first", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*Lock).Unlock(0x1)", lock+"80"),
-			hangs, "it hangs; your code waits for a mutex at mylock/lock.go:80, and at line 49", []int{80, 49}},
+			hangs, "it hangs; your code waits for a mutex at mylock/lock.go:80, and at mylock/lock.go:49", []spot{{course.LockFile, 80}, {course.LockFile, 49}}},
 		{"the mutex that stands in", "\n" + noProgress + stackOf("chan receive (durable)"+bub, "c/docs/tour/sync.(*RWMutex).lock(0x1)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, "C:/x/a_test.go:3"),
-			hangs, "waits for a mutex at mylock/lock.go:80", []int{80}},
+			hangs, "waits for a mutex at mylock/lock.go:80", []spot{{course.LockFile, 80}}},
 		{"in a call", "\n" + noProgress + stackOf("select (durable)"+bub, "net.(*pipe).read(0x1)", "/go/pipe.go:1", "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3"),
-			hangs, "it hangs; your code is at mylock/lock.go:49, in a call or in a loop that does not end", []int{49}},
-		{"goes on", "\n" + noEnd + inStory, hangs, "it goes on and on; your code is at mylock/lock.go:49", []int{49}},
-		{"another step's file", "\n" + noProgress + strings.ReplaceAll(inStory, "step04_owner_token", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of mylock/lock.go can be named", nil},
+			hangs, "it hangs; your code is at mylock/lock.go:49, in a call or in a loop that does not end", []spot{{course.LockFile, 49}}},
+		{"goes on", "\n" + noEnd + inStory, hangs, "it goes on and on; your code is at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"in two files", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*hold).lose(0x1)", strings.Replace(lock, "lock.go", "watchdog.go", 1)+"40"),
+			hangs, "it hangs; your code waits for a mutex at mylock/watchdog.go:40, and at mylock/lock.go:49", []spot{{"watchdog.go", 40}, {course.LockFile, 49}}},
+		{"a test's file", "\n" + noProgress + strings.ReplaceAll(inStory, "lock.go", "lab_test.go"), hangs, "no line of your lock can be named", nil},
+		{"another step's file", "\n" + noProgress + strings.ReplaceAll(inStory, "step04_owner_token", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of your lock can be named", nil},
 		{"over, and one goes on", "\n" + noProgress + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
-			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", []int{88}},
-		{"nobody wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", []int{49}},
+			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", []spot{{course.LockFile, 88}}},
+		{"nobody wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", []spot{{course.LockFile, 49}}},
 		{"left", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n\n" +
 			stackOf("running", "m.TestA(0x1)", "C:/x/a_test.go:3") + stackOf("chan send (durable)"+bub, "m.(*Lock).run.func1()", lock+"70", "created by m.(*Lock).run in goroutine 3", lock+"69"),
-			leaks, "started at mylock/lock.go:69, it waits (chan send) at mylock/lock.go:70", []int{69}},
+			leaks, "started at mylock/lock.go:69, it waits (chan send) at mylock/lock.go:70", []spot{{course.LockFile, 69}}},
 		{"left by a timer", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
 			stackOf("select (durable)"+bub, "m.(*Lock).renew(0x1)", lock+"90", "m.(*Lock).watch.func1()", lock+"85", "created by time.goFunc", "/go/time.go:1"),
-			leaks, "started at mylock/lock.go:85, it waits (select) at mylock/lock.go:90", []int{85}},
+			leaks, "started at mylock/lock.go:85, it waits (select) at mylock/lock.go:90", []spot{{course.LockFile, 85}}},
 		{"left by go-redis", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
 			stackOf("chan receive (durable)"+bub, "github.com/redis/go-redis/v9.(*channel).initMsgChan.func1()", "/go/pubsub.go:1", "created by github.com/redis/go-redis/v9.(*channel).initMsgChan in goroutine 3", "/go/pubsub.go:2"),
 			leaks, "Is there something that must be closed?", nil},
-		{"panics", "=== RUN   TestA\npanic: oh [recovered, repanicked]\n\n" + stackOf("running"+bub, "panic({0x1})", "/go/panic.go:1", "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "panic: oh, at mylock/lock.go:49", []int{49}},
-		{"panics elsewhere", "panic: oh\n\n" + stackOf("running", "main.main()", "/go/x.go:1"), breaks, "No line of mylock/lock.go was being run.", nil},
-		{"a map", "fatal error: concurrent map writes\n\n" + stackOf("running"+bub, "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "fatal error: concurrent map writes, at mylock/lock.go:49", []int{49}},
+		{"panics", "=== RUN   TestA\npanic: oh [recovered, repanicked]\n\n" + stackOf("running"+bub, "panic({0x1})", "/go/panic.go:1", "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "panic: oh, at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"panics elsewhere", "panic: oh\n\n" + stackOf("running", "main.main()", "/go/x.go:1"), breaks, "No line of your lock was being run.", nil},
+		{"a map", "fatal error: concurrent map writes\n\n" + stackOf("running"+bub, "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "fatal error: concurrent map writes, at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
 		{"exits", "bye\n", breaks, "exit status 2: did your code call os.Exit", nil},
 	} {
 		e := endingOf(tt.raw, "step04_owner_token", story{name: "TestA"}, 2)

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +82,7 @@ func (t *tour) overview() error {
 	}
 	t.strong("Your own lock, step by step")
 	t.printf("\n")
-	next := 1
+	next, mine := 1, t.hasLock(myDir)
 	for _, s := range course.Steps {
 		st, word := p.Steps[s.N], "       "
 		text := ""
@@ -95,8 +95,8 @@ func (t *tour) overview() error {
 			text = strings.Join(st.Parts, ", ")
 		}
 		here := ""
-		if p.Step == s.N && t.exists("", myFile) {
-			here = "   <- " + myFile
+		if p.Step == s.N && mine {
+			here = "   <- " + myDir
 		}
 		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Title, here)
 		if text != "" {
@@ -105,18 +105,18 @@ func (t *tour) overview() error {
 	}
 	t.printf("\n")
 	switch st := p.Steps[p.Step]; {
-	case p.Step == 0 || !t.exists("", myFile):
+	case p.Step == 0 || !mine:
 		for next < course.Last.N && p.Steps[next] != nil && p.Steps[next].Solved {
 			next++
 		}
-		t.prose("", "Next: go run ./docs/tour try %d makes %s from the lock %s and says what is missing. Any step is a good one to begin with.",
-			next, myFile, course.Steps[next-1].Before().Of())
+		t.prose("", "Next: go run ./docs/tour try %d puts the lock %[3]s into %[2]s and says what is missing. Any step is a good one to begin with.",
+			next, myDir, course.Steps[next-1].Before().Of())
 	case st != nil && st.Solved && p.Step < course.Last.N:
 		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
 	case st != nil && st.Solved:
 		t.prose("", "All that is left: go run ./docs/tour red fencing, for what no lock can do.")
 	default:
-		t.prose("", "Next: change %s, then go run ./docs/tour try %d", myFile, p.Step)
+		t.prose("", "Next: change the lock in %s, then go run ./docs/tour try %d", myDir, p.Step)
 	}
 	return nil
 }
@@ -124,17 +124,17 @@ func (t *tour) overview() error {
 // box is what a learner must know before the first line: the interface and the rules of
 // a step, and if asked for, those that it has from the steps before.
 func (t *tour) box(s course.Step, everything bool) error {
-	now, err := source.Read(t.path(s.Dir, course.LockFile))
+	now, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
 	}
-	before, err := source.Read(t.path(s.Before().Dir, course.LockFile))
+	before, err := source.ReadDir(t.path(s.Before().Dir, ""))
 	if err != nil {
 		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Title)
 	t.prose("", "\n%s\n", s.Asks)
-	t.printf("What %s must offer (+ is new):\n\n", myFile)
+	t.printf("What your lock must offer (+ is new):\n\n")
 	old := map[string]bool{}
 	for _, item := range source.API(before, "Lock") {
 		old[item.Text] = true
@@ -163,7 +163,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	for _, r := range older {
 		rule("  ", r.Text)
 	}
-	rule("  ", fmt.Sprintf("The whole lock is in %s, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myFile))
+	rule("  ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	own := 0
 	var files []string
 	for _, f := range s.Beginning() {
@@ -185,25 +185,21 @@ func (t *tour) compare(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	name := myFile
-	if p.Step != s.N && t.exists("", keptFile(s.N)) {
-		name = keptFile(s.N)
+	dir := myDir
+	if p.Step != s.N && t.hasLock(keptDir(s.N)) {
+		dir = keptDir(s.N)
 	}
-	mine, err := os.ReadFile(t.path("", name))
+	mine, err := t.readLock(dir)
 	if err != nil {
 		return fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
 	}
-	theirs, err := os.ReadFile(t.path("", s.Path()))
-	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
-	}
-	a, err := source.Parse(name, mine)
+	a, err := mine.declarations()
 	if err != nil {
 		return fmt.Errorf("cannot compare what Go cannot read: %w", err)
 	}
-	b, err := source.Parse(s.Path(), theirs)
+	b, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
 	}
 	if st := p.Steps[s.N]; st == nil || !st.Solved {
 		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
@@ -219,14 +215,22 @@ func (t *tour) compare(s course.Step) error {
 		}
 	}
 	if differ == nil {
-		t.printf("%s and %s say the same.\n", name, s.Path())
+		t.printf("%s and %s say the same.\n", dir, s.Dir)
 		return nil
 	}
-	list, err := namedDiff(a, b, differ)
-	if err != nil {
-		return err
+	var heading []string
+	for _, name := range differ {
+		list, err := namedDiff(a, b, []string{name})
+		if err != nil {
+			return err
+		}
+		of := []string{"--- " + path.Join(dir, declared(a, name).File) + " (yours)", "+++ " + path.Join(s.Dir, declared(b, name).File) + " (the course's)"}
+		if !slices.Equal(of, heading) {
+			heading = of
+			t.diffLines(heading)
+		}
+		t.diffLines(list)
 	}
-	t.diffLines(slices.Concat([]string{"--- " + name + " (yours)", "+++ " + s.Path() + " (the course's)"}, list))
 	if equal != nil {
 		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
 	}

@@ -38,10 +38,10 @@ usage: go run ./docs/tour [command]
                   what happened in this story as records (docs/internal/trace), one in a line
   diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
   try             your own lock: what is solved, where you stand, what to do next
-  try N           step N's stories on it, mylock/lock.go (made at first use from the lock before step N):
-                  what holds, what fails, the first failure in full
+  try N           step N's stories on it, the Go files in mylock (made at first use from the lock before
+                  step N): what holds, what fails, the first failure in full
   try N Test...   only these stories, in full
-  try N -watch    again at each save of mylock/lock.go
+  try N -watch    again at each save in mylock
   try N -rules    what step N's lock must have, and must not do
   try N -compare  your lock beside the course's
   hint N [Test] [K]

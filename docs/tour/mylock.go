@@ -5,28 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
-// The learner's folder; git ignores it. The lock being worked on is lock.go. What was
-// there before is kept in folders that the go command passes over: _step04/lock.go.
+// The learner's folder; git ignores it. The lock being worked on is its Go files. What was
+// there before is kept in folders that the go command passes over: _step04.
 const (
 	myDir      = "mylock"
-	myFile     = myDir + "/" + course.LockFile
 	myProgress = myDir + "/progress.json"
 )
 
 // keptDir is where the attempt at a step is kept while another one is worked on.
 func keptDir(n int) string { return fmt.Sprintf("%s/_step%02d", myDir, n) }
 
-func keptFile(n int) string { return keptDir(n) + "/" + course.LockFile }
-
 // progress is what is known of the learner's attempts.
 type progress struct {
-	Step  int               `json:"step"` // whose attempt lock.go is; 0 is not known
+	Step  int               `json:"step"` // whose attempt the lock is; 0 is not known
 	Steps map[int]*standing `json:"steps"`
 }
 
@@ -99,67 +101,141 @@ func writeWhole(name string, text []byte) error {
 	return os.Rename(name+".new", name)
 }
 
-// begin makes lock.go the attempt at s: the one that is there, the one that was kept, the
-// solution of the step before, or the course's lock before s. It reports whether the
-// learner sees this step for the first time.
+// A lock is the files of a learner's lock, by their names.
+type lock map[string][]byte
+
+// names are in the order of source.Files.
+func (l lock) names() []string {
+	names := slices.Sorted(maps.Keys(l))
+	if i := slices.Index(names, course.LockFile); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, course.LockFile)
+	}
+	return names
+}
+
+// declarations are those of all files. Of what cannot be read there are none, and an error.
+func (l lock) declarations() (all []source.Declaration, err error) {
+	for _, name := range l.names() {
+		list, wrong := source.Parse(myDir+"/"+name, l[name])
+		all, err = append(all, list...), errors.Join(err, wrong)
+	}
+	return all, err
+}
+
+// When a lock was one file, attempts that were not resumed were kept as _step04/lock-1.go.
+var oldAttempt = regexp.MustCompile(`^lock-\d+\.go$`)
+
+// lockFiles are the files of the lock in a folder.
+func (t *tour) lockFiles(dir string) []string {
+	names, _ := source.Files(t.path(dir, ""))
+	if strings.HasPrefix(dir, myDir+"/_") {
+		names = slices.DeleteFunc(names, oldAttempt.MatchString)
+	}
+	return names
+}
+
+func (t *tour) hasLock(dir string) bool { return len(t.lockFiles(dir)) > 0 }
+
+func (t *tour) readLock(dir string) (lock, error) {
+	l := lock{}
+	for _, name := range t.lockFiles(dir) {
+		text, err := os.ReadFile(t.path(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		l[name] = text
+	}
+	if len(l) == 0 {
+		return nil, fmt.Errorf("there is no Go file in %s", dir)
+	}
+	return l, nil
+}
+
+// putLock makes l the lock that is worked on, where there is none.
+func (t *tour) putLock(l lock) error {
+	for name, text := range l {
+		if err := writeWhole(t.path(myDir, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveLock moves the files of a lock to a folder that has none.
+func (t *tour) moveLock(from, to string) error {
+	if err := os.MkdirAll(t.path(to, ""), 0o777); err != nil {
+		return err
+	}
+	for _, name := range t.lockFiles(from) {
+		if err := os.Rename(t.path(from, name), t.path(to, name)); err != nil {
+			return err
+		}
+	}
+	os.Remove(t.path(from, "")) // if that was all
+	return nil
+}
+
+// begin puts the attempt at s into the learner's folder: the one that is there, the one
+// that was kept, the solution of the step before, or the course's lock before s. It
+// reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
-	mine := t.exists("", myFile)
+	mine := t.hasLock(myDir)
 	if mine && (p.Step == s.N || p.Step == 0) {
 		fresh = p.Step == 0
 		p.Step = s.N
 		return fresh, t.writeProgress(p)
 	}
-	from, old := "", p.Step
+	from, old := s.Before().Dir, p.Step
 	switch before := p.Steps[s.N-1]; {
-	case t.exists("", keptFile(s.N)):
-		from = keptFile(s.N)
+	case t.hasLock(keptDir(s.N)):
+		from = keptDir(s.N)
 	case before != nil && before.Solved && mine && old == s.N-1:
-		from = myFile
-	case before != nil && before.Solved && t.exists("", keptFile(s.N-1)):
-		from = keptFile(s.N - 1)
-	default:
-		from = s.Before().Dir + "/" + course.LockFile
+		from = myDir
+	case before != nil && before.Solved && t.hasLock(keptDir(s.N-1)):
+		from = keptDir(s.N - 1)
 	}
-	src, err := os.ReadFile(t.path("", from))
+	l, err := t.readLock(from)
 	if err != nil {
 		return false, fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
 	if mine {
-		kept, err := t.keep(myFile, old, true)
+		kept, err := t.keep(myDir, old, true)
 		if err != nil {
 			return false, err
 		}
 		t.prose("", "Your attempt at step %02d is kept in %s.", old, kept)
 	}
-	if err := writeWhole(t.path("", myFile), src); err != nil {
+	if from == keptDir(s.N) {
+		err = t.moveLock(from, myDir)
+	} else {
+		err = t.putLock(l)
+	}
+	if err != nil {
 		return false, err
 	}
+	files := strings.Join(l.names(), ", ")
 	switch from {
-	case keptFile(s.N):
-		os.Remove(t.path("", from)) // it is lock.go now
-		t.prose("", "%s is your attempt at step %02d again.\n", myFile, s.N)
-	case myFile, keptFile(s.N - 1):
-		t.prose("", "%s goes on with your lock of step %02d, which is solved. (To start from the course's lock instead: go run ./docs/tour reset %d)\n", myFile, s.N-1, s.N)
+	case keptDir(s.N):
+		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
+	case myDir, keptDir(s.N - 1):
+		t.prose("", "The lock in %s goes on with yours of step %02d, which is solved (%s).\nTo start from the course's lock instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
 		fresh = true
 	default:
-		t.prose("", "%s is new: a copy of %s. It is yours to change.\n", myFile, from)
+		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
 		fresh = true
 	}
 	p.Step = s.N
 	return fresh, t.writeProgress(p)
 }
 
-// keep moves a file to where the attempts at a step are kept, beside what is there. One
-// that is to be resumed is lock.go there.
-func (t *tour) keep(from string, n int, resume bool) (string, error) {
-	to := keptFile(n)
-	for i := 1; !resume || t.exists("", to); i++ {
-		to, resume = fmt.Sprintf("%s/lock-%d.go", keptDir(n), i), true
+// keep moves a lock to where the attempts at a step are kept: the one that is to be
+// resumed to _step04, others to _step04-1 and so on.
+func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
+	to = keptDir(n)
+	for i := 1; !resume || t.hasLock(to); i++ {
+		to, resume = fmt.Sprintf("%s-%d", keptDir(n), i), true
 	}
-	if err := os.MkdirAll(t.path("", keptDir(n)), 0o777); err != nil {
-		return "", err
-	}
-	return to, os.Rename(t.path("", from), t.path("", to))
+	return to, t.moveLock(from, to)
 }
 
 // runReset begins a step again from the course's lock before it, and keeps what there is.
@@ -168,16 +244,16 @@ func (t *tour) runReset(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	from := s.Before().Dir + "/" + course.LockFile
-	src, err := os.ReadFile(t.path("", from))
+	from := s.Before().Dir
+	l, err := t.readLock(from)
 	if err != nil {
 		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
-	put := func(file string, n int) error {
-		if !t.exists("", file) {
+	put := func(dir string, n int) error {
+		if !t.hasLock(dir) {
 			return nil
 		}
-		kept, err := t.keep(file, n, n != s.N)
+		kept, err := t.keep(dir, n, n != s.N)
 		if err == nil {
 			t.prose("", "Your attempt at step %02d is kept in %s.", n, kept)
 		}
@@ -186,14 +262,14 @@ func (t *tour) runReset(s course.Step) error {
 	if p.Step == 0 {
 		p.Step = s.N
 	}
-	if err := errors.Join(put(keptFile(s.N), s.N), put(myFile, p.Step)); err != nil {
+	if err := errors.Join(put(keptDir(s.N), s.N), put(myDir, p.Step)); err != nil {
 		return err
 	}
-	if err := writeWhole(t.path("", myFile), src); err != nil {
+	if err := t.putLock(l); err != nil {
 		return err
 	}
 	p.Step = s.N
 	delete(p.Steps, s.N)
-	t.prose("", "%s is a copy of %s. Next: go run ./docs/tour try %d", myFile, from, s.N)
+	t.prose("", "The lock in %s is a copy of %s (%s).\nNext: go run ./docs/tour try %d", myDir, from, strings.Join(l.names(), ", "), s.N)
 	return t.writeProgress(p)
 }

@@ -25,7 +25,7 @@ func (t *tour) tryReport(a attemptAt) error {
 		return err
 	}
 
-	t.heading("%s against the tests of %s", myFile, s.Label())
+	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
 	t.nowOk(before, now)
@@ -335,10 +335,9 @@ func (t *tour) end(a attemptAt, e ending) {
 		}
 		t.message(color, []string{capital(says)})
 	}
-	src := lines(string(a.src))
-	for _, n := range e.lines {
-		if n > 0 && n <= len(src) {
-			t.printf("%s%6d  %s\n", margin, n, strings.TrimSpace(src[n-1]))
+	for _, at := range e.lines {
+		if src := lines(string(a.src[at.file])); at.line > 0 && at.line <= len(src) {
+			t.printf("%s    %s:%d  %s\n", margin, at.file, at.line, strings.TrimSpace(src[at.line-1]))
 		}
 	}
 	if e.raw != "" {
@@ -419,9 +418,6 @@ func (t *tour) tryNotes(a attemptAt) {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
 			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
 	}
-	if others := t.otherFiles(); others != nil {
-		t.printf("%s is not compiled: the whole lock has to be in %s.\n\n", strings.Join(others, ", "), myFile)
-	}
 }
 
 // whatNow says what to do next.
@@ -429,7 +425,7 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 	next := func(what, command string, args ...any) {
 		t.printf("%s", indent("  ", []string{fmt.Sprintf("%-36s %s", fmt.Sprintf("go run ./docs/tour "+command, args...), what)}))
 	}
-	t.printf("Change %s and run it again:\n", myFile)
+	t.printf("Change the lock in %s and run it again:\n", myDir)
 	next("", "try %d", s.N)
 	next("the same at each save", "try %d -watch", s.N)
 	if fails {
@@ -460,7 +456,7 @@ func (t *tour) solved(a attemptAt) {
 
 // namedReport shows some stories in full.
 func (t *tour) namedReport(a attemptAt) error {
-	t.heading("%s against %s of %s", myFile, count(len(a.trials), "story"), a.step.Label())
+	t.heading("%s against %s of %s", myDir, count(len(a.trials), "story"), a.step.Label())
 	ok := 0
 	for _, r := range a.trials {
 		r.control = false

@@ -68,7 +68,7 @@ func (t *tour) prepare(s course.Step) error {
 
 // tryOnce is a try of what is there now.
 func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error {
-	src, err := os.ReadFile(t.path("", myFile))
+	src, err := t.readLock(myDir)
 	if err != nil {
 		return err
 	}
@@ -119,47 +119,42 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 // An attemptAt is a run of the stories of a step on the learner's lock.
 type attemptAt struct {
 	step    course.Step
-	src     []byte
+	src     lock
 	older   bool     // it has the constructor of the step before
 	missing []string // what it lacks, for people
 	later   []story  // stories that need what it lacks
 	trials  []trial
 }
 
-// checkPackage says what a compiler would say in a way that nobody understands: the file
+// checkPackage says what a compiler would say in a way that nobody understands: the lock
 // is compiled in another folder.
-func checkPackage(src []byte) error {
-	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
-	if err != nil || f.Name.Name == "redislock" {
-		return nil // the rest is for the compiler to explain
-	}
-	return fmt.Errorf("%s begins with \"package %s\": write \"package redislock\", because it takes the place of a lock.go of that package", myFile, f.Name.Name)
-}
-
-// otherFiles are Go files beside lock.go that a learner may take for part of the lock.
-func (t *tour) otherFiles() (names []string) {
-	files, _ := filepath.Glob(t.path(myDir, "*.go"))
-	for _, file := range files {
-		if name := filepath.Base(file); name != course.LockFile {
-			names = append(names, myDir+"/"+name)
+func checkPackage(src lock) error {
+	for _, name := range src.names() {
+		f, err := parser.ParseFile(token.NewFileSet(), "", src[name], parser.PackageClauseOnly)
+		if err == nil && f.Name.Name != "redislock" { // the rest is for the compiler to explain
+			return fmt.Errorf("%s/%s begins with \"package %s\": write \"package redislock\", because it takes the place of a file of that package", myDir, name, f.Name.Name)
 		}
 	}
-	return names
+	return nil
 }
 
 // tryBuild is the tests of step s with the learner's lock. older says that it still has
 // the constructor of the step before.
-func (t *tour) tryBuild(s course.Step, src []byte) (b build, older bool, err error) {
+func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error) {
 	b = build{
 		dir:     s.Dir,
-		name:    "the tests of " + s.Label() + " with " + myFile,
-		replace: map[string]string{course.LockFile: myFile, watchFile: watchDir + "/" + watchFile},
+		name:    "the tests of " + s.Label() + " with " + myDir,
+		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
 	}
+	b.leaveOut(t.sources(s.Dir)...)
 	b.leaveOut(course.BugFile, course.ExhibitFile)
-	if played := playable(src); !bytes.Equal(played, src) {
-		b.replace[course.LockFile] = filepath.Join(t.tmp, course.LockFile)
-		if err := os.WriteFile(b.replace[course.LockFile], played, 0o666); err != nil {
-			return build{}, false, err
+	for name, text := range src {
+		b.replace[name] = myDir + "/" + name
+		if played := playable(text); !bytes.Equal(played, text) {
+			b.replace[name] = filepath.Join(t.tmp, name)
+			if err := os.WriteFile(b.replace[name], played, 0o666); err != nil {
+				return build{}, false, err
+			}
 		}
 	}
 	stubs, err := t.stubs(s, src)
@@ -194,11 +189,11 @@ const stubsFile = "lab_stubs_test.go"
 
 // stubs returns the source of that file, "" if there is no need for it, or if it would
 // not do: a field cannot be added.
-func (t *tour) stubs(s course.Step, src []byte) (string, error) {
+func (t *tour) stubs(s course.Step, src lock) (string, error) {
 	if s.Parts() == nil {
 		return "", nil
 	}
-	list, err := source.Read(t.path(s.Dir, course.LockFile))
+	list, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
 		return "", fmt.Errorf("cannot read %s: %w", s.Subject(), err)
 	}
@@ -228,7 +223,7 @@ func (t *tour) stubs(s course.Step, src []byte) (string, error) {
 
 // tryStories lists the stories that can be played on the learner's lock, and those that
 // need what it lacks.
-func (t *tour) tryStories(s course.Step, src []byte, b build) (list, later []story, err error) {
+func (t *tour) tryStories(s course.Step, src lock, b build) (list, later []story, err error) {
 	for _, f := range s.Guarantees() {
 		stories, err := t.storiesOf(s.Dir, f.Name)
 		if err == nil && stories == nil {
@@ -408,8 +403,8 @@ func (t *tour) noStoryBegan(log transcript, s course.Step) error {
 
 // constructorOf returns the step, s or the one before, whose New has the parameters of
 // the New in src.
-func (t *tour) constructorOf(s course.Step, src []byte) (course.Step, error) {
-	list, err := source.Parse(myFile, src)
+func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
+	list, err := src.declarations()
 	if err != nil {
 		return s, nil // the compiler explains it better
 	}
@@ -421,7 +416,7 @@ func (t *tour) constructorOf(s course.Step, src []byte) (course.Step, error) {
 	mine := declared(list, "New")
 	switch {
 	case mine.Name == "":
-		return course.Step{}, fmt.Errorf("%s: no func New; %s has\n  %s", myFile, s.Label(), source.Signature(now))
+		return course.Step{}, fmt.Errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
 	case source.Params(mine) == source.Params(now):
 		return s, nil
 	case source.Params(mine) == source.Params(then):
@@ -429,27 +424,27 @@ func (t *tour) constructorOf(s course.Step, src []byte) (course.Step, error) {
 	}
 	return course.Step{}, fmt.Errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
 		"Change it, or start again from the lock %s, which keeps what you have: go run ./docs/tour reset %d",
-		myFile, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
+		myDir, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
 
 func (t *tour) newOf(s course.Step) (source.Declaration, error) {
-	list, err := source.Read(t.path(s.Dir, course.LockFile))
+	list, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
 		return source.Declaration{}, fmt.Errorf("cannot read the lock %s: %w", s.Of(), err)
 	}
 	return declared(list, "New"), nil
 }
 
-// lacks returns what the tests of f need and a lock.go has not.
-func lacks(src []byte, f course.File) []string {
-	list, _ := source.Parse(myFile, src) // what cannot be read is for the compiler to explain
+// lacks returns what the tests of f need and a lock has not.
+func lacks(src lock, f course.File) []string {
+	list, _ := src.declarations() // what cannot be read is for the compiler to explain
 	has := source.Offers(list, "Lock")
 	return slices.DeleteFunc(slices.Clone(f.Needs), func(name string) bool { return has[name] })
 }
 
 // missingAPI says, per file of tests that step s has and the learner's lock is not ready
 // for, what it lacks.
-func missingAPI(s course.Step, src []byte) []string {
+func missingAPI(s course.Step, src lock) []string {
 	var list []string
 	for _, f := range s.Guarantees() {
 		if lacks := lacks(src, f); len(lacks) > 0 {
@@ -462,31 +457,23 @@ func missingAPI(s course.Step, src []byte) []string {
 // doesNotCompile is what the compiler says, and what it cannot know.
 func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
 	text := compilerText(ce.out, t.root, s)
-	var more []string
-	if others := t.otherFiles(); others != nil {
-		more = append(more, fmt.Sprintf("%s is not compiled: the whole lock has to be in %s.", strings.Join(others, ", "), myFile))
-	}
+	more := ""
 	switch {
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
-		more = append(more, "A lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
+		more = "\nA lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else."
 	case strings.Contains(text, s.Dir+"/"):
-		more = append(more, fmt.Sprintf("A test uses what %s has not, or has otherwise. What it must have: go run ./docs/tour try %d -rules", myFile, s.N))
+		more = fmt.Sprintf("\nA test uses what your lock does not have, or has otherwise. What it must have: go run ./docs/tour try %d -rules", s.N)
 	}
-	if more != nil {
-		text += "\n" + strings.Join(more, "\n")
-	}
-	return fmt.Errorf("%s does not compile with the tests of %s:\n%s", myFile, s.Label(), text)
+	return fmt.Errorf("%s does not compile with the tests of %s:\n%s%s", myDir, s.Label(), text, more)
 }
 
-// standInFile is where the learner's file is built from if package sync gives way in it.
-var standInFile = regexp.MustCompile(`\S*redislock-tour-\w+[/\\]` + regexp.QuoteMeta(course.LockFile))
-
-// compilerText is what the compiler printed, about the learner's file instead of the one
-// it stands in for.
+// compilerText is what the compiler printed, about the learner's files instead of those
+// they stand in for, and of those they are built from if package sync gives way in them.
 func compilerText(out string, root string, s course.Step) string {
 	var b strings.Builder
-	out = standInFile.ReplaceAllString(out, myFile)
-	out = strings.ReplaceAll(out, `"`+course.Module+`/docs/tour/sync" imported as sync`, `"sync" imported`)
+	out = strings.ReplaceAll(out, `"`+course.Module+`/docs/tour/sync"`, `"sync"`)
+	out = strings.ReplaceAll(out, `"sync" imported as sync`, `"sync" imported`)
+	lockFile := regexp.MustCompile(`(\S*redislock-tour-\w+|\b` + s.Dir + `|\b` + myDir + `)[/\\][^\s/\\:]+\.go`)
 	for line := range strings.Lines(out) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "FAIL") {
@@ -496,9 +483,14 @@ func compilerText(out string, root string, s course.Step) string {
 			for _, sep := range []string{"/", `\`} {
 				line = strings.ReplaceAll(line, root+sep+dir, dir)
 				line = strings.ReplaceAll(line, "."+sep+dir+sep, dir+sep)
-				line = strings.ReplaceAll(line, dir+sep+course.LockFile, myFile)
 			}
 		}
+		line = lockFile.ReplaceAllStringFunc(line, func(file string) string {
+			if strings.HasSuffix(file, "_test.go") {
+				return file
+			}
+			return myDir + "/" + file[strings.LastIndexAny(file, `/\`)+1:]
+		})
 		b.WriteString(line + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // tourIn is a tour of the mini course, and what it prints.
@@ -42,7 +43,7 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 		{"a method New", 4, "package p\nfunc (l *Lock) New(c any, k string, d int) {}", "", "no func New"},
 		{"a syntax error is for the compiler", 4, "package p\nfunc New(", "", ""},
 	} {
-		b, older, err := tr.tryBuild(course.Steps[tt.step-1], []byte(tt.src))
+		b, older, err := tr.tryBuild(course.Steps[tt.step-1], lockOf(tt.src))
 		if tt.fail != "" {
 			require.ErrorContains(t, err, tt.fail, tt.name)
 			continue
@@ -50,7 +51,7 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, b.replace[course.NewFile], tt.name)
 		require.Equal(t, tt.want != "", older, tt.name)
-		require.Equal(t, myFile, b.replace[course.LockFile], tt.name)
+		require.Equal(t, myLockFile, b.replace[course.LockFile], tt.name)
 	}
 }
 
@@ -75,7 +76,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}, 3},
 	} {
 		s := course.Steps[tt.step-1]
-		b, _, err := tr.tryBuild(s, []byte(tt.src))
+		b, _, err := tr.tryBuild(s, lockOf(tt.src))
 		require.NoError(t, err, tt.name)
 		var out []string
 		for file, by := range b.replace {
@@ -84,32 +85,37 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 			}
 		}
 		require.ElementsMatch(t, slices.Concat(own, tt.out), out, tt.name)
-		require.Equal(t, tt.need, missingAPI(s, []byte(tt.src)), tt.name)
-		_, later, err := tr.tryStories(s, []byte(tt.src), b)
+		require.Equal(t, tt.need, missingAPI(s, lockOf(tt.src)), tt.name)
+		_, later, err := tr.tryStories(s, lockOf(tt.src), b)
 		require.NoError(t, err)
 		require.Len(t, later, tt.later, tt.name)
 	}
 }
 
+// myLockFile is the learner's lock where it is one file.
+const myLockFile = myDir + "/" + course.LockFile
+
+func lockOf(src string) lock { return lock{course.LockFile: []byte(src)} }
+
 // work writes the learner's lock.
 func work(t *testing.T, src string) {
 	t.Helper()
-	require.NoError(t, write(myFile, src))
+	require.NoError(t, write(myLockFile, src))
 }
 
 func TestTry(t *testing.T) {
 	inOwnMini(t)
-	shows(t, "try", 0, "  01           SETNX\n", "Next: go run ./docs/tour try 1 makes mylock/lock.go")
+	shows(t, "try", 0, "  01           SETNX\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
 	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
-	shows(t, "try 7", 1, "mylock/lock.go is new: a copy of step06_reentrant/lock.go", "Step 07: a watchdog that renews", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:",
+	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: a watchdog that renews", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:",
 		"holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "needs Lost, ValidUntil, MaxHold, ErrLost", "Stories passed: 22 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
-		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change mylock/lock.go and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
-	text, err := os.ReadFile(myFile)
+		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
+	text, err := os.ReadFile(myLockFile)
 	require.NoError(t, err)
 	require.Equal(t, miniLock(6), string(text))
-	shows(t, "try", 0, "  07  22/27    a watchdog", "<- mylock/lock.go\n", "renew 1 of 3, Lost 0 of 3", "Next: change mylock/lock.go, then go run ./docs/tour try 7")
+	shows(t, "try", 0, "  07  22/27    a watchdog", "<- mylock\n", "renew 1 of 3, Lost 0 of 3", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
 	work(t, miniLock(7))
 	out := shows(t, "try 7", 0, "solved   1. renew      3 of 3", "solved   2. Lost       3 of 3", "Stories passed: 27 of 27. 5 more than in the last run.", "now ok TestLeadWatchdog\n",
@@ -117,36 +123,36 @@ func TestTry(t *testing.T) {
 	require.NotContains(t, out, "is new")
 	require.NotContains(t, out, "Rules:")
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
-	shows(t, "try 7 -compare", 0, "mylock/lock.go and step07_watchdog/lock.go say the same")
+	shows(t, "try 7 -compare", 0, "mylock and step07_watchdog say the same")
 
 	shows(t, "try 7 TestOtherLost", 0, "ok    TestOtherLost\n          0.1ms", "1 of 1 passed. All of the step: go run ./docs/tour try 7")
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
 	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo that your lock can play (did you mean TestOtherWatchdog?)")
-	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
+	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the course's)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
 
 	work(t, miniLock(7))
-	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07/lock.go.", "goes on with your lock of step 07", "reset 8",
+	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours of step 07, which is solved (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
 	shows(t, "try 8", 0, "It was the last one.")
-	shows(t, "try 7 -compare", 0, "mylock/_step07/lock.go and step07_watchdog/lock.go say the same")
+	shows(t, "try 7 -compare", 0, "mylock/_step07 and step07_watchdog say the same")
 }
 
 func TestTry_NothingIsEverLost(t *testing.T) {
 	inOwnMini(t)
 	shows(t, "try 3", 1, "is new")
 	work(t, miniLock(2)+"\n// mine, at step 3\n")
-	shows(t, "try 5", 1, "Your attempt at step 03 is kept in mylock/_step03/lock.go.", "mylock/lock.go is new: a copy of step04_owner_token/lock.go")
+	shows(t, "try 5", 1, "Your attempt at step 03 is kept in mylock/_step03.", "The lock in mylock is new: a copy of step04_owner_token (lock.go).")
 	work(t, miniLock(4)+"\n// mine, at step 5\n")
-	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05/lock-1.go.", "mylock/lock.go is a copy of step04_owner_token/lock.go. Next: go run ./docs/tour try 5")
-	shows(t, "try 3", 1, "Your attempt at step 05 is kept in mylock/_step05/lock.go.", "mylock/lock.go is your attempt at step 03 again.")
-	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05/lock-2.go.", "Your attempt at step 03 is kept in mylock/_step03/lock.go.")
+	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "The lock in mylock is a copy of step04_owner_token (lock.go).\nNext: go run ./docs/tour try 5")
+	shows(t, "try 3", 1, "Your attempt at step 05 is kept in mylock/_step05.", "The lock in mylock is your attempt at step 03 again (lock.go).")
+	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-2.", "Your attempt at step 03 is kept in mylock/_step03.")
 	for file, want := range map[string]string{
 		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
-		"mylock/_step05/lock-1.go": miniLock(4) + "\n// mine, at step 5\n",
-		"mylock/_step05/lock-2.go": miniLock(4),
-		myFile:                     miniLock(4),
+		"mylock/_step05-1/lock.go": miniLock(4) + "\n// mine, at step 5\n",
+		"mylock/_step05-2/lock.go": miniLock(4),
+		myLockFile:                 miniLock(4),
 	} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -157,27 +163,144 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	inOwnMini(t)
 	work(t, miniLock(2))
 	out := shows(t, "try 3", 1, "Stories passed: 7 of 9")
-	require.NotContains(t, out, "lock.go is new")
+	require.NotContains(t, out, "The lock in mylock")
 	work(t, miniLock(8))
-	shows(t, "try 3", 1, "func New of mylock/lock.go fits no test of step 03", "go run ./docs/tour reset 3")
+	shows(t, "try 3", 1, "func New of mylock fits no test of step 03", "go run ./docs/tour reset 3")
 	require.NoError(t, write(myProgress, "{"))
 	shows(t, "try 3", 1, "cannot read mylock/progress.json, delete it")
+}
+
+// inSeveralFiles changes into a mini course whose later locks have several files.
+func inSeveralFiles(t *testing.T) {
+	root := inOwnMini(t)
+	for _, s := range course.Steps[4:] {
+		for i, name := range []string{"send.go", "waiting.go", "watchdog.go"}[:min(s.N-4, 3)] {
+			text := fmt.Sprintf("package redislock\n\nfunc in%d() {}\n", i)
+			if name == "watchdog.go" {
+				lock, more, _ := strings.Cut(miniLock(s.N), "\nvar ErrLost")
+				require.NoError(t, write(root+"/"+s.Path(), lock))
+				text = "package redislock\n\nvar ErrLost" + more
+			}
+			require.NoError(t, write(root+"/"+s.Dir+"/"+name, text))
+		}
+	}
+}
+
+// filesIn wants exactly these files in a folder of the learner's.
+func filesIn(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	names, err := source.Files(dir)
+	require.NoError(t, err)
+	require.Equal(t, want, names, dir)
+}
+
+func TestTry_ALockOfSeveralFiles(t *testing.T) {
+	inSeveralFiles(t)
+	shows(t, "try 7 -rules", 0, "+ var ErrLost", "+ func (l *Lock) Lost()")
+	shows(t, "try 6", 1, "The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
+	filesIn(t, myDir, "lock.go", "send.go")
+	work(t, miniLock(6))
+	shows(t, "try 6", 0, "Step 06 is solved.")
+	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
+
+	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
+	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go,\nsend.go).\nTo start from", "7_lost_test.go needs Lost")
+	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
+	text, err := os.ReadFile("step07_watchdog/watchdog.go")
+	require.NoError(t, err)
+	work(t, strings.Replace(miniLock(6), "at = 6", "at = 7", 1))
+	require.NoError(t, write(myDir+"/dog.go", strings.Replace(string(text), ") Do()", ") Undo()", 1)))
+	shows(t, "try 7", 1, "7_lost_test.go needs Do, MaxHold")
+	require.NoError(t, write(myDir+"/dog.go", strings.TrimPrefix(miniLock(7), "const")))
+	shows(t, "try 7", 1, "mylock/dog.go:", "Lock redeclared in this block", "mylock/lock.go:")
+	work(t, "package redislock\n")
+	shows(t, "try 7", 0, "Step 07 is solved.")
+
+	// One file is enough.
+	shows(t, "try 5", 1, "Your attempt at step 07 is kept in mylock/_step07.", "a copy of step04_owner_token (lock.go)")
+	filesIn(t, myDir, "lock.go")
+	work(t, miniLock(5))
+	shows(t, "try 5", 0, "Step 05 is solved.")
+
+	shows(t, "try 7", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go,\nsend.go).", "Step 07 is solved.")
+	filesIn(t, myDir, "lock.go", "dog.go", "pub_sub.go", "send.go")
+	require.NoDirExists(t, keptDir(7))
+	shows(t, "reset 7", 0, "Your attempt at step 07 is kept in mylock/_step07-1.", "a copy of step06_reentrant (lock.go, send.go, waiting.go).")
+	filesIn(t, myDir, "lock.go", "send.go", "waiting.go")
+	filesIn(t, keptDir(7)+"-1", "lock.go", "dog.go", "pub_sub.go", "send.go")
+	filesIn(t, keptDir(6), "lock.go", "pub_sub.go", "send.go")
+	shows(t, "try 6", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved.")
+}
+
+// What was kept when a lock was one file.
+func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
+	inOwnMini(t)
+	for name, text := range map[string]string{"_step03/lock.go": miniLock(3), "_step03/lock-1.go": miniLock(2), "_step04/lock-1.go": miniLock(3), "lock.go": miniLock(5)} {
+		require.NoError(t, write(myDir+"/"+name, text))
+	}
+	require.NoError(t, write(myProgress, `{"step": 5}`))
+	shows(t, "try 3", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved.")
+	filesIn(t, keptDir(3), "lock-1.go")
+	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours of step 03")
+	shows(t, "try 3", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
+	filesIn(t, keptDir(3), "lock-1.go")
+	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
+}
+
+func TestWatched_TellsOfEveryFile(t *testing.T) {
+	now := map[string]string{"lock.go": "a"}
+	w := newWatched(func() lock {
+		l := lock{}
+		for name, text := range now {
+			l[name] = []byte(text)
+		}
+		return l
+	})
+	for _, tt := range []struct {
+		what, name, text string // a text of "-" deletes
+		want             bool
+	}{
+		{"nothing", "lock.go", "a", false},
+		{"a save", "lock.go", "b", true},
+		{"a new file, still empty", "send.go", "", false},
+		{"written", "send.go", "s", true},
+		{"another save", "send.go", "t", true},
+		{"being written", "lock.go", "", false},
+		{"as it was", "lock.go", "b", false},
+		{"being replaced", "send.go", "-", false},
+		{"replaced", "send.go", "u", true},
+		{"deleted, or being replaced", "send.go", "-", false},
+		{"deleted", "send.go", "-", true},
+		{"nothing again", "send.go", "-", false},
+		{"no file is left", "lock.go", "-", false},
+		{"still none", "lock.go", "-", false},
+		{"back", "lock.go", "b", false},
+		{"and changed", "lock.go", "c", true},
+	} {
+		if now[tt.name] = tt.text; tt.text == "-" {
+			delete(now, tt.name)
+		}
+		require.Equal(t, tt.want, w.changed(), tt.what)
+	}
 }
 
 func TestTry_OneSentenceThatSaysWhatToDo(t *testing.T) {
 	inOwnMini(t)
 	work(t, strings.Replace(miniLock(3), "package redislock", "package mylock", 1))
-	shows(t, "try 3", 1, `tour: mylock/lock.go begins with "package mylock": write "package redislock", because it takes the place`)
+	shows(t, "try 3", 1, `tour: mylock/lock.go begins with "package mylock": write "package redislock", because it takes the place of a file of that package`)
 	work(t, miniLock(3)+"\nvar x = y\n")
-	shows(t, "try 3", 1, "mylock/lock.go does not compile with the tests of step 03:\nmylock/lock.go:", "undefined: y")
+	shows(t, "try 3", 1, "mylock does not compile with the tests of step 03:\nmylock/lock.go:", "undefined: y")
+	require.NoError(t, write(myDir+"/more.go", "package mylock\n\nvar y = 1\n"))
+	shows(t, "try 3", 1, `tour: mylock/more.go begins with "package mylock"`)
+	require.NoError(t, write("docs/tour/sync/sync.go", "package sync\n"))
+	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nimport \"sync\"\n\nvar y = 1\n\nvar z = x.y\n"))
+	shows(t, "try 3", 1, "mylock does not compile", `mylock/more.go:3:8: "sync" imported and not used`, "mylock/more.go:7:11: x.y undefined")
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nvar y = 1\n"))
-	shows(t, "try 3", 1, "undefined: y", "mylock/more.go is not compiled: the whole lock has to be in mylock/lock.go.")
-	work(t, miniLock(3))
-	shows(t, "try 3", 0, "mylock/more.go is not compiled", "Step 03 is solved.")
+	shows(t, "try 3", 0, "Step 03 is solved.")
 	work(t, "package redislock\n\nimport _ \"github.com/google/uuid\"\n"+strings.TrimPrefix(miniLock(3), "package redislock\n"))
 	shows(t, "try 3", 1, "does not compile", "A lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
 	work(t, strings.Replace(miniLock(3), "const at = 3", "", 1))
-	shows(t, "try 3", 1, "undefined: at", "A test uses what mylock/lock.go has not", "try 3 -rules")
+	shows(t, "try 3", 1, "undefined: at", "A test uses what your lock does not have", "try 3 -rules")
 }
 
 func TestHint_GoesOnStageByStage(t *testing.T) {
@@ -200,13 +323,16 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 func TestCompilerText(t *testing.T) {
 	const root = "/home/x/course"
 	for out, want := range map[string]string{
-		"# example.com/redislock-steps/step04_owner_token\n./step04_owner_token/lock.go:3:5: undefined: x\n":                    "mylock/lock.go:3:5: undefined: x",
-		"step04_owner_token/lock.go:1:1: expected 'package'\nFAIL\tx [setup failed]\nFAIL\n":                                    "mylock/lock.go:1:1: expected 'package'",
-		".\\step04_owner_token\\lock.go:3:5: undefined: x\r\n":                                                                  "mylock/lock.go:3:5: undefined: x",
-		root + "/step04_owner_token/lock.go:3:5: undefined: x\n":                                                                "mylock/lock.go:3:5: undefined: x",
-		"/tmp/redislock-tour-318069847/lock.go:60:1: missing return\n":                                                          "mylock/lock.go:60:1: missing return",
-		"..\\..\\redislock-tour-3\\lock.go:5:1: \"example.com/redislock-steps/docs/tour/sync\" imported as sync and not used\n": `mylock/lock.go:5:1: "sync" imported and not used`,
-		"./step04_owner_token/lab_test.go:9:1: l.Unlock undefined\n":                                                            "step04_owner_token/lab_test.go:9:1: l.Unlock undefined",
+		"# example.com/redislock-steps/step04_owner_token\n./step04_owner_token/lock.go:3:5: undefined: x\n":                     "mylock/lock.go:3:5: undefined: x",
+		"step04_owner_token/lock.go:1:1: expected 'package'\nFAIL\tx [setup failed]\nFAIL\n":                                     "mylock/lock.go:1:1: expected 'package'",
+		".\\step04_owner_token\\lock.go:3:5: undefined: x\r\n":                                                                   "mylock/lock.go:3:5: undefined: x",
+		root + "/step04_owner_token/lock.go:3:5: undefined: x\n":                                                                 "mylock/lock.go:3:5: undefined: x",
+		"/tmp/redislock-tour-318069847/lock.go:60:1: missing return\n":                                                           "mylock/lock.go:60:1: missing return",
+		"..\\..\\redislock-tour-3\\lock.go:5:1: \"example.com/redislock-steps/docs/tour/sync\" imported as sync and not used\n":  `mylock/lock.go:5:1: "sync" imported and not used`,
+		"/tmp/redislock-tour-318069847/lab_stubs_test.go:4:1: missing return\n":                                                  "/tmp/redislock-tour-318069847/lab_stubs_test.go:4:1: missing return",
+		"/tmp/redislock-tour-318069847/watchdog.go:40:1: missing return\n":                                                       "mylock/watchdog.go:40:1: missing return",
+		"./step04_owner_token/send.go:9:6: once redeclared in this block\n\tstep04_owner_token/lock.go:3:6: other declaration\n": "mylock/send.go:9:6: once redeclared in this block\n\tmylock/lock.go:3:6: other declaration",
+		"./step04_owner_token/lab_test.go:9:1: l.Unlock undefined\n":                                                             "step04_owner_token/lab_test.go:9:1: l.Unlock undefined",
 	} {
 		require.Equal(t, want, compilerText(out, root, course.Steps[3]))
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
+	"maps"
+	"slices"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// watchEvery is how often the file is looked at. A look costs nothing, and works on file
+// watchEvery is how often the files are looked at. A look costs nothing, and works on file
 // systems that tell of no changes: networks, containers, WSL.
 const watchEvery = 300 * time.Millisecond
 
@@ -19,12 +20,15 @@ func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) erro
 	if err := t.prepare(s); err != nil {
 		return err
 	}
-	file := newWatched(t.path("", myFile))
+	files := newWatched(func() lock {
+		l, _ := t.readLock(myDir)
+		return l
+	})
 	for ctx.Err() == nil {
 		if t.live {
 			t.printf("\x1b[2J\x1b[3J\x1b[H") // an empty screen
 		}
-		err := t.untilChanged(ctx, file, func(ctx context.Context) error { return t.tryOnce(ctx, s, names) })
+		err := t.untilChanged(ctx, files, func(ctx context.Context) error { return t.tryOnce(ctx, s, names) })
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, errChanged):
@@ -33,22 +37,22 @@ func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) erro
 			t.printf("%v\n", err)
 		}
 		if ctx.Err() == nil {
-			t.printf("\nWatching %s: save it, and it runs again. Ctrl-C ends this.\n", myFile)
-			file.wait(ctx)
+			t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
+			files.wait(ctx)
 		}
 	}
-	t.printf("\nNo longer watching. %s is as you left it.\n", myFile)
+	t.printf("\nNo longer watching. %s is as you left it.\n", myDir)
 	return nil
 }
 
-var errChanged = errors.New("the file has changed meanwhile")
+var errChanged = errors.New("the lock has changed meanwhile")
 
-// untilChanged runs something, and stops it when the file changes meanwhile.
-func (t *tour) untilChanged(ctx context.Context, file *watched, do func(context.Context) error) error {
+// untilChanged runs something, and stops it when the lock changes meanwhile.
+func (t *tour) untilChanged(ctx context.Context, files *watched, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	changed := make(chan bool, 1)
 	go func() {
-		if file.wait(running) {
+		if files.wait(running) {
 			changed <- true
 			stop(errChanged)
 		}
@@ -62,31 +66,36 @@ func (t *tour) untilChanged(ctx context.Context, file *watched, do func(context.
 	return err
 }
 
-// A watched file tells when its content has changed.
+// A watched lock tells when its content has changed.
 type watched struct {
-	name string
-	text []byte
+	read  func() lock
+	files lock
+	gone  bool // a file was missing at the last look
 }
 
-func newWatched(name string) *watched {
-	w := &watched{name: name}
+func newWatched(read func() lock) *watched {
+	w := &watched{read: read}
 	w.changed()
 	return w
 }
 
 // changed reports whether the content is another one than the last time. Many editors
-// write a file twice, or put a new one in its place: while there is none, or an empty
-// one, nothing has changed.
+// write a file twice, or put a new one in its place: one that is missing, or empty, has
+// only gone if it still is at the next look, and without any file nothing has changed.
 func (w *watched) changed() bool {
-	text, err := os.ReadFile(w.name)
-	if err != nil || len(text) == 0 || bytes.Equal(text, w.text) {
+	now := w.read()
+	maps.DeleteFunc(now, func(_ string, text []byte) bool { return len(text) == 0 })
+	missing := slices.ContainsFunc(w.files.names(), func(name string) bool { return now[name] == nil })
+	wait := missing && !w.gone
+	w.gone = missing
+	if wait || len(now) == 0 || maps.EqualFunc(now, w.files, bytes.Equal) {
 		return false
 	}
-	w.text = text
+	w.files, w.gone = now, false
 	return true
 }
 
-// wait returns true when the file has changed, false when ctx ends.
+// wait returns true when the lock has changed, false when ctx ends.
 func (w *watched) wait(ctx context.Context) bool {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

@@ -109,7 +109,7 @@ var Steps = [...]Step{
 		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
 			"lost may have run, and go-redis silently sends it again: Unlock must not " +
 			"say ErrNotHeld for a release that has run. It works under a cancelled " +
-			"context, and comes back within 4s. A TryLock of unknown outcome leaves " +
+			"context, and comes back within 6s. A TryLock of unknown outcome leaves " +
 			"nothing behind in Redis.",
 		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
 		File:      "5_atomic_release_test.go",
@@ -209,10 +209,12 @@ const (
 	NewFile     = "new_test.go"     // how the laboratory calls New
 	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
 	ExhibitFile = "exhibit_test.go" // what a lesson shows beside the guarantees, in some steps
+	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
-// OwnFiles differ from step to step by intent. All others are copies.
-var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, "README.md", "README.zh-CN.md"}
+// OwnFiles differ from step to step by intent. All others are copies, but for the
+// waiting.go of step 08.
+var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what stands in a file of its
 // own beside it.

@@ -111,6 +111,6 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 		}
 	}
 	fresh, older := Steps[4].Rules()
-	require.Contains(t, fresh[0].Text, "within 4s")
+	require.Contains(t, fresh[0].Text, "within 6s")
 	require.NotEmpty(t, older)
 }

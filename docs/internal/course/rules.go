@@ -12,7 +12,7 @@ var rules = []Rule{
 		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
 	{1, 8, "ErrNotAcquired is the answer \"somebody else has it\". Redis being down, a lost reply or an ended context is another error.",
 		"TestRedisIsDown_AnErrorIsNotAnAnswer"},
-	{1, 8, "An empty key, a nil client and a Ring are refused before any command is sent: check does that already, keep it.",
+	{1, 8, "An empty key, a nil client and a Ring are refused before any command is sent: validate does that already, keep it.",
 		"TestBadInput_IsRefusedBeforeAnyCommand"},
 	{1, 5, "Lock asks again soon: it is in at most a tenth of the ttl (1s) after the other one has left.",
 		"TestLock_WaitsAndEntersAfterUnlock"},
@@ -26,7 +26,7 @@ var rules = []Rule{
 		"TestAFreeLock_IsTakenWithOneCommand"},
 	{4, 8, "Every acquisition has a token of its own, from crypto/rand, that no other process can draw as well. Unlock without a hold is ErrNotHeld, and sends nothing that could hurt another owner.",
 		"TestEveryAcquisition_HasATokenOfItsOwn"},
-	{5, 8, "Unlock comes back within 4s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context.",
+	{5, 8, "Unlock comes back within 6s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context: it waits for its ReadTimeout, 5s, and then resends.",
 		"TestUnlockAgainstAHungRedis_ComesBackWithinItsBound"},
 	{5, 8, "A script takes its key in KEYS, not in ARGV and not in its text: a cluster finds the server by KEYS.",
 		"TestAScript_NamesItsKey"},
@@ -50,7 +50,7 @@ var rules = []Rule{
 		"TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine"},
 	{8, 8, "All nodes are asked at once. One that hangs costs NodeTimeout at most; 0 is the smaller of 50ms and ttl/10.",
 		"TestNodeTimeout_DefaultAndOverride"},
-	{8, 8, "A majority is of the nodes as configured, not of those that answer. On a failure every node is released, even where nothing is believed to be.",
+	{8, 8, "A majority is of the nodes as configured, not of those that answer. On a failure every node is released, except those that have said no.",
 		"TestTheMajority_IsOfTheNodesAsConfigured"},
 }
 

@@ -312,7 +312,7 @@ func (g *generator) condition(e ast.Expr) {
 	n := g.add(e, Never, g.short(e), "")
 	after := fmt.Sprintf(") && !mutantIs(%d))", n)
 	// Always to fail teaches nothing.
-	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "check") && !strings.HasSuffix(g.in, "validate") {
+	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "validate") {
 		m := g.add(e, Always, g.short(e), "")
 		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
 	}

@@ -23,7 +23,7 @@ type Record struct {
 	Mark   string   `json:"mark,omitempty"`     // what is wrong: "deletes bob's lock"
 	Wanted string   `json:"expected,omitempty"` // of a verdict, where it can be said so
 	Got    string   `json:"got,omitempty"`      // of a verdict
-	Line   int      `json:"line,omitempty"`     // of lock.go, that sent the command; 0 is not known
+	Line   string   `json:"line,omitempty"`     // that sent the command: lock.go:126
 	Redis  []Key    `json:"redis"`              // the key on each node, afterwards
 	Inside []string `json:"inside"`             // who is inside, afterwards
 }

@@ -243,17 +243,23 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 }
 
 func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
-	b := open(t, server+"#05/pause/aFbBAa", desktop)
-	line := eval[string](b, `(() => { const l = [...document.querySelectorAll('#timeline .line')].at(-1); l.click(); return l.textContent.slice(1); })()`)
-	source, err := os.ReadFile(repository + "/step05_lua_release/lock.go")
-	b.must(err)
-	var n int
-	fmt.Sscan(line, &n)
-	want := strings.Split(string(source), "\n")[n-1]
-	if got := eval[string](b, `document.querySelector('.src.hit').textContent`); !strings.HasSuffix(strings.TrimRight(got, "\n"), want) || strings.TrimSpace(want) == "" {
-		t.Errorf("line %d is %q, want %q", n, got, want)
+	for schedule, file := range map[string]string{"05/pause/aFbBAa": "step05_lua_release/lock.go", "08/slow/a1a2": "step08_redlock/nodes.go"} {
+		b := open(t, server+"#"+schedule, desktop)
+		line := eval[string](b, `(() => { const l = [...document.querySelectorAll('#timeline .line')].at(-1); l.click(); return l.textContent; })()`)
+		name, number, _ := strings.Cut(line, ":")
+		if want := filepath.Base(file); name != want && (name != "" || want != "lock.go") {
+			t.Errorf("%s: the last row leads to %q, want a line of %s", schedule, line, want)
+		}
+		source, err := os.ReadFile(repository + "/" + file)
+		b.must(err)
+		var n int
+		fmt.Sscan(number, &n)
+		want := strings.Split(string(source), "\n")[n-1]
+		if got := eval[string](b, `document.querySelector('.source details[open] .src.hit').textContent`); !strings.HasSuffix(strings.TrimRight(got, "\n"), want) || strings.TrimSpace(want) == "" {
+			t.Errorf("%s: line %d is %q, want %q", schedule, n, got, want)
+		}
+		b.fine()
 	}
-	b.fine()
 }
 
 func TestLeadersMode_HidesTheAnswer(t *testing.T) {

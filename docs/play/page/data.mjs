@@ -15,7 +15,7 @@ async function load(base64) {
 class Graph {
   constructor(p) {
     this.p = p;
-    this.options = p.Options.map(([label, text, line]) => ({label: p.Strings[label], text: p.Strings[text], line}));
+    this.options = p.Options.map(([label, text, line]) => ({label: p.Strings[label], text: p.Strings[text], line: p.Strings[line]}));
     this.records = [];
     // The edges of state i are first[i] to first[i+1]-1.
     const n = p.States.length;
@@ -69,7 +69,7 @@ class Graph {
     const r = {at: next(), who: text(next()), node: next(), kind: text(next()), text: text(next()), reply: text(next())};
     const flags = next();
     r.lost = (flags & 1) > 0, r.late = (flags & 2) > 0, r.again = (flags & 4) > 0;
-    r.mark = text(next()), r.line = next();
+    r.mark = text(next()), r.line = text(next());
     const nodes = next();
     if (nodes > 0) {
       r.redis = [];

@@ -598,18 +598,20 @@ function showTimeline({state, seen}, list, before) {
     const line = r.of[0].line, wrong = r.who === '**' || r.mark;
     return el('li', {class: `${wrong ? 'wrong' : ''} ${game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
       el('span', {class: 'row'}, text(r, i === list.length - 1)),
-      line > 0 && !r.more && button(t('timeline.lineShort', {line}), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line})}));
+      line && !r.more && button(line.replace('lock.go', ''), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line: line.split(':')[1], file: line.split(':')[0]})}));
   })));
 }
 
+// showSource shows the files of a lock, and opens that of a line: lock.go:126.
 function showSource(step, line) {
   const lock = lockOf(step), box = part('source');
-  const code = lock.Source.split('\n').map((s, i) => el('span', {class: `src ${i + 1 === line ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s));
+  const files = lock.Files.map(({Name, Text}) => el('details', {open: line.startsWith(Name + ':')}, el('summary', {}, Name),
+    el('pre', {tabindex: '0', 'aria-label': Name}, el('code', {}, Text.split('\n').map((s, i) => el('span', {class: `src ${line === `${Name}:${i + 1}` ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s))))));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
     el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
-    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: String(line)}))),
-    el('pre', {tabindex: '0', 'aria-labelledby': 'h-source'}, el('code', {}, code)), button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
-  const pre = box.querySelector('pre'), hit = pre.querySelector('.hit');
+    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: line.replace('lock.go:', '')}))),
+    files, button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
+  const hit = box.querySelector('.hit'), pre = hit.closest('pre');
   pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;
   box.scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'});
   pre.focus({preventScroll: true});

@@ -1,4 +1,4 @@
-// Package sync stands in for the standard one in a learner's lock.go while its stories
+// Package sync stands in for the standard one in a learner's lock while its stories
 // play. Waiting for a mutex of the standard library stops the clock of a testing/synctest
 // bubble: a lock that holds one while Redis answers would hang, though it is right. Here
 // whoever waits does so on a channel, and the clock goes on.

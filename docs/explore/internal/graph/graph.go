@@ -35,7 +35,7 @@ type Cell struct {
 type Option struct {
 	Label string // as in the name of a schedule
 	Text  string // the command, or what the client does at the resource
-	Line  int    // of lock.go, which sends the command
+	Line  string // of the lock, which sends the command
 }
 
 // A State is a point at which something must be chosen.

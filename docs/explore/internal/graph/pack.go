@@ -33,7 +33,7 @@ type packer struct {
 func (g *Graph) Pack() *Packed {
 	p := packer{&Packed{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	for _, o := range g.Options {
-		p.Options = append(p.Options, []int{p.text(o.Label), p.text(o.Text), o.Line})
+		p.Options = append(p.Options, []int{p.text(o.Label), p.text(o.Text), p.text(o.Line)})
 	}
 	for _, r := range g.Records {
 		p.Records = append(p.Records, p.record(r))
@@ -83,7 +83,7 @@ func (p packer) record(r trace.Record) []int {
 			bits |= 1 << i
 		}
 	}
-	list := []int{int(r.At), p.text(r.Who), r.Node, p.text(string(r.Kind)), p.text(r.Text), p.text(r.Reply), bits, p.text(r.Mark), r.Line, len(r.Redis)}
+	list := []int{int(r.At), p.text(r.Who), r.Node, p.text(string(r.Kind)), p.text(r.Text), p.text(r.Reply), bits, p.text(r.Mark), p.text(r.Line), len(r.Redis)}
 	for _, k := range r.Redis {
 		list = append(list, p.text(k.Token), p.text(k.Owner), int(k.Until))
 	}
@@ -101,7 +101,7 @@ func (p packer) record(r trace.Record) []int {
 func (p *Packed) Unpack() *Graph {
 	g := &Graph{}
 	for _, o := range p.Options {
-		g.Options = append(g.Options, Option{p.Strings[o[0]], p.Strings[o[1]], o[2]})
+		g.Options = append(g.Options, Option{p.Strings[o[0]], p.Strings[o[1]], p.Strings[o[2]]})
 	}
 	for _, list := range p.Records {
 		g.Records = append(g.Records, p.unpack(list))
@@ -137,7 +137,7 @@ func (p *Packed) unpack(list []int) (r trace.Record) {
 	for i, flag := range flags {
 		*flag(&r) = bits&(1<<i) != 0
 	}
-	r.Mark, r.Line = text(), next()
+	r.Mark, r.Line = text(), text()
 	for range next() {
 		r.Redis = append(r.Redis, trace.Key{Token: text(), Owner: text(), Until: int64(next())})
 	}

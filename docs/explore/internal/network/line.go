@@ -6,12 +6,15 @@ import (
 	"net"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
-// lines is a hook of go-redis that notes which line of lock.go sends a command.
+// lines is a hook of go-redis that notes which line of the lock sends a command.
 type lines struct{ host *Host }
 
 // Lines returns the hook for a host's clients.
@@ -39,7 +42,7 @@ func (l lines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 func (l lines) note(cmd redis.Cmder) {
 	line := callerInLock()
-	if line == 0 {
+	if line == "" {
 		return
 	}
 	words := strings.TrimSuffix(fmt.Sprintln(cmd.Args()...), "\n")
@@ -48,17 +51,30 @@ func (l lines) note(cmd redis.Cmder) {
 	l.host.lines[words] = line
 }
 
-// callerInLock is the line of the innermost function of a lock.go on the stack, 0 if there is none.
-func callerInLock() int {
+// packages are those of the locks, as the names of their functions begin.
+var packages = func() (list []string) {
+	for _, s := range course.Entries() {
+		list = append(list, course.Module+"/"+s.Dir+".")
+	}
+	return list
+}()
+
+// callerInLock is the line of the innermost function of a lock on the stack, "" if there
+// is none. What stands in send.go sends for all of them: who has called it says more.
+func callerInLock() (line string) {
 	var callers [64]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
 	for {
 		f, more := frames.Next()
-		if path.Base(f.File) == "lock.go" {
-			return f.Line
+		if slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
+			file := path.Base(f.File)
+			line = fmt.Sprintf("%s:%d", file, f.Line)
+			if file != "send.go" {
+				return line
+			}
 		}
 		if !more {
-			return 0
+			return line
 		}
 	}
 }

@@ -69,15 +69,15 @@ type Host struct {
 	id      int // in the order in which they have joined
 	wires   []*wire
 	atWork  func() bool
-	asked   map[string]bool // what it has sent in this call, and Redis has not answered
-	lines   map[string]int  // of lock.go, by the words of the command that it sends
+	asked   map[string]bool   // what it has sent in this call, and Redis has not answered
+	lines   map[string]string // of the lock, by the words of the command that they send
 	calls   int
 	refused map[int]int64 // when it could not reach a node, the last time
 }
 
 // Join adds a host. At work, its program is not in a call of the lock.
 func (n *Net) Join(name string, atWork func() bool) *Host {
-	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, lines: map[string]int{}, refused: map[int]int64{}}
+	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, lines: map[string]string{}, refused: map[int]int64{}}
 	n.Hosts = append(n.Hosts, h)
 	return h
 }
@@ -89,7 +89,7 @@ type Message struct {
 	Cause int  // the choice after which it was sent
 	Back  bool // sent in the background: the client's program was not in a call of the lock
 	Text  string
-	Line  int // of lock.go, that sends it; 0 is not known
+	Line  string // of the lock, that sends it; "" is not known
 	wire  *wire
 	args  []string
 	again bool // it was sent before, and not answered

@@ -6,7 +6,6 @@ import (
 	"crypto/sha1"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -138,7 +137,8 @@ func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
 func (n *Net) command(m *Message) string {
 	words := slices.Clone(m.args)
 	for i, arg := range words {
-		if i > 1 && len(arg) == 40 {
+		// Nothing but a token is that long.
+		if i > 1 && len(arg) >= 20 && !strings.Contains(arg, " ") {
 			words[i] = n.token(m.Name, arg)
 		}
 	}
@@ -146,8 +146,7 @@ func (n *Net) command(m *Message) string {
 	switch words[0] {
 	case "EVAL", "EVALSHA":
 		line := n.script(m)
-		keys, _ := strconv.Atoi(words[2])
-		args := words[3+keys:]
+		args := words[4:] // behind the lock's key
 		for i, arg := range args {
 			if i+1 < len(line) && arg[0] != '<' {
 				args[i] = line[i+1] + "=" + arg

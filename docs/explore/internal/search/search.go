@@ -17,7 +17,7 @@ type Option struct {
 	Cause int    // the choice without which it would not be there, -1 if none is known
 	On    string // what it changes: nodes by number, the resource (R), what the clients send (s)
 	Text  string // what it is, for who chooses by hand
-	Line  int    // of the lock, where Text comes from
+	Line  string // of the lock, where Text comes from
 	Do    func()
 }
 

@@ -1,0 +1,43 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+func ExampleLock_Do() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	rdb := redis.NewClient(inMemory()) // yours: &redis.Options{Addr: "localhost:6379"}
+	defer rdb.Close()
+
+	lock := New(rdb, "nightly-report", 10*time.Second)
+	lock.MaxHold = time.Hour                              // a job that hangs does not hold the lock forever
+	err := lock.Do(ctx, func(ctx context.Context) error { // this ctx ends if the lock is lost
+		fmt.Println("working")
+		return ctx.Err()
+	})
+	switch {
+	case errors.Is(err, ErrNotAcquired):
+		fmt.Println("another client held the lock all the time")
+	case errors.Is(err, ErrLost):
+		fmt.Println("the lock was lost during the work:", err)
+	case err != nil:
+		fmt.Println(err)
+	}
+	// Output: working
+}
+
+// inMemory stands in for a Redis server, so that the example runs anywhere.
+func inMemory() *redis.Options {
+	server := miniredis.NewMiniRedis()
+	return &redis.Options{Addr: "10.0.0.1:6379", Dialer: func(context.Context, string, string) (net.Conn, error) {
+		return server.Dial()
+	}}
+}
