@@ -2,10 +2,10 @@
 //
 //	Before:       a holder that crashes never sends its DEL, and the key has no expiry:
 //	              locked forever.
-//	Fix:          the key gets a time to live. If its holder is gone, Redis deletes the
-//	              key after the TTL.
-//	Still broken: the TTL is a second command. If a client crashes between the two, or
-//	              Redis rejects the second one, the key has no expiry: locked forever.
+//	Fix:          the key gets a time to live. Redis deletes it after the TTL, whether or
+//	              not its holder is alive.
+//	Still broken: EXPIRE is a second command. If a client crashes before it, or Redis
+//	              rejects it, the key has no expiry: locked forever.
 //
 // Needs Redis 2.6 (PEXPIRE, which is EXPIRE in milliseconds).
 package redislock
@@ -28,17 +28,17 @@ var (
 // pollInterval is the time that Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// A Lock is a handle on the distributed lock stored at one key. Each Lock is a separate
-// owner, even within one process. It is safe for concurrent use.
+// A Lock is a handle on the distributed lock stored at one key. It is safe for concurrent
+// use.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 	ttl time.Duration
 }
 
-// New returns a handle on the lock stored at key, which expires after ttl, at least 1ms. It
-// does not contact Redis. TryLock and Lock reject an empty key, a nil client, a Ring and a
-// ttl that is too short.
+// New returns a handle on the lock at key, which expires after ttl (at least 1ms). New does
+// not contact Redis. TryLock and Lock reject an empty key, a nil client, a Ring and a ttl
+// that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }

@@ -4,9 +4,8 @@
 //	              expiry: locked forever.
 //	Fix:          SET key value NX EX ttl creates the key and its expiry in one command,
 //	              or does nothing.
-//	Still broken: DEL deletes the key no matter who holds the lock. A holder that is
-//	              late, or whose DEL is resent because the reply was lost, removes the
-//	              next holder's lock.
+//	Still broken: DEL deletes the key no matter who holds the lock. A late holder, or a
+//	              DEL resent after a lost reply, removes the next holder's lock.
 //
 // Needs Redis 2.6.12 (SET with NX and a TTL).
 package redislock
@@ -29,17 +28,17 @@ var (
 // pollInterval is the time that Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// A Lock is a handle on the distributed lock stored at one key. Each Lock is a separate
-// owner, even within one process. It is safe for concurrent use.
+// A Lock is a handle on the distributed lock stored at one key. It is safe for concurrent
+// use.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 	ttl time.Duration
 }
 
-// New returns a handle on the lock stored at key, which expires after ttl, at least 1ms. It
-// does not contact Redis. TryLock and Lock reject an empty key, a nil client, a Ring and a
-// ttl that is too short.
+// New returns a handle on the lock at key, which expires after ttl (at least 1ms). New does
+// not contact Redis. TryLock and Lock reject an empty key, a nil client, a Ring and a ttl
+// that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
@@ -50,7 +49,7 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.validate(); err != nil {
 		return l.wrap("acquire", err)
 	}
-	acquired, err := l.rdb.SetNX(ctx, l.key, "locked", l.ttl).Result()
+	acquired, err := l.rdb.SetNX(ctx, l.key, "locked", l.ttl).Result() // SET key locked NX EX ttl
 	if err != nil {
 		return l.wrap("acquire", err)
 	}
@@ -105,7 +104,7 @@ func (l *Lock) validate() error {
 		return errors.New("the Redis client is a Ring: use one server, Sentinel or a cluster")
 	case l.key == "":
 		return errors.New("the key is empty")
-	case l.ttl < time.Millisecond: // Redis counts in milliseconds; 0 and -1 mean "no expiry"
+	case l.ttl < time.Millisecond: // whole milliseconds; to SetNX, 0 and -1 mean no expiry
 		return fmt.Errorf("ttl %v is below the minimum of 1ms", l.ttl)
 	}
 	return nil

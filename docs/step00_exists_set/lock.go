@@ -25,15 +25,15 @@ var (
 // pollInterval is the time that Lock waits between two attempts.
 const pollInterval = 30 * time.Millisecond
 
-// A Lock is a handle on the distributed lock stored at one key. Each Lock is a separate
-// owner, even within one process. It is safe for concurrent use.
+// A Lock is a handle on the distributed lock stored at one key. It is safe for concurrent
+// use.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string
 }
 
-// New returns a handle on the lock stored at key. It does not contact Redis. TryLock and
-// Lock reject an empty key, a nil client and a Ring.
+// New returns a handle on the lock at key. New does not contact Redis. TryLock and Lock
+// reject an empty key, a nil client and a Ring.
 func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
