@@ -64,7 +64,8 @@ usage: go run ./docs/tour [command]
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
   why -all N LINE the same for one line, and only say it: when you write a story for it
-  alone [N]       test each folder (or step N's) alone in a fresh module
+  copy N FOLDER   step N's lock for your program: copies its files, overwrites nothing, runs go vet
+                  there; "copy N FOLDER -tests" copies and runs its tests as well
   help            this text
 
 N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the
@@ -93,6 +94,8 @@ type request struct {
 	file       string // of a lock
 	line       int    // of that file; 0 is the whole lock
 	seed       uint64
+	folder     string // to copy to
+	tests      bool   // copied as well
 }
 
 func main() {
@@ -166,8 +169,8 @@ func perform(ctx context.Context, req request, c console) error {
 			return t.runCells(ctx, req.guarantees, req.steps)
 		}
 		return t.runMatrix(ctx, req.check)
-	case "alone":
-		return t.runAlone(ctx, req.steps)
+	case "copy":
+		return t.runCopy(ctx, req.steps[0], req.folder, req.tests)
 	case "why":
 		return t.runWhy(ctx, req)
 	}
@@ -203,12 +206,8 @@ func parseArgs(args []string) (request, error) {
 		return parseWhy(req, args)
 	case "real":
 		return parseReal(req, args)
-	case "alone":
-		if len(args) > 0 {
-			return parseStep(req, args)
-		}
-		req.steps = course.Entries()
-		return req, nil
+	case "copy":
+		return parseCopy(req, args)
 	case "matrix":
 		return parseMatrix(req, args)
 	case "help":
@@ -220,7 +219,7 @@ func parseArgs(args []string) (request, error) {
 	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
 }
 
-var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "why", "alone", "help"}
+var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "why", "copy", "help"}
 
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {
