@@ -70,7 +70,7 @@ func TestParseHints(t *testing.T) {
 }
 
 func TestParts_HaveStoriesAndASimpleBeginning(t *testing.T) {
-	for n, want := range map[int]string{5: "script, detach, take back", 7: "renew, Lost, Do"} {
+	for n, want := range map[int]string{5: "script, detach, undo", 7: "renew, Lost, Do"} {
 		s := Steps[n-1]
 		var names []string
 		stories := make([]int, len(s.Parts()))

@@ -17,7 +17,7 @@ var parts = map[int][]Part{
 			[]string{"TestTheLeaseEndsAnywhereInUnlock", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
 		{"detach", "Unlock works under a cancelled context, and comes back when Redis hangs.", nil,
 			[]string{"TestUnlockUnderACancelledContext", "TestUnlockAgainstAHungRedis"}},
-		{"take back", "What may have run: a TryLock without an answer is undone, and a release without an answer is not a loss.", nil, nil},
+		{"undo", "What may have run: a TryLock without an answer is undone, and a release without an answer is not a loss.", nil, nil},
 	},
 	7: {
 		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},

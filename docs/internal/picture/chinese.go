@@ -49,7 +49,7 @@ var inChinese = map[string]string{
 	"bob sends nothing while he waits":                                      "bob 等待时什么也不发",
 	"the key is renewed, and bob is refused":                                "key 一直在续期，bob 被拒绝",
 	"bob enters a ttl after the last renewal":                               "最后一次续期之后，再过一个过期时间，bob 进来",
-	"bob gets one of five nodes, and gives it back":                         "bob 在五个节点里只拿到一个，又还了回去",
+	"bob gets one of five nodes, and releases it":                           "bob 在五个节点里只拿到一个，又释放了它",
 	"three nodes are enough":                                                "三个节点就够了",
 	"alice stops before anybody can enter":                                  "别人还进不来，alice 已经停手",
 	"the stock has seen 34, and refuses 33":                                 "库存见过 34，拒绝 33",
