@@ -1,6 +1,6 @@
 # Short names for commands that work without make as well. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test test-real real-faults race red green diff try matrix explore play why check-why copies alone docs check-docs links lint check
+.PHONY: help tour test test-real real-faults race red green diff try matrix explore play why check-why copies docs check-docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,9 +50,6 @@ check-why: ## check that docs/why is about the locks as they are, and play some 
 
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
-
-alone: ## check that each step works alone, in a module of its own
-	go run ./docs/tour alone
 
 docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/matrix.md, docs/faults.md
 	go run ./docs/pages

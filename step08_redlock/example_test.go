@@ -22,14 +22,14 @@ func ExampleLock_Do() {
 	}
 
 	lock := New(nodes, "nightly-report", 10*time.Second)
-	lock.MaxHold = time.Hour                              // a job that hangs does not hold the lock forever
-	err := lock.Do(ctx, func(ctx context.Context) error { // this ctx ends if the lock is lost
+	lock.MaxHold = time.Hour // for a job that hangs
+	err := lock.Do(ctx, func(ctx context.Context) error {
 		fmt.Println("working")
-		return ctx.Err()
+		return ctx.Err() // this ctx ends if the lock is lost
 	})
 	switch {
 	case errors.Is(err, ErrNotAcquired):
-		fmt.Println("another client held the lock all the time")
+		fmt.Println("another client held the lock for a minute")
 	case errors.Is(err, ErrLost):
 		fmt.Println("the lock was lost during the work:", err)
 	case err != nil:

@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,21 +23,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
 // to each. testdata/attempts/README.md explains it.
 
-const attemptsDir = "testdata/attempts"
+const (
+	attemptsDir = "testdata/attempts"
+	attemptsExt = ".go.txt" // the go command and gofmt pass it by
+)
 
-// An attempt is the course's lock of a step with some changes.
+// An attempt is the course's lock of a step with some of its declarations replaced.
 type attempt struct {
 	name     string // step04/wrong/del-by-its-own-clock
 	step     course.Step
 	wrong    bool
 	caughtBy []string // the first story that fails, of a wrong one; several if chance decides
 	advice   []string // how what only the source shows begins, of a right one
-	src      []byte
+	src      []byte   // the whole lock in one file
 }
 
 func TestAttempts_EachIsWhole(t *testing.T) {
@@ -93,8 +102,9 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	file := filepath.Join(tr.tmp, strings.ReplaceAll(a.name, "/", "-")+".go")
 	require.NoError(t, os.WriteFile(file, playable(a.src), 0o666))
 	b := greenBuild(a.step)
-	b.replace[course.LockFile] = file
+	b.leaveOut(tr.sources(a.step.Dir)...)
 	b.leaveOut(course.BugFile, course.ExhibitFile)
+	b.replace[course.LockFile] = file
 	bin, err := tr.compile(ctx, b)
 	require.NoError(t, err)
 	defer bin.remove()
@@ -143,7 +153,7 @@ func storyNames(t *testing.T, s course.Step) (names []string) {
 
 // attempts reads the corpus.
 func attempts(t *testing.T) (list []attempt) {
-	files, err := filepath.Glob(filepath.FromSlash(attemptsDir + "/step0?/*/*.diff"))
+	files, err := filepath.Glob(filepath.FromSlash(attemptsDir + "/step0?/*/*" + attemptsExt))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -159,10 +169,11 @@ func attempts(t *testing.T) (list []attempt) {
 const (
 	caughtBy = "caught by: "
 	advised  = "advice: "
+	leftOut  = "without: "
 )
 
 func readAttempt(file, text string) (attempt, error) {
-	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), ".diff")}
+	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), attemptsExt)}
 	dir, rest, _ := strings.Cut(a.name, "/")
 	s, err := course.Parse(strings.TrimPrefix(dir, "step0"))
 	if err != nil {
@@ -172,75 +183,211 @@ func readAttempt(file, text string) (attempt, error) {
 	if !a.wrong && !strings.HasPrefix(rest, "right/") {
 		return a, fmt.Errorf("%s is neither in right nor in wrong", file)
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	head, hunks, _ := strings.Cut(text, "\n@@")
-	for line := range strings.Lines(head + "\n") {
-		line = strings.TrimSpace(line)
+	head, body, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n")
+	var out []string
+	for line := range strings.SplitSeq(head, "\n") {
 		if value, ok := strings.CutPrefix(line, caughtBy); ok {
 			a.caughtBy = append(a.caughtBy, value)
 		}
 		if value, ok := strings.CutPrefix(line, advised); ok {
 			a.advice = append(a.advice, value)
 		}
+		if value, ok := strings.CutPrefix(line, leftOut); ok {
+			out = append(out, strings.Split(value, ", ")...)
+		}
 	}
-	src, err := os.ReadFile(filepath.FromSlash("../../" + s.Path()))
+	src, err := (&tour{root: "../.."}).readLock(s.Dir)
 	if err != nil {
 		return a, err
 	}
-	changed, err := patch(strings.ReplaceAll(string(src), "\r\n", "\n"), "@@"+hunks)
-	if err == nil {
-		a.src, err = format.Source([]byte(changed))
+	if a.src, err = assemble(src, out, body); err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
 	}
+	return a, err
+}
+
+// importable are the imports that an attempt need not write: those that a lock may lack.
+var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "math",
+	"net", "os", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "github.com/redis/go-redis/v9"}
+
+// assemble makes one file of those of a lock: without some of its declarations, and with
+// others in the place of those of the same name. It imports what it uses.
+func assemble(src lock, without []string, body string) ([]byte, error) {
+	body = "package redislock\n\n" + body
+	mine, err := source.Parse("attempt", []byte(body))
 	if err != nil {
-		return a, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
-	return a, nil
-}
-
-// patch makes the changes of a diff without line numbers: what a hunk takes away, with
-// the lines around it, has to stand in the text exactly once.
-func patch(text, hunks string) (string, error) {
-	for _, hunk := range strings.Split(hunks, "\n@@") {
-		where, body, _ := strings.Cut(strings.TrimPrefix(hunk, "@@"), "\n")
-		var from, to strings.Builder
-		for line := range strings.Lines(strings.TrimRight(body, "\n") + "\n") {
-			kind, rest := line[0], line[1:]
-			switch {
-			case line == "\n": // an editor has taken the blank
-				kind, rest = ' ', "\n"
-			case kind != ' ' && kind != '-' && kind != '+':
-				return "", fmt.Errorf("a line of a diff begins with a blank, - or +: %s", line)
-			}
-			if kind != '+' {
-				from.WriteString(rest)
-			}
-			if kind != '-' {
-				to.WriteString(rest)
-			}
-		}
-		if n := strings.Count("\n"+text, "\n"+from.String()); n != 1 || from.String() == to.String() {
-			return "", fmt.Errorf("the change at%s stands in lock.go %d times, and must once:\n%s", where, n, from.String())
-		}
-		text = strings.TrimPrefix(strings.Replace("\n"+text, "\n"+from.String(), "\n"+to.String(), 1), "\n")
+	gone := map[string]bool{} // names that the lock loses: whether it had them
+	for _, name := range without {
+		gone[name] = false
 	}
-	return text, nil
-}
-
-func TestPatch(t *testing.T) {
-	const text = "a\nb\n\nc\nb\n"
-	for hunks, want := range map[string]string{
-		"@@\n-a\n+A\n":                 "A\nb\n\nc\nb\n",
-		"@@ f\n b\n\n-c\n+C\n+D\n":     "a\nb\n\nC\nD\nb\n",
-		"@@\n-a\n+A\n@@\n c\n-b\n+B\n": "A\nb\n\nc\nB\n",
-		"@@ f\n-b\n+B\n":               "2 times",
-		"@@ f\n-x\n+B\n":               "0 times",
-		"@@ f\n a\n":                   "once",
-		"@@ f\n-a\n+A\n?\n":            "begins with",
-	} {
-		got, err := patch(text, hunks)
+	for _, d := range mine {
+		if slices.Contains(without, d.Name) {
+			return nil, fmt.Errorf("%s is left out, and declared", d.Name)
+		}
+		gone[d.Name] = false
+	}
+	imports := map[string]string{}
+	for _, of := range importable {
+		imports[importName(of)] = of
+	}
+	var all strings.Builder
+	for _, file := range append(src.names(), "") {
+		text := body
+		if file != "" {
+			text = strings.ReplaceAll(string(src[file]), "\r\n", "\n")
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		if err != nil {
-			got = err.Error()
+			return nil, err
 		}
-		require.Contains(t, got, want)
+		begin := f.Name.End()
+		for _, d := range f.Decls {
+			begin = d.End()
+		}
+		for _, spec := range f.Imports {
+			of, _ := strconv.Unquote(spec.Path.Value)
+			imports[importName(of)] = of
+		}
+		rest := text[begin-1:]
+		if file != "" {
+			list, err := source.Parse(file, []byte(text))
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range list {
+				if _, ok := gone[d.Name]; ok {
+					rest = strings.Replace(rest, "\n"+d.Text, "", 1)
+					gone[d.Name] = true
+				}
+			}
+		}
+		all.WriteString(rest + "\n")
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package redislock\n"+all.String(), parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	uses, packages := map[string]int{}, map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			uses[n.Name]++
+		case *ast.SelectorExpr:
+			if id, ok := n.X.(*ast.Ident); ok && imports[id.Name] != "" {
+				packages[strconv.Quote(imports[id.Name])] = true
+			}
+		}
+		return true
+	})
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		switch short := name[strings.LastIndex(name, ".")+1:]; {
+		case gone[name]:
+		case slices.Contains(without, name):
+			return nil, fmt.Errorf("%s is left out, and the lock has none", name)
+		case uses[short] < 2:
+			return nil, fmt.Errorf("the lock has no %s, and nothing uses the new one", name)
+		}
+	}
+	return format.Source([]byte("package redislock\n\nimport (\n" + strings.Join(slices.Sorted(maps.Keys(packages)), "\n") + "\n)\n" + all.String()))
+}
+
+// importName is how a file that imports the path names it.
+func importName(of string) string {
+	if dir, last := path.Split(of); dir != "" && last[0] == 'v' && strings.Trim(last[1:], "0123456789") == "" {
+		of = path.Clean(dir)
+	}
+	return strings.TrimPrefix(path.Base(of), "go-")
+}
+
+func TestAssemble(t *testing.T) {
+	src := lock{"lock.go": []byte(`// Package redislock is a lock.
+package redislock
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	ErrA = errors.New("a") // the first
+	// ErrB is the second.
+	ErrB = fmt.Errorf("b")
+)
+
+// Lock is a handle.
+type Lock struct{}
+
+// TryLock tries.
+func (l *Lock) TryLock() error { return send() }
+`), "send.go": []byte(`package redislock
+
+import "time"
+
+// send sends.
+func send() error {
+	time.Sleep(1)
+	return ErrA
+}
+`)}
+	for _, tt := range []struct {
+		without    []string
+		body, want string // want is the source without its package clause, or an error
+	}{
+		{[]string{"ErrB"}, "func send() error { return help() }\n\nfunc help() error { return ErrA }\n", `import (
+	"errors"
+)
+
+var (
+	ErrA = errors.New("a") // the first
+)
+
+// Lock is a handle.
+type Lock struct{}
+
+// TryLock tries.
+func (l *Lock) TryLock() error { return send() }
+
+func send() error { return help() }
+
+func help() error { return ErrA }
+`},
+		{[]string{"send"}, "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}", `import (
+	"errors"
+	"math/rand"
+	"os"
+)
+
+var (
+	ErrA = errors.New("a") // the first
+)
+
+// Lock is a handle.
+type Lock struct{}
+
+var ErrB error
+
+func (Lock) TryLock() error {
+	rand.Int()
+	os.Exit(1)
+	return ErrB
+}
+`},
+		{nil, "func help() {}", "the lock has no help, and nothing uses the new one"},
+		{nil, "func (l *Lock) help() {}", "the lock has no Lock.help, and nothing uses the new one"},
+		{[]string{"help"}, "func send() {}", "help is left out, and the lock has none"},
+		{[]string{"send"}, "func send() {}", "send is left out, and declared"},
+		{nil, "func send() {", "expected"},
+	} {
+		got, err := assemble(src, tt.without, tt.body)
+		if err != nil {
+			require.ErrorContains(t, err, tt.want)
+			continue
+		}
+		want, err := format.Source([]byte("package redislock\n\n" + tt.want))
+		require.NoError(t, err)
+		blank := func(text string) string { return strings.ReplaceAll(text, "\n\n", "\n") }
+		require.Equal(t, blank(string(want)), blank(strings.ReplaceAll(string(got), "\n\n\n", "\n\n")))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -132,38 +133,138 @@ func span(from, end int) string {
 	return fmt.Sprintf("%d,%d", from, size)
 }
 
-// runDiff compares the files in which s and the step before it differ, or the named
-// declarations of theirs.
-func (t *tour) runDiff(s course.Step, names []string) error {
-	oldName, newName := s.Before().Path(), s.Path()
-	oldText, err := os.ReadFile(t.path("", oldName))
+// runDiff compares lock.go, or what the epilogue has in its place, with that of the step
+// before. Of each other file that is new or changed it says so, or with all compares it as
+// well. With names, it compares these declarations only.
+func (t *tour) runDiff(s course.Step, names []string, all bool) error {
+	before, err := t.differing(s.Before())
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Before().Subject(), err)
+		return err
 	}
-	newText, err := os.ReadFile(t.path("", newName))
+	after, err := t.differing(s)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+		return err
 	}
-	list := unified(oldName, newName, string(oldText), string(newText))
 	if names != nil {
-		before, err := source.Parse(oldName, oldText)
-		if err != nil {
-			return err
-		}
-		after, err := source.Parse(newName, newText)
-		if err != nil {
-			return err
-		}
-		if list, err = namedDiff(before, after, names); err != nil {
-			return err
-		}
-		list = slices.Concat([]string{"--- " + oldName, "+++ " + newName}, list)
+		return t.diffNamed(before, after, names)
 	}
-	if list == nil {
-		t.printf("%s and %s are equal\n", oldName, newName)
+	var files []string
+	for _, f := range slices.Concat(after, before) {
+		if !slices.Contains(files, f.name) {
+			files = append(files, f.name)
+		}
 	}
-	t.diffLines(list)
+	equal, more := true, false
+	for _, name := range files {
+		a, b := fileNamed(before, name), fileNamed(after, name)
+		list := unified(a.path, b.path, a.text, b.text)
+		switch {
+		case list == nil:
+			continue
+		case all || name == s.Source:
+			t.diffLines(list)
+		default:
+			more = true
+			t.printf("\n")
+			t.strong("%s", b.says(a))
+		}
+		equal = false
+	}
+	switch {
+	case equal:
+		t.printf("%s and %s are equal\n", before[0].path, after[0].path)
+	case more:
+		t.printf("\nAll of it: go run ./docs/tour diff %s -all\n", s.Arg())
+	}
 	return nil
+}
+
+// A sourceFile is one of a lock.
+type sourceFile struct {
+	name string
+	path string // from the repository's root
+	text string
+}
+
+// differing reads the files in which a step may differ from the one before.
+func (t *tour) differing(s course.Step) (list []sourceFile, err error) {
+	names := []string{s.Source}
+	if s.Source == course.LockFile {
+		names = t.sources(s.Dir)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(t.path(s.Dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+		}
+		list = append(list, sourceFile{name, s.Dir + "/" + name, string(text)})
+	}
+	return list, nil
+}
+
+// fileNamed returns an empty file if there is none of that name.
+func fileNamed(list []sourceFile, name string) sourceFile {
+	if i := slices.IndexFunc(list, func(f sourceFile) bool { return f.name == name }); i >= 0 {
+		return list[i]
+	}
+	return sourceFile{name: name, path: noFile}
+}
+
+const noFile = "/dev/null"
+
+// says is what has become of a file, with its own words about itself.
+func (f sourceFile) says(before sourceFile) string {
+	if f.path == noFile {
+		return f.name + " is gone"
+	}
+	verb := "has changed"
+	if before.path == noFile {
+		verb = "is new"
+	}
+	text := fmt.Sprintf("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
+	if about, err := source.Preface([]byte(f.text)); err == nil && about != "" {
+		text += ": " + about
+	}
+	return text
+}
+
+// diffNamed compares declarations, each under the names of its files.
+func (t *tour) diffNamed(before, after []sourceFile, names []string) error {
+	old, err := declarations(before)
+	if err != nil {
+		return err
+	}
+	now, err := declarations(after)
+	if err != nil {
+		return err
+	}
+	var heading []string
+	for _, name := range names {
+		hunk, err := namedDiff(old, now, []string{name})
+		if err != nil {
+			return err
+		}
+		d, _ := source.Find(slices.Concat(now, old), name) // namedDiff has found it as well
+		from, to := declared(old, d.Name).File, declared(now, d.Name).File
+		a, b := fileNamed(before, cmp.Or(from, to)), fileNamed(after, cmp.Or(to, from))
+		if of := []string{"--- " + a.path, "+++ " + b.path}; !slices.Equal(of, heading) {
+			heading = of
+			t.diffLines(heading)
+		}
+		t.diffLines(hunk)
+	}
+	return nil
+}
+
+func declarations(files []sourceFile) (all []source.Declaration, err error) {
+	for _, f := range files {
+		list, err := source.Parse(f.path, []byte(f.text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // namedDiff compares declaration by declaration, all lines of both.

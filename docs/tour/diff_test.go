@@ -74,6 +74,36 @@ func TestDiff(t *testing.T) {
 	shows(t, "diff 3", 1, "cannot read the lock of step 03")
 }
 
+// A lock of several files: what is new has a heading, and what is a copy is not spoken of.
+func TestDiff_SeveralFiles(t *testing.T) {
+	root := inOwnMini(t)
+	for name, text := range map[string]string{
+		"step05_lua_release/send.go":  "package redislock\n\n// How a script is sent,\n// once.\n\nimport \"os\"\n\nfunc once() { os.Getpid() }\n",
+		"step06_reentrant/send.go":    "package redislock\n\n// How a script is sent,\n// once.\n\nimport \"os\"\n\nfunc once() { os.Getpid() }\n",
+		"step06_reentrant/waiting.go": "package redislock\n\nfunc wait() {}\n",
+		"step07_watchdog/waiting.go":  "package redislock\n\nfunc wait() { wait() }\n",
+	} {
+		require.NoError(t, write(root+"/"+name, text))
+	}
+	out := shows(t, "diff 5", 0, "--- step04_owner_token/lock.go\n+++ step05_lua_release/lock.go\n", "+const at = 5\n",
+		"\nsend.go is new, 8 lines: How a script is sent, once.\n\nAll of it: go run ./docs/tour diff 5 -all\n")
+	require.NotContains(t, out, "func once")
+	shows(t, "diff 5 -all", 0, "+const at = 5\n", "--- /dev/null\n+++ step05_lua_release/send.go\n@@ -0,0 +1,8 @@\n+package redislock\n", "+func once() { os.Getpid() }\n")
+	out = shows(t, "diff 6", 0, "+const at = 6\n", "\nwaiting.go is new, 3 lines\n")
+	require.NotContains(t, out, "send.go", "it is a copy")
+	shows(t, "diff 7", 0, "\nwaiting.go has changed, 3 lines\n", "\nsend.go is gone\n", "diff 7 -all")
+	shows(t, "diff 7 -all", 0, "--- step06_reentrant/waiting.go\n+++ step07_watchdog/waiting.go\n", "-func wait() {}\n+func wait() { wait() }\n",
+		"--- step06_reentrant/send.go\n+++ /dev/null\n@@ -1,8 +0,0 @@\n-package redislock\n")
+	out = shows(t, "diff 4", 0, "+const at = 4\n")
+	require.NotContains(t, out, "-all", "that is all")
+
+	shows(t, "diff 6 at wait once", 0, "--- step05_lua_release/lock.go\n+++ step06_reentrant/lock.go\n@@ -3,1 +3,1 @@\n-const at = 5\n+const at = 6\n"+
+		"--- /dev/null\n+++ step06_reentrant/waiting.go\n@@ -0,0 +3,1 @@\n+func wait() {}\n"+
+		"--- step05_lua_release/send.go\n+++ step06_reentrant/send.go\n@@ -8,1 +8,1 @@\n func once() { os.Getpid() }\n")
+	shows(t, "diff 7 ErrLost", 0, "--- step06_reentrant/lock.go\n+++ step07_watchdog/lock.go\n@@ -0,0 +10,1 @@\n")
+	shows(t, "diff 6 nobody", 2, "no declaration nobody; there are: at, Lock, New, once, wait")
+}
+
 func TestNamedDiff(t *testing.T) {
 	const before = "package p\n\n// TryLock tries.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}\n\nfunc (l Lock) Gone() {}\n"
 	const after = "package p\n\nvar (\n\t// ErrC is new.\n\tErrC = 1\n)\n\n// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrC\n}\n\nfunc (d dog) TryLock() {}\n"

@@ -29,7 +29,8 @@ usage: go run ./docs/tour [command]
                   exit 0 only if they fail by their own assertions
   red N -all      the same, every story in full
   green N         step N as it is: all its tests, with the timelines of its own stories
-  diff N          what step N changes in lock.go
+  diff N          what step N changes in lock.go, and which other files are new
+  diff N -all     what it changes in all files
   red N Test...   only these stories of step N's own guarantee, on the lock before it,
                   in full
   green N Test... only these tests of step N's folder
@@ -56,15 +57,15 @@ usage: go run ./docs/tour [command]
   matrix -guarantee G -step N
                   one cell with its whole output; one of the two flags gives a row or a
                   column; writes nothing
-  why N           step N's lock.go, each line with the story that fails without it
-  why N LINE      one line: the story, as it fails without it or when it is changed
+  why N           step N's lock, each line with the story that fails without it
+  why N LINE      one line of lock.go (of another file: send.go:LINE): the story, as it fails
+                  without it or when it is changed
   why             write what is known about the lines to docs/why; "why -check" compares,
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
   why -all N LINE the same for one line, and only say it: when you write a story for it
-  why -explore [N]
-                  every schedule of docs/explore on the changes that no story notices (minutes)
-  alone [N]       test each folder (or step N's) alone in a fresh module
+  copy N FOLDER   step N's lock for your program: copies its files, overwrites nothing, runs go vet
+                  there; "copy N FOLDER -tests" copies and runs its tests as well
   help            this text
 
 N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the
@@ -81,17 +82,20 @@ func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprint
 
 // A request is what the arguments ask for.
 type request struct {
-	name                string        // "" is the whole course
-	steps               []course.Step // one, or all that the command knows
-	guarantees          []course.Step // of the matrix
-	names               []string      // of stories or declarations; none is all
-	addrs               []string
-	all, check, explore bool
-	json                bool   // records instead of a timeline
-	mode                string // of try: watch, rules, compare
-	stage               int    // of a hint; 0 is the next one
-	line                int    // of a lock.go; 0 is the whole file
-	seed                uint64
+	name       string        // "" is the whole course
+	steps      []course.Step // one, or all that the command knows
+	guarantees []course.Step // of the matrix
+	names      []string      // of stories or declarations; none is all
+	addrs      []string
+	all, check bool
+	json       bool   // records instead of a timeline
+	mode       string // of try: watch, rules, compare
+	stage      int    // of a hint; 0 is the next one
+	file       string // of a lock
+	line       int    // of that file; 0 is the whole lock
+	seed       uint64
+	folder     string // to copy to
+	tests      bool   // copied as well
 }
 
 func main() {
@@ -151,7 +155,7 @@ func perform(ctx context.Context, req request, c console) error {
 		}
 		return t.runGreen(ctx, req.steps[0])
 	case "diff":
-		return t.runDiff(req.steps[0], req.names)
+		return t.runDiff(req.steps[0], req.names, req.all)
 	case "try":
 		return t.tryCommand(ctx, req)
 	case "hint":
@@ -165,8 +169,8 @@ func perform(ctx context.Context, req request, c console) error {
 			return t.runCells(ctx, req.guarantees, req.steps)
 		}
 		return t.runMatrix(ctx, req.check)
-	case "alone":
-		return t.runAlone(ctx, req.steps)
+	case "copy":
+		return t.runCopy(ctx, req.steps[0], req.folder, req.tests)
 	case "why":
 		return t.runWhy(ctx, req)
 	}
@@ -185,7 +189,7 @@ func parseArgs(args []string) (request, error) {
 	args = args[1:]
 	switch req.name {
 	case "red", "green", "diff":
-		if req.name == "red" {
+		if req.name != "green" {
 			args, req.all = takeFlag(args, "all")
 		}
 		if req.name != "diff" {
@@ -202,12 +206,8 @@ func parseArgs(args []string) (request, error) {
 		return parseWhy(req, args)
 	case "real":
 		return parseReal(req, args)
-	case "alone":
-		if len(args) > 0 {
-			return parseStep(req, args)
-		}
-		req.steps = course.Entries()
-		return req, nil
+	case "copy":
+		return parseCopy(req, args)
 	case "matrix":
 		return parseMatrix(req, args)
 	case "help":
@@ -219,7 +219,7 @@ func parseArgs(args []string) (request, error) {
 	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
 }
 
-var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "alone", "help"}
+var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "why", "copy", "help"}
 
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {

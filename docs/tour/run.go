@@ -349,6 +349,7 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		var events []byte
 		if events, err = reader.Output(); err == nil {
 			tr, err := readEvents(events, cmd.ProcessState.ExitCode(), bin.failures)
+			tr.work = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			return tr, cmp.Or(ctx.Err(), err)
 		}
 	}

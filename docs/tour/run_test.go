@@ -57,17 +57,6 @@ func TestClose_RemovesTheTemporaryFiles(t *testing.T) {
 	require.NoDirExists(t, tr.tmp)
 }
 
-func TestAlone(t *testing.T) {
-	root := inOwnMini(t)
-	require.NoError(t, write(root+"/go.work", "go 1.26\n\nuse .\n"))
-	t.Setenv("GOWORK", root+"/go.work")
-	shows(t, "alone 3", 0, "ok    step03_atomic_set, alone in a module of its own")
-	require.NoError(t, write(root+"/step03_atomic_set/more_test.go", "package redislock\n\nimport _ \""+course.Module+"/step02_expire\"\n"))
-	shows(t, "alone 3", 1, "ERROR step03_atomic_set\n", course.Module, "does not stand alone: step03_atomic_set")
-	mod := string(renameModule([]byte("module a/b\n\ngo 1.26.0\n\nrequire x/module v1.0.0\n"), "example.com/app"))
-	require.Equal(t, "module example.com/app\n\ngo 1.26.0\n\nrequire x/module v1.0.0\n", mod)
-}
-
 func TestProgress(t *testing.T) {
 	var errs bytes.Buffer
 	console{err: &errs}.progress("building x")()

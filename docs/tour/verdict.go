@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -82,6 +83,7 @@ type transcript struct {
 	tests []*test
 	raw   string // as go test -v would print it
 	exit  int
+	work  time.Duration // of a processor, on all of them
 }
 
 // A test is one test or subtest.

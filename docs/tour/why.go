@@ -27,16 +27,15 @@ const (
 	byStory    fate = "story"      // one fails by its own assertion
 	byPanic    fate = "panic"      // the lock panics in a story
 	byHang     fate = "hang"       // the lock, or a goroutine of it, never comes to an end
-	byExplorer fate = "explorer"   // all pass, but the explorer finds a schedule
 	equivalent fate = "equivalent" // nobody can see a difference, for a reason
 	survived   fate = "survived"   // all pass, or none ended by an assertion
 )
 
-// A reason says why a place of a lock.go is as it is: what happens to the mutant.
+// A reason says why a place of a lock is as it is: what happens to the mutant.
 type reason struct {
 	mutant.Mutant
 	Fate  fate   `json:"ending"`
-	Story string `json:"story,omitempty"` // that fails and tells most, or a schedule
+	Story string `json:"story,omitempty"` // that fails and tells most
 	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 
@@ -51,32 +50,30 @@ type mutants struct {
 // A probe is a story, as it plays on the lock itself.
 type probe struct {
 	story
-	place   int  // in the step's files
-	plain   bool // nothing goes wrong in it
-	took    time.Duration
-	rows    int          // of its timeline
-	asks    int          // how many switches it comes by
-	reaches map[int]bool // mutants, by number
+	place   int           // in the step's files
+	plain   bool          // nothing goes wrong in it
+	took    time.Duration // of a processor: a busy machine makes no difference
+	rows    int           // of its timeline
+	asks    int           // how many switches it comes by
+	reaches map[int]bool  // mutants, by number
 }
 
 // mutantBuild is a step's guarantees with all mutants of its lock.
 func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
-	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	f, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
 		return build{}, nil, err
 	}
 	b := build{dir: s.Dir, name: "all changes of " + s.Label(), replace: map[string]string{}}
-	b.leaveOut(course.BugFile, course.ExhibitFile)
+	b.leaveOut(course.BugFile, course.ExhibitFile, course.ExampleFile)
 	dir, err := os.MkdirTemp(t.tmp, "mutants-")
 	if err != nil {
 		return build{}, nil, err
 	}
 	for name, text := range f.Files() {
-		if name == course.LockFile {
-			text = playable(text) // who waits for a mutex shall not stop the clock
-		}
 		b.replace[name] = filepath.Join(dir, name)
-		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
+		// Who waits for a mutex shall not stop the clock.
+		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
 			return build{}, nil, err
 		}
 	}
@@ -115,16 +112,14 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 		group.Go(func() (err error) {
 			p := &m.stories[i]
 			reached := filepath.Join(filepath.Dir(m.bin.path), p.name+".reached")
-			start := time.Now()
 			log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
 			if err != nil {
 				return err
 			}
-			p.took = time.Since(start)
 			if r := log.judge(p.story); r.verdict != passed {
 				return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, m.step.Subject(), r.why, log.raw)
 			}
-			p.rows = rows(log.find(p.name))
+			p.took, p.rows = log.work, rows(log.find(p.name))
 			all, err := numbers(reached)
 			if err != nil {
 				return err
@@ -174,6 +169,7 @@ const (
 	fast     = 150 * time.Millisecond
 	spell    = "8s"             // for stories on a mutant that goes on and on
 	patience = 60 * time.Second // for all stories on a mutant
+	enough   = 12               // stories that hang, when none of them fails by an assertion
 )
 
 // batches are the stories that come by a mutant: those that tell most first, because of
@@ -205,6 +201,7 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 		return r, nil
 	}
 	var ends []string
+	hangs := 0
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, batch := range batches {
@@ -227,6 +224,7 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 					return r, nil
 				}
 			case hung, leaked: // another story may have an assertion for it
+				hangs++
 				if r.Fate == survived {
 					r.Fate, r.Story, r.Says = byHang, res.name, res.why
 				}
@@ -237,6 +235,9 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 		}
 		if late {
 			ends = append(ends, "the others did not end in "+patience.String())
+			break
+		}
+		if hangs >= enough {
 			break
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// A lock in which each line ends in another way when it is taken out or changed.
+// A lock of two files in which each line ends in another way when it is taken out or changed.
 const whyLock = `package redislock
 
 var at = 1
@@ -42,6 +41,9 @@ func wait() {
 	for waits := 1; waits < 1; {
 	}
 }
+`
+
+const whyIdle = `package redislock
 
 var idled int
 
@@ -86,6 +88,7 @@ func inWhyMini(t *testing.T) (root string) {
 	root = inOwnMini(t)
 	dir := filepath.Join(root, course.Steps[0].Dir)
 	require.NoError(t, write(filepath.Join(dir, course.LockFile), whyLock))
+	require.NoError(t, write(filepath.Join(dir, "idle.go"), whyIdle))
 	require.NoError(t, write(filepath.Join(dir, course.Steps[0].File), whyStories))
 	return root
 }
@@ -94,7 +97,7 @@ func TestWhy(t *testing.T) {
 	root := inWhyMini(t)
 	shows(t, "why 1", 1, "docs/why/step01.json", "try its changes: go run ./docs/tour why -all 1")
 	out := shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs", "survive",
-		"17 Lock.Enter: without `idle()`", "31 idle: without `idled++`")
+		"lock.go:17 Lock.Enter: without `idle()`", "idle.go:5 idle: without `idled++`")
 	require.NotContains(t, out, "without `count", "a story fails without it")
 
 	shows(t, "why 1 13", 0, "step01_setnx/lock.go:13, in Lock.Enter", "if *l.n > 0 {",
@@ -103,15 +106,23 @@ func TestWhy(t *testing.T) {
 	shows(t, "why 1 10", 0, "`l == nil` were never true", "TestNobody", "The lock panics: runtime error")
 	shows(t, "why 1 17", 0, "Without `idle()`:", "All stories pass.")
 	shows(t, "why 1 25", 0, "`waits <= 1` instead of `waits < 1`:", "FAIL  TestTwo", "The lock goes round and round")
-	shows(t, "why -all 1 16", 0, "16 without `count(l.n)`: bob is inside with alice", "TestTwo")
+	shows(t, "why 1 idle.go:5", 0, "step01_setnx/idle.go:5, in idle", "func idle() { idled++ }", "Without `idled++`:", "All stories pass.")
+	shows(t, "why -all 1 idle.go:5", 0, "idle.go:5 without `idled++`: SURVIVES")
+	shows(t, "why 1 idle.go:3", 1, "idle.go:3 has nothing that was taken out or changed", "The next lines that have: 5")
+	shows(t, "why 1 idle.go:99", 2, "idle.go has 5 lines")
+	shows(t, "why 1 sleep.go:5", 2, "step 01 has no file sleep.go: its lock is lock.go, idle.go")
+	shows(t, "why -all 1 sleep.go:5", 2, "step 01 has no file sleep.go")
+	shows(t, "why -all 1 16", 0, "lock.go:16 without `count(l.n)`: bob is inside with alice", "TestTwo")
 	shows(t, "why 1 23", 1, "nothing that was taken out or changed", "22, 25")
-	shows(t, "why 1 99", 2, "has 32 lines")
-	shows(t, "why 1", 0, "  16      count(l.n)\n        ^ without `count(l.n)`: bob is inside with alice\n          TestTwo\n")
+	shows(t, "why 1 99", 2, "lock.go has 27 lines")
+	shows(t, "why 1", 0, "lock.go\n   1  package redislock\n", "  16      count(l.n)\n        ^ without `count(l.n)`: bob is inside with alice\n          TestTwo\n",
+		"idle.go\n   1  package redislock\n", "   5  func idle() { idled++ }\n        ^ without `idled++`: SURVIVES", "changes: on")
 
 	shows(t, "why", 0, "written to docs/why")
 	page, err := os.ReadFile(filepath.Join(root, "docs/why/step01.md"))
 	require.NoError(t, err)
-	inOrder(t, string(page), "## Lock.Enter", "- **16** `count(l.n)`\n  - without it: bob is inside with alice ([`TestTwo`](../../step01_setnx/1_mutual_exclusion_test.go#L")
+	inOrder(t, string(page), "[lock.go](../../step01_setnx/lock.go), [idle.go](../../step01_setnx/idle.go)", "why 1 idle.go:LINE", "## Lock.Enter", "- **16** `count(l.n)`\n  - without it: bob is inside with alice ([`TestTwo`](../../step01_setnx/1_mutual_exclusion_test.go#L",
+		"## idle\n\n[idle.go](../../step01_setnx/idle.go#L5), from line 5 on:\n", "- **5** `func idle() { idled++ }`")
 	shows(t, "why -check", 1, "step01_setnx/lock.go:16: no story needs this: Lock.Enter: `count(l.n)` after `idle()`", "equivalent.txt")
 	require.NoError(t, write(filepath.Join(root, excusesFile), whyExcuses))
 	shows(t, "why", 0)
@@ -135,7 +146,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
 	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
-	shows(t, "why 1", 1, "equivalent.txt:1: step01_setnx/lock.go has no such change")
+	shows(t, "why 1", 1, "equivalent.txt:1: the lock of step 01 has no such change")
 	require.NoError(t, os.Remove(excuses))
 
 	shows(t, "why", 0)
@@ -153,40 +164,12 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	require.NoError(t, os.WriteFile(stories, []byte(strings.Replace(whyStories, `!l.Enter(), "bob`, `l != nil, "bob`, 1)), 0o666))
 	shows(t, "why -check", 1, "does not fail on this change any more")
 	require.NoError(t, os.WriteFile(lock, []byte(strings.Replace(whyLock, "	idle()\n", "", 1)), 0o666))
-	shows(t, "why 1", 1, "step01.json is not about the lock.go as it is now; try its changes again: go run ./docs/tour why -all 1")
-}
-
-func TestWhy_TheExplorerSeesWhichMutantIsOn(t *testing.T) {
-	tr, _ := tourIn(t)
-	s := course.Steps[0]
-	var err error
-	tr.root, err = course.Root()
-	require.NoError(t, err)
-	reasons, _, err := tr.readKnown(s)
-	require.NoError(t, err)
-	explorer, err := tr.explorerOn(t.Context(), s)
-	require.NoError(t, err)
-	for key, want := range map[string]string{
-		"": "", // none is on
-		"Lock.TryLock: as if `!acquired` were never true":      `01/none: expected "", found "XLD"`,
-		"Lock.Lock: without `case <-time.After(pollInterval)`": `01/waits: expected "", found "W"`,
-		"Lock.check: as if `l.key == \"\"` were never true":    "", // its clients all name a key
-	} {
-		n := 0
-		if key != "" {
-			i := slices.IndexFunc(reasons, func(r reason) bool { return r.Key() == key })
-			require.GreaterOrEqual(t, i, 0, key)
-			n = reasons[i].N
-		}
-		found, err := tr.explore(t.Context(), explorer, s, n)
-		require.NoError(t, err)
-		require.Equal(t, want, found, key)
-	}
+	shows(t, "why 1", 1, "step01.json is not about the lock as it is now; try its changes again: go run ./docs/tour why -all 1")
 }
 
 func TestWhy_WrongUsage(t *testing.T) {
 	inMini(t)
-	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 1 2", "why -all -check", "why -explore -check", "why -explore 5 9", "why -check 5", "why -check -seed x"} {
+	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 send.go", "why 5 send.go:x", "why 5 :5", "why 5 1 2", "why -all -check", "why -explore 5", "why -check 5", "why -check -seed x"} {
 		shows(t, args, 2, "tour: ")
 	}
 }
@@ -198,7 +181,7 @@ func TestWhy_ALineIsAsOldAsItIsInADiff(t *testing.T) {
 		return list
 	}
 	change := func(line int, was string, nth int) reason {
-		return reason{Mutant: mutant.Mutant{Line: line, In: "try", Kind: mutant.Never, Was: was, Nth: nth}}
+		return reason{Mutant: mutant.Mutant{File: "lock.go", Line: line, In: "try", Kind: mutant.Never, Was: was, Nth: nth}}
 	}
 	first := &whyStep{Step: course.Steps[0],
 		decls:   read("package p\n\nfunc try() {\n\tif err != nil {\n\t\tacquire()\n\t}\n}\n"),

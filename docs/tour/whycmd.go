@@ -38,7 +38,7 @@ const tryThemAll = "go run ./docs/tour why -all"
 // fingerprint is the hash of a step's lock and of what plays on it.
 func (t *tour) fingerprint(s course.Step) (string, error) {
 	sum := sha256.New()
-	names := []string{course.LockFile, course.LabFile, course.NewFile}
+	names := append(t.sources(s.Dir), course.LabFile, course.NewFile)
 	for _, f := range s.Guarantees() {
 		names = append(names, f.Name)
 	}
@@ -67,11 +67,11 @@ func (t *tour) readKnown(s course.Step) (reasons []reason, changed bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	f, err := mutant.Read(t.path(s.Dir, ""), t.path(s.Dir, course.LockFile))
+	f, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
 		return nil, false, err
 	}
-	stale := fmt.Errorf("%s is not about the lock.go as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
+	stale := fmt.Errorf("%s is not about the lock as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
 	if len(k.Reasons) != len(f.Mutants) {
 		return nil, false, stale
 	}
@@ -111,17 +111,13 @@ const excusesFile = whyDir + "/equivalent.txt"
 // An excuse is one entry of that file:
 //
 //	steps 05-07: Lock.run: the change
-//		why nobody can see a difference, or which schedule of the explorer does
+//		why nobody can see a difference
 type excuse struct {
 	from, to int
 	key      string
 	why      string
-	explorer bool
 	line     int
 }
-
-// explorerMark begins the text of an excuse that names a schedule: docs/explore finds the mutant.
-const explorerMark = "explorer: "
 
 func (t *tour) excuses() (list []excuse, err error) {
 	text, err := os.ReadFile(t.path("", excusesFile))
@@ -137,9 +133,6 @@ func (t *tour) excuses() (list []excuse, err error) {
 			}
 			e := &list[len(list)-1]
 			e.why = strings.TrimSpace(e.why + " " + strings.TrimSpace(line))
-			if rest, ok := strings.CutPrefix(e.why, explorerMark); ok {
-				e.why, e.explorer = rest, true
-			}
 		default:
 			e := excuse{line: i + 1}
 			head, key, ok := strings.Cut(line, ": ")
@@ -172,24 +165,24 @@ func (t *tour) excuse(s course.Step, reasons []reason) error {
 		where := fmt.Sprintf("%s:%d", excusesFile, e.line)
 		switch {
 		case i < 0:
-			return fmt.Errorf("%s: %s has no such change: %s", where, s.Path(), e.key)
+			return fmt.Errorf("%s: %s has no such change: %s", where, s.Subject(), e.key)
 		case e.why == "":
 			return fmt.Errorf("%s: the reason is missing", where)
 		case reasons[i].Fate != survived:
 			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", where, s.Subject(), reasons[i].Story, e.key)
 		}
 		reasons[i].Fate, reasons[i].Says = equivalent, e.why
-		if e.explorer {
-			reasons[i].Fate = byExplorer
-		}
 	}
 	return nil
 }
 
 // runWhyAll tries every mutant of some steps, and keeps what happens. Of one line, it only
 // says it.
-func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) error {
+func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, file string, line int) error {
 	for _, s := range steps {
+		if err := t.hasFile(s, file); line > 0 && err != nil {
+			return err
+		}
 		start := time.Now()
 		m, err := t.newMutants(ctx, s)
 		if err == nil {
@@ -199,10 +192,10 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) err
 			return err
 		}
 		if line > 0 {
-			m.list = slices.DeleteFunc(m.list, func(mu mutant.Mutant) bool { return mu.Line != line })
+			m.list = slices.DeleteFunc(m.list, func(mu mutant.Mutant) bool { return mu.File != file || mu.Line != line })
 			reasons, err := m.tryAll(ctx, t, m.list)
 			for _, r := range reasons {
-				t.printf("%d %s\n  %s\n", r.Line, sentence(r), r.Story)
+				t.printf("%s %s\n  %s\n", r.Place(), sentence(r), r.Story)
 			}
 			return err
 		}
@@ -222,7 +215,7 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, line int) err
 		t.printf("%s: %s, in %.0f s\n", s.Label(), tallied(reasons), time.Since(start).Seconds())
 		for _, r := range reasons {
 			if r.Fate == survived {
-				t.printf("  %d %s\n", r.Line, strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
+				t.printf("  %s %s\n", r.Place(), strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
 			}
 		}
 	}
@@ -235,8 +228,8 @@ func tallied(reasons []reason) string {
 	for _, r := range reasons {
 		n[r.Fate]++
 	}
-	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, on %d the explorer finds a schedule, %d make no difference, %d survive",
-		len(reasons), n[byStory], n[byPanic], n[byHang], n[byExplorer], n[equivalent], n[survived])
+	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
+		len(reasons), n[byStory], n[byPanic], n[byHang], n[equivalent], n[survived])
 }
 
 // runWhyCheck compares the pages with what is known, asks for a reason for every survivor,
@@ -263,8 +256,8 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		}
 		for _, r := range reasons {
 			if r.Fate == survived {
-				return fmt.Errorf("%s:%d: no story needs this: %s\n  write one and try again (%s %s %d), take it out, or say in %s why nobody can see a difference",
-					s.Path(), r.Line, r.Key(), tryThemAll, s.Arg(), r.Line, excusesFile)
+				return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why nobody can see a difference",
+					s.Dir, r.Place(), r.Key(), tryThemAll, s.Arg(), r.Place(), excusesFile)
 			}
 		}
 		all[s.N], changed[s.N] = reasons, now
@@ -308,8 +301,8 @@ func (t *tour) again(ctx context.Context, m *mutants, reasons []reason, until ti
 		}
 		// Of several things that are wrong, a story may meet either first.
 		if res.verdict != failed && res.verdict != panicked && res.verdict != hung {
-			return n, fmt.Errorf("%s:%d: %s does not fail on this change any more: %s\n  try them again: %s %s",
-				m.step.Path(), r.Line, r.Story, r.Mutant, tryThemAll, m.step.Arg())
+			return n, fmt.Errorf("%s/%s: %s does not fail on this change any more: %s\n  try them again: %s %s",
+				m.step.Dir, r.Place(), r.Story, r.Mutant, tryThemAll, m.step.Arg())
 		}
 		n++
 	}
@@ -350,29 +343,33 @@ func (m *mutants) replay(ctx context.Context, t *tour, r reason, sayIt bool) (re
 }
 
 // runWhyLine shows what happens without one line.
-func (t *tour) runWhyLine(ctx context.Context, s course.Step, line int) error {
+func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line int) error {
+	if err := t.hasFile(s, file); err != nil {
+		return err
+	}
 	reasons, _, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(t.path("", s.Path()))
+	text, err := os.ReadFile(t.path(s.Dir, file))
 	if err != nil {
 		return err
 	}
-	source := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	if line < 1 || line > len(source) {
-		return wrongUsage("%s has %d lines", s.Path(), len(source))
+	source := lines(string(text))
+	if line > len(source) {
+		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
 	}
+	reasons = inFile(reasons, file)
 	here := onLine(reasons, line)
 	if here == nil {
-		return fmt.Errorf("%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
-			s.Path(), line, strings.TrimSpace(source[line-1]), near(reasons, line))
+		return fmt.Errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
+			s.Dir, file, line, strings.TrimSpace(source[line-1]), near(reasons, line))
 	}
 	m, err := t.newMutants(ctx, s)
 	if err != nil {
 		return err
 	}
-	t.heading("%s:%d, in %s", s.Path(), line, here[0].In)
+	t.heading("%s/%s:%d, in %s", s.Dir, file, line, here[0].In)
 	t.printf("  %s\n", strings.TrimSpace(source[line-1]))
 	shown := map[string]bool{}
 	for _, r := range here {
@@ -383,7 +380,19 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, line int) error {
 	return nil
 }
 
-// onLine returns the reasons of a line, the plainest change first.
+// hasFile is an error for a file that is none of the lock's.
+func (t *tour) hasFile(s course.Step, file string) error {
+	if names := t.sources(s.Dir); !slices.Contains(names, file) {
+		return wrongUsage("%s has no file %s: its lock is %s", s.Label(), file, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func inFile(reasons []reason, file string) []reason {
+	return slices.DeleteFunc(slices.Clone(reasons), func(r reason) bool { return r.File != file })
+}
+
+// onLine returns the reasons of a line of their file, the plainest change first.
 func onLine(reasons []reason, line int) (list []reason) {
 	for _, r := range reasons {
 		if r.Line == line {
@@ -403,7 +412,7 @@ func onLine(reasons []reason, line int) (list []reason) {
 
 // rank orders the changes of a line: what tells most comes first.
 func rank(r reason) int {
-	told := slices.Index([]fate{byStory, byExplorer, byHang, byPanic, equivalent, survived}, r.Fate)
+	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Silent, mutant.Always}, r.Kind)
 	return told*10 + kind
 }
@@ -434,9 +443,6 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 	switch r.Fate {
 	case equivalent:
 		t.prose("  ", "No story can fail: %s\n", r.Says)
-		return nil
-	case byExplorer:
-		t.prose("  ", "All stories pass; the explorer finds it: %s\n", r.Says)
 		return nil
 	case survived:
 		t.prose("  ", "All stories pass. %s\n", r.Says)
@@ -472,27 +478,32 @@ func alike(a, b string) bool {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// runWhyStep shows the whole file, each line with the story that needs it.
+// runWhyStep shows the lock's files, each line with the story that needs it.
 func (t *tour) runWhyStep(s course.Step) error {
 	reasons, _, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(t.path("", s.Path()))
-	if err != nil {
-		return err
-	}
-	for i, line := range strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n") {
-		t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
-		if at := reasonsAt(reasons, i+1); len(at) > 0 {
-			r := at[0]
-			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
-			if r.Fate == byStory {
-				t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
+	for _, file := range t.sources(s.Dir) {
+		text, err := os.ReadFile(t.path(s.Dir, file))
+		if err != nil {
+			return err
+		}
+		t.strong("%s", file)
+		here := inFile(reasons, file)
+		for i, line := range lines(string(text)) {
+			t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
+			if at := reasonsAt(here, i+1); len(at) > 0 {
+				r := at[0]
+				t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
+				if r.Fate == byStory {
+					t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
+				}
 			}
 		}
+		t.printf("\n")
 	}
-	t.printf("\n%s\n", tallied(reasons))
+	t.printf("%s\n", tallied(reasons))
 	return nil
 }
 
@@ -510,8 +521,6 @@ func sentence(r reason) string {
 		return r.String() + ": the lock panics in " + r.Story
 	case byHang:
 		return r.String() + ": " + r.Says + " in " + r.Story
-	case byExplorer:
-		return r.String() + ": the explorer finds it: " + r.Says
 	case equivalent:
 		return r.String() + ": no difference: " + r.Says
 	}
@@ -523,7 +532,6 @@ func parseWhy(req request, args []string) (request, error) {
 	req.steps = course.Steps[:]
 	args, req.all = takeFlag(args, "all")
 	args, req.check = takeFlag(args, "check")
-	args, req.explore = takeFlag(args, "explore")
 	if i := slices.Index(args, "-seed"); i >= 0 && req.check && i+1 < len(args) {
 		seed, err := strconv.ParseUint(args[i+1], 10, 64)
 		if err != nil {
@@ -532,8 +540,8 @@ func parseWhy(req request, args []string) (request, error) {
 		req.seed = seed
 		args = slices.Delete(args, i, i+2)
 	}
-	if req.all && req.check || req.all && req.explore || req.check && req.explore {
-		return request{}, wrongUsage("why takes -all, -check or -explore, one of them")
+	if req.all && req.check {
+		return request{}, wrongUsage("why takes -all or -check, one of the two")
 	}
 	if len(args) == 0 {
 		return req, nil
@@ -544,14 +552,19 @@ func parseWhy(req request, args []string) (request, error) {
 		return request{}, usageError(err.Error())
 	case s.IsEpilogue():
 		return request{}, wrongUsage("why knows the steps 1 to %d", len(course.Steps))
-	case req.check || len(args) > 2 || req.explore && len(args) > 1:
+	case req.check || len(args) > 2:
 		return request{}, wrongUsage("why takes a step, or a step and a line: %s", strings.Join(args, " "))
 	}
 	req.steps = []course.Step{s}
 	if len(args) == 2 {
-		if req.line, err = strconv.Atoi(args[1]); err != nil || req.line < 1 {
-			return request{}, wrongUsage("no such line: %s", args[1])
+		file, line, ok := strings.Cut(args[1], ":")
+		if !ok {
+			file, line = course.LockFile, args[1]
 		}
+		if req.line, err = strconv.Atoi(line); err != nil || req.line < 1 {
+			return request{}, wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[1])
+		}
+		req.file = file
 	}
 	return req, nil
 }
@@ -560,18 +573,16 @@ func parseWhy(req request, args []string) (request, error) {
 func (t *tour) runWhy(ctx context.Context, req request) error {
 	switch {
 	case req.all:
-		return t.runWhyAll(ctx, req.steps, req.line)
+		return t.runWhyAll(ctx, req.steps, req.file, req.line)
 	case req.check:
 		if req.seed == 0 {
 			req.seed = 1 + rand.Uint64N(1_000_000)
 		}
 		return t.runWhyCheck(ctx, req.seed, 45*time.Second)
-	case req.explore:
-		return t.runWhyExplore(ctx, req.steps)
 	case len(req.steps) > 1:
 		return t.writeWhy(false)
 	case req.line > 0:
-		return t.runWhyLine(ctx, req.steps[0], req.line)
+		return t.runWhyLine(ctx, req.steps[0], req.file, req.line)
 	}
 	return t.runWhyStep(req.steps[0])
 }

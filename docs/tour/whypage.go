@@ -22,6 +22,7 @@ import (
 // A whyStep is what the pages say of one step.
 type whyStep struct {
 	course.Step
+	Files   []string // of its lock
 	Count   map[string]int
 	All     int
 	Parts   []part   // declarations in which something is new
@@ -32,13 +33,14 @@ type whyStep struct {
 	since   []place // for each reason, where it came
 }
 
-// A place is a line of a step's lock.go.
+// A place is a line of a declaration in a step's lock.
 type place struct{ step, line int }
 
 // A part is a declaration.
 type part struct {
 	Name   string
 	Anchor string
+	File   string
 	From   int // its first line, without the comment
 	Code   string
 	Lines  []whyLine
@@ -111,7 +113,7 @@ func (t *tour) whyPages() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		w := &whyStep{Step: s, Count: map[string]int{}, All: len(reasons), reasons: reasons}
+		w := &whyStep{Step: s, Files: t.sources(s.Dir), Count: map[string]int{}, All: len(reasons), reasons: reasons}
 		for _, r := range reasons {
 			w.Count[string(r.Fate)]++
 		}
@@ -120,7 +122,7 @@ func (t *tour) whyPages() (map[string]string, error) {
 	anchors := map[int]map[string]string{}
 	for i, w := range steps {
 		var err error
-		if w.decls, err = source.Read(t.path("", w.Path())); err != nil {
+		if w.decls, err = source.ReadDir(t.path(w.Dir, "")); err != nil {
 			return nil, err
 		}
 		w.dates(steps[:i])
@@ -145,17 +147,21 @@ func (t *tour) whyPages() (map[string]string, error) {
 // dates finds out with which step each mutant has come: the one from which on all have it
 // on the same line, as a diff of its declaration sees it.
 func (w *whyStep) dates(before []*whyStep) {
+	type row struct {
+		in   string
+		line int
+	}
 	type change struct {
-		line     int
+		at       row
 		was, now string
 		kind     mutant.Kind
 	}
 	last := map[change][]place{}
-	same := map[int]int{} // a line here -> the line there
+	same := map[row]row{} // a line here -> the line there
 	if len(before) > 0 && before[len(before)-1].N == w.N-1 {
 		b := before[len(before)-1]
 		for i, r := range b.reasons {
-			c := change{r.Line, r.Was, r.Now, r.Kind}
+			c := change{row{r.In, r.Line}, r.Was, r.Now, r.Kind}
 			last[c] = append(last[c], b.since[i])
 		}
 		for _, d := range w.decls {
@@ -164,13 +170,13 @@ func (w *whyStep) dates(before []*whyStep) {
 				continue
 			}
 			for here, there := range aligned(lines(b.decls[i].Text), lines(d.Text)) {
-				same[d.From+here] = b.decls[i].From + there
+				same[row{d.Name, d.From + here}] = row{d.Name, b.decls[i].From + there}
 			}
 		}
 	}
 	for _, r := range w.reasons {
 		p := place{w.N, r.Line}
-		if there, ok := same[r.Line]; ok {
+		if there, ok := same[row{r.In, r.Line}]; ok {
 			c := change{there, r.Was, r.Now, r.Kind}
 			if old := last[c]; len(old) > 0 {
 				p, last[c] = old[0], old[1:]
@@ -241,11 +247,14 @@ func (w *whyStep) anchor() map[string]string {
 
 // parts collects what is new in a step, declaration by declaration, and what is not.
 func (t *tour) parts(w *whyStep) error {
-	text, err := os.ReadFile(t.path("", w.Path()))
-	if err != nil {
-		return err
+	code := map[string][]string{}
+	for _, file := range w.Files {
+		text, err := os.ReadFile(t.path(w.Dir, file))
+		if err != nil {
+			return err
+		}
+		code[file] = lines(string(text))
 	}
-	code := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	links, err := t.storyLinks(w.Step)
 	if err != nil {
 		return err
@@ -270,9 +279,9 @@ func (t *tour) parts(w *whyStep) error {
 		}
 		if lines != nil {
 			slices.Sort(lines)
-			p := part{Name: d.Name, From: d.Line, Code: numbered(d)}
+			p := part{Name: d.Name, File: d.File, From: d.Line, Code: numbered(d)}
 			for _, n := range lines {
-				p.Lines = append(p.Lines, newWhyLine(n, strings.TrimSpace(code[n-1]), byLine[n], links))
+				p.Lines = append(p.Lines, newWhyLine(n, strings.TrimSpace(code[d.File][n-1]), byLine[n], links))
 			}
 			w.Parts = append(w.Parts, p)
 		}
@@ -330,8 +339,6 @@ func newWhyLine(n int, code string, reasons []reason, links map[string]string) w
 			l.Says = append(l.Says, fmt.Sprintf("%s: the lock panics ([`%s`](%s))", what, storyOf(r.Story), links[storyOf(r.Story)]))
 		case byHang:
 			l.Says = append(l.Says, fmt.Sprintf("%s: %s ([`%s`](%s))", what, r.Says, storyOf(r.Story), links[storyOf(r.Story)]))
-		case byExplorer:
-			l.Says = append(l.Says, fmt.Sprintf("%s: the stories pass, and the [explorer](../explore/README.md) finds it: %s", what, r.Says))
 		case equivalent:
 			l.Says = append(l.Says, fmt.Sprintf("%s: no difference. %s", what, capital(r.Says)))
 		case survived:

@@ -1,7 +1,7 @@
-// Package mutant changes a lock.go in one place at a time, to find out which story needs
+// Package mutant changes a lock in one place at a time, to find out which story needs
 // that place.
 //
-// All mutants of a file are compiled at once: each is a switch in the source, and an
+// All mutants of a lock are compiled at once: each is a switch in the source, and an
 // environment variable turns one of them on. So a step is built once, and a mutant costs
 // only the run of its stories.
 package mutant
@@ -16,10 +16,15 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // Env names the variable that turns a mutant on, by its number. With ReachEnv, the tests
@@ -50,6 +55,7 @@ const (
 // A Mutant is one change.
 type Mutant struct {
 	N     int    `json:"-"` // its number, from 1
+	File  string `json:"file"`
 	First int    `json:"-"` // the line on which it begins
 	Last  int    `json:"-"` // and the last one that it changes
 	Line  int    `json:"line"`
@@ -99,29 +105,31 @@ func (m Mutant) words() string {
 	return ""
 }
 
+// Place is where the line is in the lock's folder: "lock.go:40".
+func (m Mutant) Place() string { return fmt.Sprintf("%s:%d", m.File, m.Line) }
+
 // InWords reports whether String does not quote the code before and after the change.
 func (m Mutant) InWords() bool { return m.words() != "" }
 
-// A File is a lock.go with all its mutants.
-type File struct {
+// A Lock is the files of a lock with all their mutants.
+type Lock struct {
 	Mutants []Mutant
-	name    string // of the package
-	source  []byte // in which they are switches
+	name    string            // of the package
+	sources map[string][]byte // in which they are switches
 }
 
-// Files returns what takes the place of the lock.go: itself with the switches, the
+// Files returns what takes the place of the lock's files: themselves with the switches, the
 // switches, and a test file that says which of them were reached.
-func (f *File) Files() map[string][]byte {
-	return map[string][]byte{
-		"lock.go":                f.source,
-		"mutant_switch.go":       fmt.Appendf(nil, switches, f.name, Env, len(f.Mutants)+1, LimitEnv, Spins),
-		"mutant_reached_test.go": fmt.Appendf(nil, reached, f.name, ReachEnv),
-	}
+func (l *Lock) Files() map[string][]byte {
+	files := maps.Clone(l.sources)
+	files["mutant_switch.go"] = fmt.Appendf(nil, switches, l.name, Env, len(l.Mutants)+1, LimitEnv, Spins)
+	files["mutant_reached_test.go"] = fmt.Appendf(nil, reached, l.name, ReachEnv)
+	return files
 }
 
-// Read finds the mutants of the lock.go of a package. dir is its folder.
-func Read(dir, file string) (*File, error) {
-	src, err := os.ReadFile(file)
+// Read finds the mutants of the lock in a folder, file by file, those of lock.go first.
+func Read(dir string) (*Lock, error) {
+	names, err := source.Files(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +137,36 @@ func Read(dir, file string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(src, lookup)
+	fset := token.NewFileSet()
+	var texts [][]byte
+	var files []*ast.File
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		texts, files = append(texts, text), append(files, f)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
+	pkg, err := conf.Check(files[0].Name.Name, fset, files, info)
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{fset: fset, info: info, pkg: pkg}
+	l := &Lock{name: pkg.Name(), sources: map[string][]byte{}}
+	for i, name := range names {
+		g.begin(name, texts[i], files[i])
+		g.file(files[i])
+		l.sources[name] = g.source()
+	}
+	g.number()
+	l.Mutants = g.mutants
+	return l, nil
 }
 
 // exports finds what the compiler knows of the packages that a package imports.
@@ -148,24 +185,6 @@ func exports(dir string) (importer.Lookup, error) {
 		files[name] = file
 	}
 	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }, nil
-}
-
-func parse(src []byte, lookup importer.Lookup) (*File, error) {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "lock.go", src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
-	pkg, err := conf.Check(f.Name.Name, fset, []*ast.File{f}, info)
-	if err != nil {
-		return nil, err
-	}
-	g := &generator{src: src, fset: fset, info: info, pkg: pkg}
-	g.file(f)
-	g.number()
-	return &File{g.mutants, f.Name.Name, g.source()}, nil
 }
 
 const switches = `package %s
@@ -254,13 +273,31 @@ type edit struct {
 
 // A generator finds mutants and makes edits for them.
 type generator struct {
-	src     []byte
 	fset    *token.FileSet
 	info    *types.Info
 	pkg     *types.Package
-	in      string // the declaration
 	mutants []Mutant
+
+	// Of the file at hand:
+	name    string
+	src     []byte
+	clause  int               // where its package clause ends
+	imports map[string]string // by their paths, the names that it gives them; "" is their own
 	edits   []edit
+	in      string // the declaration
+}
+
+// begin goes on to another file.
+func (g *generator) begin(name string, src []byte, f *ast.File) {
+	g.name, g.src, g.edits = name, src, nil
+	g.clause, g.imports = g.offset(f.Name.End()), map[string]string{}
+	for _, spec := range f.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		g.imports[path] = ""
+		if spec.Name != nil {
+			g.imports[path] = spec.Name.Name
+		}
+	}
 }
 
 // source is the source with the switches. What is around something else comes before it
@@ -322,7 +359,7 @@ func (g *generator) add(n ast.Node, kind Kind, was, now string) int {
 }
 
 func (g *generator) addLines(first, last int, kind Kind, was, now string) int {
-	m := Mutant{N: len(g.mutants) + 1, First: first, Last: last, Line: first, In: g.in, Kind: kind, Was: was, Now: now}
+	m := Mutant{N: len(g.mutants) + 1, File: g.name, First: first, Last: last, Line: first, In: g.in, Kind: kind, Was: was, Now: now}
 	g.mutants = append(g.mutants, m)
 	return m.N
 }
@@ -354,16 +391,22 @@ func (g *generator) around(n ast.Node, before, after string) {
 
 func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
 
-// typeName is a type as the file writes it.
+// typeName is a type as the file writes it. What the file does not import yet, it does then.
 func (g *generator) typeName(t types.Type) string {
 	return types.TypeString(types.Default(t), func(p *types.Package) string {
 		if p == g.pkg {
 			return ""
 		}
-		if p.Path() == "math/rand/v2" {
-			return "mathrand"
+		name, ok := g.imports[p.Path()]
+		if !ok {
+			name = "mutant_" + p.Name()
+			g.imports[p.Path()] = name
+			g.edits = append(g.edits, edit{g.clause, false, 0, fmt.Sprintf("; import %s %q", name, p.Path())})
 		}
-		return p.Name()
+		if name == "" {
+			return p.Name()
+		}
+		return name
 	})
 }
 

@@ -1,18 +1,20 @@
 package mutant
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/source"
 )
 
-// A package that needs nothing else.
+// A package that needs little else, in two files.
 const small = `package small
 
 const most = 10
@@ -56,6 +58,23 @@ func full() bool { return room() < 1 }
 func room() int { taken++; return 3 - taken }
 
 var taken int
+
+// patient does not name the type of its wait: this file does not import it.
+func patient() string {
+	wait := pause()
+	return wait.String()
+}
+`
+
+const smallMore = `package small
+
+import clock "time"
+
+const second = clock.Second
+
+func pause() clock.Duration { return second }
+
+func again(n int) int { return clamp(clamp(n)) }
 `
 
 const smallTest = `package small
@@ -94,6 +113,18 @@ func TestFull(t *testing.T) {
 	}
 }
 
+func TestPatient(t *testing.T) {
+	if patient() != "1s" {
+		t.Error(patient())
+	}
+}
+
+func TestAgain(t *testing.T) {
+	if calls = 0; again(5) != 5 || calls != 4 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
 func TestLucky(t *testing.T) {
 	if !lucky() {
 		t.Error("out of luck")
@@ -101,10 +132,20 @@ func TestLucky(t *testing.T) {
 }
 `
 
-func nothing(string) (io.ReadCloser, error) { return nil, os.ErrNotExist }
+// readSmall finds the mutants of small.
+func readSmall(t *testing.T) *Lock {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module small\n\ngo 1.26\n", "lock.go": small, "more.go": smallMore} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	l, err := Read(dir)
+	require.NoError(t, err)
+	return l
+}
 
 // build compiles the tests of small with the mutants in it, and returns how to run them.
-func build(t *testing.T, f *File) func(env ...string) (passed bool) {
+func build(t *testing.T, f *Lock) func(env ...string) (passed bool) {
 	t.Helper()
 	dir := t.TempDir()
 	files := f.Files()
@@ -115,7 +156,7 @@ func build(t *testing.T, f *File) func(env ...string) (passed bool) {
 	compile := exec.Command("go", "test", "-c", "-o", "small.test", ".")
 	compile.Dir = dir
 	out, err := compile.CombinedOutput()
-	require.NoError(t, err, "%s\n%s", out, files["lock.go"])
+	require.NoError(t, err, "%s\n%s\n%s", out, files["lock.go"], files["more.go"])
 	return func(env ...string) bool {
 		cmd := exec.Command("./small.test", "-test.run="+env[0])
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), env[1:]...)
@@ -124,8 +165,7 @@ func build(t *testing.T, f *File) func(env ...string) (passed bool) {
 }
 
 func TestEachMutantIsASwitch(t *testing.T) {
-	f, err := parse([]byte(small), nothing)
-	require.NoError(t, err)
+	f := readSmall(t)
 	run := build(t, f)
 	require.True(t, run("."), "no mutant is on, and the tests fail")
 	survives := map[string]bool{"clamp: without `lucky()`": true}
@@ -154,40 +194,47 @@ func TestEachMutantIsASwitch(t *testing.T) {
 	require.Contains(t, seen, "twice: `n` instead of `double(n)`", "the call is not made")
 	require.NotContains(t, seen, "twice: `n` instead of `double(n)` (2)", "of a call that is a statement, it is taken out")
 	require.Contains(t, seen, "twice: without `double(n)`")
+	require.Contains(t, seen, "patient: without `wait := pause()`")
+	require.Contains(t, seen, "again: `n` instead of `clamp(n)`", "a change of the other file")
 	require.Contains(t, seen, "greet: `say(\"good \")` after `say(\"morning\")`")
 }
 
 func TestReached_SaysWhatATestComesBy(t *testing.T) {
-	f, err := parse([]byte(small), nothing)
-	require.NoError(t, err)
+	f := readSmall(t)
 	file := filepath.Join(t.TempDir(), "reached")
 	require.True(t, build(t, f)("Lucky", ReachEnv+"="+file))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var in []string
 	asked, numbers, _ := strings.Cut(string(text), "\n")
-	require.Equal(t, "2", asked)
+	require.Equal(t, "3", asked)
 	for _, word := range strings.Fields(numbers) {
 		n, err := strconv.Atoi(word)
 		require.NoError(t, err)
 		in = append(in, f.Mutants[n-1].In)
 	}
-	require.Equal(t, []string{"most", "lucky"}, in, "what is constant otherwise is reached in every run")
+	require.Equal(t, []string{"most", "lucky", "second"}, in, "what is constant otherwise is reached in every run")
 }
 
 func TestTheSourceKeepsItsLines(t *testing.T) {
 	for _, dir := range []string{"step05_lua_release", "step07_watchdog", "step08_redlock"} {
 		dir := filepath.Join("../../..", dir)
-		src, err := os.ReadFile(filepath.Join(dir, "lock.go"))
+		f, err := Read(dir)
 		require.NoError(t, err)
-		f, err := Read(dir, filepath.Join(dir, "lock.go"))
+		names, err := source.Files(dir)
 		require.NoError(t, err)
-		require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files()["lock.go"]), "\n"))
-		seen := map[string]bool{}
+		for _, name := range names {
+			src, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files()[name]), "\n"), name)
+		}
+		seen, in := map[string]bool{}, []string{}
 		for _, m := range f.Mutants {
 			require.False(t, seen[m.Key()], "%s is the key of two mutants", m.Key())
 			seen[m.Key()] = true
+			in = append(in, m.File)
 		}
+		require.Equal(t, names, slices.Compact(in), "every file has mutants, lock.go first")
 	}
 }
 

@@ -312,7 +312,7 @@ func (g *generator) condition(e ast.Expr) {
 	n := g.add(e, Never, g.short(e), "")
 	after := fmt.Sprintf(") && !mutantIs(%d))", n)
 	// Always to fail teaches nothing.
-	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "check") {
+	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "validate") {
 		m := g.add(e, Always, g.short(e), "")
 		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
 	}
@@ -458,7 +458,7 @@ func (g *generator) arguments(e *ast.CallExpr) {
 func (g *generator) otherCall(e *ast.CallExpr) {
 	if tuple, ok := g.typeOf(e).(*types.Tuple); ok && tuple.Len() == 2 && len(e.Args) > 0 {
 		arg := inOneLine(g.text(e.Args[0]))
-		if g.typeName(tuple.At(1).Type()) == "context.CancelFunc" && !strings.HasSuffix(g.text(e.Fun), "WithCancel") {
+		if types.TypeString(tuple.At(1).Type(), nil) == "context.CancelFunc" && !strings.HasSuffix(g.text(e.Fun), "WithCancel") {
 			n := g.add(e, Instead, g.short(e), "context.WithCancel("+arg+")")
 			g.around(e, fmt.Sprintf("func() (context.Context, context.CancelFunc) { if mutantIs(%d) { return context.WithCancel(%s) }; return ", n, arg), " }()")
 		}
@@ -522,7 +522,7 @@ func (g *generator) constant(e ast.Expr) {
 	if tv.Value == nil || tv.Value.Kind() != constant.Int {
 		return
 	}
-	name, would := g.typeName(tv.Type), "0"
+	name, would := types.TypeString(types.Default(tv.Type), nil), "0"
 	n, _ := constant.Int64Val(tv.Value)
 	switch {
 	case name == "time.Duration":

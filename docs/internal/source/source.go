@@ -119,6 +119,29 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 	return list, nil
 }
 
+// Preface returns what a file says of itself: the first paragraph of the comment above its
+// package clause, or between that and its first declaration; "" is none.
+func Preface(src []byte) (string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || len(f.Comments) == 0 {
+		return "", err
+	}
+	first := f.Comments[0]
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && d.Doc == first {
+			return "", nil
+		}
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok != token.IMPORT && d.Doc == first {
+			return "", nil
+		}
+	}
+	if len(f.Decls) > 0 && first.Pos() > f.Decls[0].Pos() {
+		return "", nil
+	}
+	paragraph, _, _ := strings.Cut(first.Text(), "\n\n")
+	return strings.Join(strings.Fields(paragraph), " "), nil
+}
+
 // receiver returns "Type." for a method of Type or *Type, "" for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil {

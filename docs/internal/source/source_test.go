@@ -43,6 +43,24 @@ func (d dog) end() {}
 func New(a, b string, n []redis.X, o ...*Option) *Lock { return nil }
 `
 
+func TestPreface(t *testing.T) {
+	for src, want := range map[string]string{
+		"package p\n\nfunc f() {}\n":                                                      "",
+		"// How it is sent,\n// once.\n//\n// More.\npackage p\n":                         "How it is sent, once.",
+		"// How it is sent.\n\npackage p\n":                                               "How it is sent.",
+		"package p\n\n// How it is sent.\n\nimport \"fmt\"\n\n// f is a function.\n":      "How it is sent.",
+		"package p\n\n// How it is sent.\nimport \"fmt\"\n":                               "How it is sent.",
+		"package p\n\n// How it is sent.\n\n// f is a function.\nfunc f() {}\n":           "How it is sent.",
+		"package p\n\n// f is a function.\nfunc f() {}\n":                                 "",
+		"package p\n\n// limit is a constant.\nconst limit = 1 // it is\n":                "",
+		"package p\n\nimport \"fmt\"\n\n// How it is sent.\n\nfunc f() { fmt.Print() }\n": "",
+	} {
+		got, err := Preface([]byte(src))
+		require.NoError(t, err)
+		require.Equal(t, want, got, src)
+	}
+}
+
 func TestDeclarations(t *testing.T) {
 	for _, src := range []string{lock, strings.ReplaceAll(lock, "\n", "\r\n")} {
 		list, err := Parse("lock.go", []byte(src))

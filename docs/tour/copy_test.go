@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// app makes a module, and returns a folder of it that is still to be made.
+func app(t *testing.T) string {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	dir := t.TempDir()
+	require.NoError(t, write(filepath.Join(dir, "go.mod"), "module example.com/app\n\ngo 1.26\n"))
+	return filepath.Join(dir, "internal", "redislock")
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// withImport adds a file that needs a module to step 7's lock, and that module to go.mod.
+func withImport(t *testing.T, root string) {
+	t.Helper()
+	require.NoError(t, write(filepath.Join(root, course.Steps[6].Dir, "send.go"), "package redislock\n\nimport _ \"golang.org/x/sync/errgroup\"\n"))
+	require.NoError(t, write(filepath.Join(root, "go.mod"), "module "+course.Module+"\n\ngo 1.26\n\nrequire (\n\tgolang.org/x/sync v0.24.0\n\tgolang.org/x/sys v0.48.0\n)\n"))
+}
+
+func TestCopy(t *testing.T) {
+	inMini(t)
+	dir := app(t)
+	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/production.md", "$ cd "+dir, "$ go vet .\n")
+	require.NotContains(t, out, "go test")
+	require.NotContains(t, out, "go get", "it needs no module")
+	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
+	got, err := os.ReadFile(filepath.Join(dir, "lock.go"))
+	require.NoError(t, err)
+	require.Equal(t, miniLock(7), string(got))
+}
+
+func TestCopy_WithTests(t *testing.T) {
+	inOwnMini(t)
+	require.NoError(t, write("step03_atomic_set/README.md", "# Step 3\n"))
+	dir := app(t)
+	shows(t, "copy -tests 3 "+dir, 0, "lock.go", "$ go vet .\n", "$ go test", "ok")
+	require.Equal(t, []string{"1_mutual_exclusion_test.go", "2_crashed_holder_test.go", "3_atomic_acquire_test.go",
+		"bug_test.go", "exhibit_test.go", "lab_test.go", "lock.go", "new_test.go"}, namesIn(t, dir))
+}
+
+func TestCopy_TheTestsFailThere(t *testing.T) {
+	inOwnMini(t)
+	require.NoError(t, write("step03_atomic_set/lock.go", miniLock(2)))
+	shows(t, "copy 3 -tests "+app(t), 1, "$ go test", "--- FAIL", "stderr", "go test fails")
+}
+
+func TestCopy_ItDoesNotStandAlone(t *testing.T) {
+	inOwnMini(t)
+	require.NoError(t, write("step03_atomic_set/lab_test.go", "package redislock\n\nimport _ \""+course.Module+"/step02_expire\"\n"))
+	shows(t, "copy 3 -tests "+app(t), 1, "$ go vet", course.Module, "stderr", "go vet fails")
+}
+
+func TestCopy_OverwritesNothing(t *testing.T) {
+	inMini(t)
+	dir := app(t)
+	file := filepath.Join(dir, "lab_test.go")
+	require.NoError(t, write(file, "mine"))
+	shows(t, "copy 3 -tests "+dir, 1, "stderr", file, "is there already")
+	require.Equal(t, []string{"lab_test.go"}, namesIn(t, dir))
+}
+
+func TestCopy_NotIntoTheCourse(t *testing.T) {
+	root := inOwnMini(t)
+	for _, dir := range []string{"step04_owner_token", "step04_owner_token/sub", filepath.Join(root, "docs", "fencing"), "docs/step00_exists_set"} {
+		before := namesIn(t, dir)
+		shows(t, "copy 3 "+dir, 2, "stderr", dir, "one of the course's folders")
+		require.Equal(t, before, namesIn(t, dir))
+	}
+}
+
+func TestCopy_TheModuleLacksWhatItNeeds(t *testing.T) {
+	withImport(t, inOwnMini(t))
+	dir := app(t)
+	out := shows(t, "copy 7 "+dir, 1, "lock.go, send.go", "go get golang.org/x/sync@v0.24.0\n", "stderr", "nothing was run there", "golang.org/x/sync")
+	require.NotContains(t, out, "x/sys", "no file of step 7 imports it")
+	require.NotContains(t, out, "$ go vet")
+	require.Equal(t, []string{"lock.go", "send.go"}, namesIn(t, dir))
+}
+
+func TestCopy_OutsideOfAModule(t *testing.T) {
+	withImport(t, inOwnMini(t))
+	dir := filepath.Join(t.TempDir(), "redislock")
+	shows(t, "copy 7 "+dir, 1, "lock.go, send.go", "go get golang.org/x/sync@v0.24.0\n", "stderr", "nothing was run there", "not in a Go module", "go mod init")
+	require.Equal(t, []string{"lock.go", "send.go"}, namesIn(t, dir))
+}
+
+func TestCopy_WrongUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"copy":             "copy needs a step: copy N FOLDER, 1 to 8",
+		"copy 7":           "copy needs a folder: copy 7 FOLDER",
+		"copy -tests 7":    "copy needs a folder: copy 7 FOLDER",
+		"copy 9 a":         "no such step: 9",
+		"copy 7 a b":       "copy takes one folder: a b",
+		"copy 7 -test a":   "copy has no flag -test (did you mean -tests?)",
+		"copi 7 a":         "did you mean copy?",
+		"copy fencing a b": "copy takes one folder: a b",
+	} {
+		out, errs, code := tourOf(t, args)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, want, args)
+		require.Equal(t, 2, strings.Count(errs, "\n"), args)
+		require.Empty(t, out, args)
+	}
+}
