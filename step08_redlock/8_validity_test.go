@@ -293,6 +293,23 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 	})
 }
 
+func TestTheHoldIsLostBeforeANodeIsAsked_TheNodeIsNotTaken(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl/10)
+		alice.MaxHold = ttl / 20
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		resume := lab.hang(4)
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		requireLost(t, alice, ttl, "MaxHold has ended, but alice was not notified")
+		time.Sleep(slack(ttl / 10))
+		resume()
+		time.Sleep(slack(ttl / 1000))
+		require.Empty(t, lab.keys(), "alice was notified that the lock is lost, but node 5, which was busy with her release, is taken for it now")
+	})
+}
+
 func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 	needsVirtualTime(t, "a busy machine asks less often")
 	inLab(t, func(t *T, lab *lab) {
