@@ -73,13 +73,32 @@ func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
 	})
 }
 
+func TestUnlockMeetsARenewal_NothingIsSentAfterwards(t *testing.T) {
+	needsVirtualTime(t, "two things have to come in one moment")
+	for range 20 { // either may come first
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			start := time.Now()
+			require.NoError(t, alice.TryLock(ctx))
+			time.Sleep(time.Until(start.Add(ttl / 3)))
+			require.NoError(t, alice.Unlock(ctx))
+			time.Sleep(time.Millisecond)
+			sent := lab.sent()
+			time.Sleep(time.Millisecond)
+			require.Equal(t, sent, lab.sent(), "alice unlocked in the moment of a renewal, and her watchdog goes on sending")
+		})
+	}
+}
+
 func TestATTLThatIsAccepted_CanBeRenewed(t *testing.T) {
 	needsVirtualTime(t, "a busy machine is late by more than these ttls")
 	for lease := time.Millisecond; lease < 7*time.Millisecond; lease += 100 * time.Microsecond {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, lease)
-			if alice.TryLock(ctx) != nil {
+			if err := alice.TryLock(ctx); lease < 5*time.Millisecond && err != nil {
 				return // too short, and she is told before she begins
+			} else {
+				require.NoError(t, err, "a ttl of %v can be renewed, but was rejected", lease)
 			}
 			time.Sleep(5 * lease)
 			requireNotLost(t, alice, fmt.Sprintf("a ttl of %v was accepted, but nothing failed and the lock was lost", lease))

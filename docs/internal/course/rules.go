@@ -50,7 +50,7 @@ var rules = []Rule{
 		"TestRedisIsUnreachable_LostBeforeTheKeyCanExpire"},
 	{7, 8, "When Lost is closed and the key is gone, Unlock returns ErrNotHeld, even if a reply to it was lost.",
 		"TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt"},
-	{7, 8, "A ttl that is too short to be renewed in time is refused: the course's locks want 5ms.",
+	{7, 8, "A ttl of 5ms or more is accepted, and renewed in time. A shorter one may be refused.",
 		"TestATTLThatIsAccepted_CanBeRenewed"},
 	{7, 8, "MaxHold is how long a hold is renewed; 0 is no limit. Then the last renewal runs out and the hold is lost.",
 		"TestMaxHold_EndsAHoldThatIsNeverReleased"},
