@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"log"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"example.com/redislock-steps/docs/internal/locks"
-	step05 "example.com/redislock-steps/step05_lua_release"
 )
 
 // ttl of every lock in every benchmark, unless a table says otherwise.
