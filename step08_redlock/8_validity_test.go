@@ -310,6 +310,67 @@ func TestTheHoldIsLostBeforeANodeIsAsked_TheNodeIsNotTaken(t *testing.T) {
 	})
 }
 
+func TestANodeIsDownBetweenTwoHolds_NothingOfTheFirstStaysOnIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		start := lab.stop(4)
+		require.NoError(t, alice.Unlock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		start()
+		require.NoError(t, alice.Unlock(ctx))
+		time.Sleep(slack(ttl / 100))
+		require.Empty(t, lab.keys(), "node 5 was down for alice's first Unlock and is up for her second, but a key of her first hold stayed on it")
+	})
+}
+
+func TestATryLockFailsBetweenTwoUnlocks_ANodeRemembersTheFirst(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		lab.stop(4)
+		var from atomic.Int32
+		from.Store(2) // the replies of nodes 3 and 4 are lost, then those of 1 and 2 as well
+		lab.announce("alice", &twist{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
+		require.Error(t, alice.Unlock(ctx), "two of five nodes have answered, and Unlock returned nil")
+		from.Store(0)
+		require.Error(t, alice.TryLock(ctx), "no node has answered, and TryLock returned nil")
+		lab.stopTwists("alice")
+		time.Sleep(slack(ttl / 100))
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed, she unlocks again, and two of them have forgotten that")
+	})
+}
+
+func TestAMajorityHangs_UnlockDoesNotWaitForTheRest(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.NodeTimeout = slack(time.Second)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		for node := range 3 {
+			lab.hang(node)
+		}
+		start := time.Now()
+		require.Error(t, alice.Unlock(ctx), "three of five nodes hang, and Unlock returned nil")
+		require.Less(t, time.Since(start), 3*time.Second+slack(500*time.Millisecond), "three of five nodes hang, and Unlock waited %v", time.Since(start))
+	})
+}
+
+func TestOnlyOneNodeRenews_TheOthersAreNotHealed(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		lab.replace(1, "it restarts empty")
+		lab.replace(2, "it restarts empty")
+		lab.hang(3)
+		lab.hang(4)
+		requireLost(t, alice, ttl, "one node of five has alice's key, two have lost it and two hang; somebody else may have come and gone, but she was not told of the loss")
+	})
+}
+
 func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 	needsVirtualTime(t, "a busy machine asks less often")
 	inLab(t, func(t *T, lab *lab) {

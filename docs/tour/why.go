@@ -223,8 +223,10 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 					r.Fate, r.Story, r.Says = byPanic, res.name, res.why
 					return r, nil
 				}
-			case hung, leaked: // another story may have an assertion for it
-				hangs++
+			case hung, leaked, timedOut: // another story may have an assertion for it
+				if hangs++; res.verdict == timedOut { // waits for a mutex, and that takes seconds
+					hangs += enough / 2
+				}
 				if r.Fate == survived {
 					r.Fate, r.Story, r.Says = byHang, res.name, res.why
 				}
