@@ -122,7 +122,7 @@ func TestWhy(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/why/step01.md"))
 	require.NoError(t, err)
 	inOrder(t, string(page), "[lock.go](../../step01_setnx/lock.go), [idle.go](../../step01_setnx/idle.go)", "why 1 idle.go:LINE", "## Lock.Enter", "- **16** `count(l.n)`\n  - without it: bob is inside with alice ([`TestTwo`](../../step01_setnx/1_mutual_exclusion_test.go#L",
-		"## idle\n\n[idle.go](../../step01_setnx/idle.go#L5), from line 5 on:\n", "- **5** `func idle() { idled++ }`")
+		"## idle\n\n[idle.go](../../step01_setnx/idle.go), from line 5 on:\n", "- **5** `func idle() { idled++ }`")
 	shows(t, "why -check", 1, "step01_setnx/lock.go:16: no story needs this: Lock.Enter: `count(l.n)` after `idle()`", "equivalent.txt")
 	require.NoError(t, write(filepath.Join(root, excusesFile), whyExcuses))
 	shows(t, "why", 0)
