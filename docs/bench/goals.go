@@ -37,11 +37,11 @@ func atMost(what string, limit float64, got estimate, why string) goal {
 // goals compares the results with what the locks were meant to reach.
 func (r *results) goals() []goal {
 	goals := r.ratioGoal("step 05", raw, 1.10, whyStep05)
-	goals = append(goals, r.allocs("step 05", 28, "", whyAllocs05))
+	goals = append(goals, r.allocs("step 05", 30, "", whyAllocs05))
 	goals = append(goals, r.ratioGoal("step 07", bsmWatchdog, 1.00, whyStep07)...)
 	watchdog := math.Round(median(r.Pairs[bsmWatchdog].Allocs).mid)
 	goals = append(goals, r.allocs("step 07", watchdog, ", as "+bsmWatchdog, whyAllocs07))
-	goals = append(goals, r.ratioGoal("step 08 on 5", redsync5, 0.95, whyStep08)...)
+	goals = append(goals, r.ratioGoal("step 08 on 5", redsync5, 0.75, whyStep08)...)
 	goals = append(goals,
 		atMost("lock+unlock, step 08 with 2 of 5 hung / none, paced", 1.50, ratio(r.Hung[twoHung].Paced, r.Hung[allWell].Paced), whyHung),
 		r.roundTrips(),
@@ -107,13 +107,19 @@ func (r *results) handoff(step, name string, q float64) goal {
 // Why a goal is missed: found with pprof, INFO commandstats and variants of the locks.
 // Printed only beside a miss.
 const (
-	whyStep05 = `Step 05 makes a handle and a token, and sends its release once, under a context of 3 seconds.`
+	whyStep05 = `The goroutine in which Unlock runs its script, with a channel and a select: by them, Unlock ends by itself when Redis hangs,
+which go-redis does not offer by default (ContextTimeoutEnabled). Starting it and answering from it wakes other threads, and so the client
+and its server do not stay on one processor, as they otherwise often do (see below). The row "` + unbounded + `" is the same
+lock with the release in the caller's goroutine. The bound is kept: a request that hangs in its Unlock is worse than some microseconds.`
 
-	whyAllocs05 = `go-redis needs 17 for the raw pair. The rest is the handle, the token, and the context of the release.`
+	whyAllocs05 = `go-redis needs 17 for the raw pair. The rest is the handle, the token, the context with a bound for Unlock, and the goroutine in which
+Unlock runs its script.`
 
-	whyStep07 = `Both renew. Step 07 does more: its scripts keep a depth and publish the release.`
+	whyStep07 = `Both renew. Step 07 does more: its scripts keep a depth and publish the release, and its Unlock ends by itself when Redis hangs, by a
+goroutine. The watchdog of bsm/redislock's README starts its goroutine after the lock is taken and does not wait for it.`
 
-	whyAllocs07 = `Step 07 allocates the hold, its context and its timer; its scripts have more arguments.`
+	whyAllocs07 = `The watchdog takes 5 of them, Unlock's goroutine and its bound 9; bsm/redislock sends its release in the caller's goroutine, without
+a bound.`
 
 	whyStep08 = `On this machine, ten commands on five servers and their client share two CPUs: what counts is the work, not the waiting that
 step 08 saves by going on at the majority. The row "` + rawFive + `" is the least that a majority can cost here. Beyond it, step 08 runs
