@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"log"
 	"net"
@@ -20,7 +18,6 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"example.com/redislock-steps/docs/internal/locks"
-	step05 "example.com/redislock-steps/step05_lua_release"
 )
 
 // ttl of every lock in every benchmark, unless a table says otherwise.
@@ -56,7 +53,6 @@ type hold struct {
 const (
 	raw         = "raw pair"
 	rawFive     = "5 raw pairs, going on after 3 answers"
-	unbounded   = "step 05, Unlock without a bound"
 	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
 	redsync5    = "redsync on 5"
@@ -72,7 +68,6 @@ var contestants = []contestant{
 	{name: "step 03", nodes: 1, waits: true, open: openStep(3)},
 	{name: "step 04", nodes: 1, waits: true, open: openStep(4)},
 	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
-	{name: unbounded, nodes: 1, open: openUnbounded},
 	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
 	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
 	{name: bsmName, nodes: 1, waits: true, open: openBSM(false)},
@@ -180,33 +175,6 @@ func (r rawFiveLocker) majority(ask func(redis.UniversalClient) error) error {
 		}
 	}
 	return nil
-}
-
-// unboundedLocker is step 05 with the release in the caller's goroutine. It shows what it
-// costs that Unlock ends by itself when Redis hangs; this one lasts as long as go-redis
-// waits.
-type unboundedLocker struct{ rawLocker }
-
-func openUnbounded(n network) (locker, error) { return unboundedLocker{rawLocker{n.clients()}}, nil }
-
-func (u unboundedLocker) pair(ctx context.Context, key string) error {
-	b := make([]byte, 20)
-	rand.Read(b) // never fails
-	token := hex.EncodeToString(b)
-	acquired, err := u.goRedis[0].SetNX(ctx, key, token, ttl).Result()
-	if err != nil {
-		return err
-	}
-	if !acquired {
-		return step05.ErrNotAcquired
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	released, err := rawRelease.Run(ctx, u.goRedis[0], []string{key}, token).Bool()
-	if err == nil && !released {
-		return step05.ErrNotHeld
-	}
-	return err
 }
 
 type stepLocker struct {

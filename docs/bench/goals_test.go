@@ -18,7 +18,7 @@ func onTheLimit() *results {
 		var p pairs
 		for range r.Plan.Rounds {
 			p.Busy, p.Paced = append(p.Busy, busy), append(p.Paced, 2*busy)
-			p.Allocs, p.Bytes, p.N = append(p.Allocs, 30), append(p.Bytes, 1000), append(p.N, 1000)
+			p.Allocs, p.Bytes, p.N = append(p.Allocs, 28), append(p.Bytes, 1000), append(p.N, 1000)
 		}
 		return &p
 	}
@@ -28,7 +28,7 @@ func onTheLimit() *results {
 		r.Costs[c.name] = cost{Trips: 2 * float64(c.nodes), Commands: 4, Bytes: 200}
 	}
 	r.Pairs["step 05"] = taking(110e-6)
-	r.Pairs["step 08 on 5"] = taking(75e-6)
+	r.Pairs["step 08 on 5"] = taking(95e-6)
 	for _, c := range manyOnes() {
 		for _, n := range manyWaiters {
 			*at(r.Many, c.name, n) = many{Times: times{0.1, 0.2, 0.3}, Commands: series{1, 2, 3}, Conns: series{20, 20, 20}}
@@ -42,12 +42,6 @@ func onTheLimit() *results {
 	r.Attempts = []attempt{{Options: "ContextTimeoutEnabled", Lock: time.Second, Unlock: time.Second}}
 	for _, c := range waitingOnes() {
 		r.Waits[c.name] = &waiting{Commands: series{1, 1, 1}, Handoffs: handoffs(400e-6, 600e-6)}
-	}
-	for _, c := range contestants {
-		for _, n := range contenders {
-			*at(r.OneKey, c.name, n) = contention{Rates: series{1000}, Fairs: series{0.5}}
-			*at(r.OwnKeys, c.name, n) = contention{Rates: series{1000}, Fairs: series{1}}
-		}
 	}
 	r.Watchdogs = map[string]*watchdogs{}
 	for _, name := range watched {
@@ -91,10 +85,10 @@ func TestGoals_AreMissedBeyondTheLimit(t *testing.T) {
 	for want, spoil := range map[string]func(*results){
 		"lock+unlock, step 05 / raw pair, apart":                 func(r *results) { slower(r.Apart["step 05"].Busy) },
 		"lock+unlock, step 05 / raw pair, paced":                 func(r *results) { slower(r.Pairs["step 05"].Paced) },
-		"allocations per lock+unlock, step 05":                   func(r *results) { r.Pairs["step 05"].Allocs = []float64{31, 31, 31} },
+		"allocations per lock+unlock, step 05":                   func(r *results) { r.Pairs["step 05"].Allocs = []float64{29, 29, 29} },
 		"lock+unlock, step 07 / bsm/redislock + watchdog, apart": func(r *results) { slower(r.Apart["step 07"].Busy) },
 		"lock+unlock, step 07 / bsm/redislock + watchdog, paced": func(r *results) { slower(r.Pairs["step 07"].Paced) },
-		"allocations per lock+unlock, step 07":                   func(r *results) { r.Pairs["step 07"].Allocs = []float64{31, 31, 31} },
+		"allocations per lock+unlock, step 07":                   func(r *results) { r.Pairs["step 07"].Allocs = []float64{29, 29, 29} },
 		"lock+unlock, step 08 on 5 / redsync on 5, apart":        func(r *results) { slower(r.Apart["step 08 on 5"].Busy) },
 		"lock+unlock, step 08 on 5 / redsync on 5, paced":        func(r *results) { slower(r.Pairs["step 08 on 5"].Paced) },
 		"lock+unlock, step 08 with 2 of 5 hung / none, paced":    func(r *results) { slower(r.Hung[twoHung].Paced) },
@@ -167,7 +161,6 @@ func TestPage_SaysWhatIsMissedAndWhy(t *testing.T) {
 		"| round trips per lock+unlock, steps 03 to 07 | 2 each | 03: 2, 04: 3, 05: 2, 06: 2, 07: 2 | **missed** |\n",
 		"- **Missed: round trips per lock+unlock, steps 03 to 07.** " + goal{why: whyTrips}.reason() + "\n",
 		"| step 08 on 5 | 10, 2 on each node |",
-		"Nobody ever met somebody else inside.",
 	} {
 		require.Contains(t, page, want)
 	}
@@ -198,10 +191,4 @@ func TestPage_WithoutTaskset(t *testing.T) {
 	r := onTheLimit()
 	r.Apart = nil
 	require.Contains(t, pageOf(t, r), "| step 05 | 1.10 (1.10 to 1.10) | 1.10 (1.10 to 1.10) | - |", "what was not measured must be a dash")
-}
-
-func TestPage_DoesNotHideThatTwoWereInside(t *testing.T) {
-	r := onTheLimit()
-	r.OneKey["step 03"][16].Doubles = 3
-	require.Contains(t, pageOf(t, r), "**3 times somebody met somebody else inside.**")
 }

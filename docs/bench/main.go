@@ -1,9 +1,9 @@
 // Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and
 // rueidislock, on redis-server processes that it starts itself.
 //
-//	go run .          # print the page, in about fourteen minutes
-//	go run . -write   # write results.json, and from it docs/benchmarks.md and the plots
-//	go run . -render  # write the page and the plots again, from results.json
+//	go run .          # measure, and print the page
+//	go run . -write   # write results.json, and from it docs/benchmarks.md and the plot
+//	go run . -render  # write the page and the plot again, from results.json
 //	go run . -many    # measure and print only the part on many waiters, in about two minutes
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
@@ -34,16 +34,16 @@ type plan struct {
 	Moving    time.Duration // of holders that leave
 	Many      int           // rounds of many waiters
 	Most      int           // rounds of the most of them
-	Fights    int           // rounds of contention
-	Fight     time.Duration
 	Watchdogs int
 	Hold      time.Duration
 }
 
 var (
-	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1, 2, 800 * time.Millisecond, 10_000, 60 * time.Second}
-	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 1, 20 * time.Millisecond, 200, time.Second}
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1, 10_000, 60 * time.Second}
+	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 200, time.Second}
 )
+
+const runTime = "about ten minutes" // of the full plan
 
 func main() {
 	log.SetFlags(0)
@@ -54,8 +54,8 @@ func main() {
 		}
 		return
 	}
-	write := flag.Bool("write", false, "write results.json, docs/benchmarks.md and the plots instead of printing the page")
-	render := flag.Bool("render", false, "write docs/benchmarks.md and the plots from results.json instead of measuring")
+	write := flag.Bool("write", false, "write results.json, docs/benchmarks.md and the plot instead of printing the page, after "+runTime)
+	render := flag.Bool("render", false, "write docs/benchmarks.md and the plot from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
 	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
 	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
@@ -186,7 +186,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
 		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
-		{"contention", func() error { return r.measureContention(ctx, well) }},
 		{"watchdogs", func() (err error) {
 			r.Watchdogs, err = measureWatchdogs(ctx, p.Watchdogs, p.Hold)
 			return err

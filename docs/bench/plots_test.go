@@ -55,8 +55,8 @@ func texts(list []element, name string) (found []string) {
 	return found
 }
 
-// plotsOf returns the plots of a run in which hand-offs are spread, by file.
-func plotsOf(t *testing.T) map[string][]byte {
+// plotsOf returns the plot of a run in which hand-offs are spread, in each theme.
+func plotsOf(t *testing.T) (plots [len(themes)][]byte) {
 	t.Helper()
 	r := onTheLimit()
 	for i, c := range waitingOnes() {
@@ -66,66 +66,51 @@ func plotsOf(t *testing.T) map[string][]byte {
 		}
 		r.Waits[c.name].Handoffs = spread
 	}
-	plots := map[string][]byte{}
-	for _, c := range r.charts() {
-		for i, th := range themes {
-			svg, err := c.draw(i)
-			require.NoError(t, err)
-			plots[c.name+th.suffix] = svg
-		}
+	for i := range themes {
+		var err error
+		plots[i], err = r.plot().draw(i)
+		require.NoError(t, err)
 	}
 	return plots
 }
 
-func TestPlots_AreReadableOnAPhone(t *testing.T) {
-	plots := plotsOf(t)
-	require.Len(t, plots, 8)
-	for name, svg := range plots {
+func TestPlot_IsReadableOnAPhone(t *testing.T) {
+	for _, svg := range plotsOf(t) {
 		for _, e := range elements(t, svg) {
 			if e.name == "svg" {
-				require.Equal(t, "480", e.attr["width"], name)
-				require.Equal(t, "0 0 480 "+e.attr["height"], e.attr["viewBox"], name)
-				require.Equal(t, "sans-serif", e.attr["font-family"], "%s needs a font that not everybody has", name)
+				require.Equal(t, "480", e.attr["width"])
+				require.Equal(t, "0 0 480 "+e.attr["height"], e.attr["viewBox"])
+				require.Equal(t, "sans-serif", e.attr["font-family"], "it needs a font that not everybody has")
 			}
 			if size, ok := e.attr["font-size"]; ok {
 				px, err := strconv.Atoi(size)
 				require.NoError(t, err)
-				require.GreaterOrEqual(t, px*358/480, 10, "%s: this text is too small on a screen of 358 px", name)
+				require.GreaterOrEqual(t, px*358/480, 10, "this text is too small on a screen of 358 px")
 			}
 		}
-		require.Less(t, len(svg), 15_000, "%s is too large", name)
-		require.NotRegexp(t, `\d\.\d{3}`, string(svg), "%s has coordinates that nobody sees", name)
-		require.NotContains(t, string(svg), "NaN", name)
+		require.Less(t, len(svg), 15_000, "it is too large")
+		require.NotRegexp(t, `\d\.\d{3}`, string(svg), "it has coordinates that nobody sees")
+		require.NotContains(t, string(svg), "NaN")
 	}
 }
 
-func TestPlots_SayWhatTheyShow(t *testing.T) {
-	plots := plotsOf(t)
-	titles := map[string]string{}
-	for name, svg := range plots {
+func TestPlot_SaysWhatItShows(t *testing.T) {
+	for _, svg := range plotsOf(t) {
 		all := elements(t, svg)
-		title := texts(all, "title")[0]
-		require.Contains(t, texts(all, "text"), title, "%s: its title is for screen readers only", name)
-		require.Contains(t, texts(all, "desc")[0], "rueidislock", "%s: who cannot see it learns no figure", name)
+		require.Contains(t, texts(all, "text"), texts(all, "title")[0], "its title is for screen readers only")
+		require.Contains(t, texts(all, "desc")[0], "rueidislock", "who cannot see it learns no figure")
 		for _, look := range drawn {
-			require.Contains(t, texts(all, "text"), look.name, "%s: its legend does not name everybody", name)
+			require.Contains(t, texts(all, "text"), look.name, "its legend does not name everybody")
 		}
-		name = strings.TrimSuffix(name, "-dark")
-		require.Contains(t, []string{"", name}, titles[title], "two plots have this title: %s", title)
-		titles[title] = name
 	}
 }
 
-func TestPlots_HaveTheBackgroundOfTheirTheme(t *testing.T) {
-	for name, svg := range plotsOf(t) {
-		want := "#ffffff"
-		if strings.HasSuffix(name, "-dark") {
-			want = "#0d1117"
-		}
+func TestPlot_HasTheBackgroundOfItsTheme(t *testing.T) {
+	for i, svg := range plotsOf(t) {
 		for _, e := range elements(t, svg) {
 			if e.name == "rect" {
-				require.Equal(t, "480", e.attr["width"], name)
-				require.Equal(t, want, e.attr["fill"], name)
+				require.Equal(t, "480", e.attr["width"])
+				require.Equal(t, []string{"#ffffff", "#0d1117"}[i], e.attr["fill"])
 			}
 		}
 	}
@@ -171,39 +156,31 @@ func TestContrast(t *testing.T) {
 	require.InDelta(t, 4.48, contrast(t, "#777777", "#ffffff"), 0.01)
 }
 
-func TestPlots_OfTheSameResultsAreTheSameBytes(t *testing.T) {
+func TestPlot_OfTheSameResultsIsTheSameBytes(t *testing.T) {
 	require.Equal(t, plotsOf(t), plotsOf(t))
 }
 
-func TestShares_AreThinnedOut(t *testing.T) {
+func TestHundredths_ThinOutTimes(t *testing.T) {
 	var values times
 	for i := range 1000 {
 		values = append(values, float64(1000-i)/1000)
 	}
-	points := shares(values)
-	require.Len(t, points, 101)
-	require.Equal(t, point{1, 0}, points[0])
-	require.Equal(t, point{500, 0.5}, points[50])
-	require.Equal(t, point{1000, 1}, points[100])
-	require.Empty(t, shares(nil))
+	ms := hundredths(values)
+	require.Len(t, ms, 101)
+	require.Equal(t, []float64{1, 500, 1000}, []float64{ms[0], ms[50], ms[100]})
 }
 
-func TestLogAxis_HasAFewRoundTicksAroundAllValues(t *testing.T) {
+func TestDecades_AreAroundAllValues(t *testing.T) {
 	for _, c := range []struct {
-		low, high float64
-		want      []string
+		values    []float64
+		low, high int
 	}{
-		{0.7, 98, []string{"0.5", "1", "2", "5", "10", "20", "50", "100"}},
-		{1000, 1000, []string{"1000", "2000"}},
-		{0.3, 2e6, []string{"0.1", "1", "10", "100", "1000", "10000", "100000", "1000000", "10000000"}},
+		{[]float64{98, 0.7}, -1, 2},
+		{[]float64{1, 1}, 0, 1},
+		{[]float64{2e6, 3, 0.3}, -1, 7},
+		{nil, 0, 1},
 	} {
-		a := logAxis([]float64{c.high, c.low})
-		var labels []string
-		for _, tick := range a.ticks {
-			labels = append(labels, tick.label)
-		}
-		require.Equal(t, c.want, labels)
-		require.GreaterOrEqual(t, a.share(c.low), 0.0)
-		require.LessOrEqual(t, a.share(c.high), 1.0)
+		low, high := decades(c.values)
+		require.Equal(t, []int{c.low, c.high}, []int{low, high}, "%v", c.values)
 	}
 }

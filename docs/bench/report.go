@@ -36,14 +36,12 @@ func (r *results) files() (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{"benchmarks.md": page.Bytes()}
-	for _, c := range r.charts() {
-		for i, th := range themes {
-			svg, err := c.draw(i)
-			if err != nil {
-				return nil, err
-			}
-			files[c.file(th)] = svg
+	for i := range themes {
+		svg, err := r.plot().draw(i)
+		if err != nil {
+			return nil, err
 		}
+		files[plotFile(i)] = svg
 	}
 	return files, nil
 }
@@ -52,23 +50,16 @@ func (r *results) files() (map[string][]byte, error) {
 func (r *results) page(w io.Writer) error {
 	goals := r.goals()
 	one, five := r.ratioRows()
-	oneKey, ownKeys, doubles := r.fightRows()
-	plots := map[string]string{}
-	for _, c := range r.charts() {
-		plots[c.name] = c.html()
-	}
 	return report.Execute(w, map[string]any{
-		"Quick": r.Plan == quick, "InShort": r.inShort(), "Plots": plots,
+		"Quick": r.Plan == quick, "InShort": r.inShort(), "Plot": r.plot().html(), "Overview": r.overviewRows(),
 		"GoalCount": goalCount(goals), "Goals": goalRows(goals), "Missed": missedText(goals),
 		"RatiosOfOne": one, "RatiosOfFive": five, "Absolute": r.absoluteRows(),
 		"Hung": r.hungRows(), "Attempts": r.attemptRows(),
 		"CostPairs": r.Plan.Costs, "Costs": r.costRows(),
 		"Waiting": r.waitingRows(),
 		"Section": duration(section), "ManyBound": duration(manyBound), "Waiters": manyWaiters, "Many": r.manyRows(),
-		"FightTime": duration(r.Plan.Fight), "Contenders": contenders, "MostContenders": slices.Max(contenders),
-		"OneKey": oneKey, "OwnKeys": ownKeys, "Doubles": doubles,
 		"Locks": r.Plan.Watchdogs, "TTL": duration(ttl), "Hold": duration(r.Plan.Hold), "Watchdogs": r.watchdogRows(),
-		"Machine": r.Machine, "Errors": r.errors(),
+		"Machine": r.Machine, "RunTime": runTime, "Errors": r.errors(),
 	})
 }
 
@@ -101,6 +92,19 @@ func (r *results) inShort() string {
 			"with two of the five hung, step 08 takes %s, and %s.",
 			paced("step 08 on 5"), longer("step 08 on 5", redsync5), seconds(median(r.Hung[twoHung].Paced).mid), redsync),
 	}, "\n")
+}
+
+// overviewRows are those of the one table that is not folded: the locks that a reader compares.
+func (r *results) overviewRows() (list [][]string) {
+	for _, c := range waitingOnes() {
+		if c.proc {
+			continue
+		}
+		p, w := r.Pairs[c.name], r.Waits[c.name]
+		list = append(list, []string{c.name, seconds(median(p.Paced).mid), fmt.Sprintf("%.0f", median(p.Allocs).mid),
+			fmt.Sprintf("%.2g", r.Costs[c.name].Trips/float64(c.nodes)), w.commands("%.0f"), seconds(quantile(w.Handoffs, 0.5))})
+	}
+	return list
 }
 
 // manyPart writes what the page says of many waiters.
@@ -216,7 +220,7 @@ func (r *results) costRows() (list [][]string) {
 func (r *results) waitingRows() (list [][]string) {
 	for _, c := range waitingOnes() {
 		w := r.Waits[c.name]
-		list = append(list, []string{c.name, fmt.Sprintf("%.2f", quantile(w.Commands, 0.5)), seconds(quantile(w.Handoffs, 0.5)),
+		list = append(list, []string{c.name, w.commands("%.2f"), seconds(quantile(w.Handoffs, 0.5)),
 			seconds(quantile(w.Handoffs, 0.99)), fmt.Sprint(len(w.Handoffs))})
 	}
 	return list
@@ -231,24 +235,6 @@ func (r *results) manyRows() (list [][]string) {
 		list = append(list, row)
 	}
 	return list
-}
-
-func (r *results) fightRows() (oneKey, ownKeys [][]string, doubles int) {
-	for _, c := range contestants {
-		one, own := []string{c.name}, []string{c.name}
-		for _, n := range contenders {
-			if f := r.OneKey[c.name][n]; f != nil {
-				doubles += f.Doubles
-				one = append(one, fmt.Sprintf("%.0f, %.2f", f.rate(), f.fairness()))
-			}
-			own = append(own, fmt.Sprintf("%.0f", r.OwnKeys[c.name][n].rate()))
-		}
-		if c.waits {
-			oneKey = append(oneKey, one)
-		}
-		ownKeys = append(ownKeys, own)
-	}
-	return oneKey, ownKeys, doubles
 }
 
 func (r *results) watchdogRows() (list [][]string) {

@@ -69,6 +69,7 @@ func TestPage_BeginsWithThreeSentencesAndAPlot(t *testing.T) {
 			"with two of the five hung, step 08 takes 690 µs, and redsync 5 s to lock.",
 	}, "\n"), parts[1])
 	require.Regexp(t, `^<picture>.*handoff-dark.svg.*</picture>$`, parts[2])
+	require.Regexp(t, `^\| lock \|`, parts[5], "the table that most readers want comes after the plot and a sentence about each")
 
 	r.Attempts[0].Failed = "not locked"
 	require.Contains(t, pageOf(t, r), "takes 690 µs, and redsync's attempt fails.\n")
@@ -83,14 +84,42 @@ func TestPage_FromAQuickRunSaysSo(t *testing.T) {
 	require.Contains(t, pageOf(t, r), "# Benchmarks: the eight locks beside the libraries people use\n\n**From a -quick run: these figures mean nothing.**\n\n")
 }
 
-func TestPage_FoldsItsTables(t *testing.T) {
+func TestPage_FoldsAllTablesButOne(t *testing.T) {
 	page := pageOf(t, onTheLimit())
 	folded := regexp.MustCompile(`(?s)<details><summary>[^\n]+</summary>\n\n.*?\n\n</details>\n`)
 	require.NotEmpty(t, folded.FindString(page))
 	open := folded.ReplaceAllString(page, "")
 	require.NotContains(t, open, "details>", "this is no fold, or Markdown in it is not read as such")
-	require.NotContains(t, open, "\n|", "a table is not folded")
+	require.Equal(t, 1, strings.Count(open, "\n|---|"), "one table is for every reader, and all others are folded")
 	require.NotContains(t, strings.Join(folded.FindAllString(page, -1), ""), "\n## ", "a heading is folded: no link leads to it")
+}
+
+func TestPage_OpenTableComparesTheLocks(t *testing.T) {
+	r := onTheLimit()
+	r.Pairs["step 01"].Paced = times{128.9e-6}
+	r.Costs["step 04"] = cost{Trips: 3}
+	r.Costs["step 08 on 5"] = cost{Trips: 10.07}
+	r.Waits["step 05"].Commands = series{65.93}
+	r.Waits[redsync1] = &waiting{} // the first holder did not get in
+	require.Contains(t, pageOf(t, r), `
+| lock | lock+unlock | allocations | round trips | commands/s of a waiter | hand-off |
+|---|---:|---:|---:|---:|---:|
+| step 01 | 129 µs | 28 | 2 | 1 | 400 µs |
+| step 02 | 200 µs | 28 | 2 | 1 | 400 µs |
+| step 03 | 200 µs | 28 | 2 | 1 | 400 µs |
+| step 04 | 200 µs | 28 | 3 | 1 | 400 µs |
+| step 05 | 220 µs | 28 | 2 | 66 | 400 µs |
+| step 06 | 200 µs | 28 | 2 | 1 | 400 µs |
+| step 07 | 200 µs | 28 | 2 | 1 | 400 µs |
+| bsm/redislock | 200 µs | 28 | 2 | 1 | 400 µs |
+| bsm/redislock + watchdog | 200 µs | 28 | 2 | 1 | 400 µs |
+| redsync | 200 µs | 28 | 2 | - | - |
+| rueidislock | 200 µs | 28 | 2 | 1 | 400 µs |
+| step 08 on 5 | 190 µs | 28 | 2 | 1 | 400 µs |
+| redsync on 5 | 200 µs | 28 | 2 | 1 | 400 µs |
+
+`)
+	require.NotContains(t, pageOf(t, r), "NaN")
 }
 
 func TestPage_SummaryCountsTheGoals(t *testing.T) {
@@ -100,12 +129,10 @@ func TestPage_SummaryCountsTheGoals(t *testing.T) {
 	require.Equal(t, "3 goals: 2 met, 1 with no difference seen", goalCount([]goal{met, met, even}))
 }
 
-func TestPage_HasEveryPlotForBothThemes(t *testing.T) {
+func TestPage_HasThePlotForBothThemes(t *testing.T) {
 	page := pageOf(t, onTheLimit())
-	for _, c := range onTheLimit().charts() {
-		require.Contains(t, page, `<picture><source media="(prefers-color-scheme: dark)" srcset="bench/plots/`+c.name+`-dark.svg"><img alt="`+c.title)
-		require.Contains(t, page, `src="bench/plots/`+c.name+`.svg"></picture>`)
-	}
+	require.Contains(t, page, `<picture><source media="(prefers-color-scheme: dark)" srcset="bench/plots/handoff-dark.svg"><img alt="Hand-off with ten waiters.`)
+	require.Contains(t, page, `src="bench/plots/handoff.svg"></picture>`)
 }
 
 func TestPage_FencedLinesFit(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// results is all that was measured. Their file has all that the page and the plots say.
+// results is all that was measured. Their file has all that the page and the plot say.
 type results struct {
 	Plan      plan
 	Machine   string // its class, what ran on it, when and for how long
@@ -19,22 +19,16 @@ type results struct {
 	Attempts  []attempt
 	Costs     map[string]cost
 	Waits     map[string]*waiting
-	Many      map[string]map[int]*many       // by waiters
-	OneKey    map[string]map[int]*contention // by clients
-	OwnKeys   map[string]map[int]*contention
+	Many      map[string]map[int]*many // by waiters
 	Watchdogs map[string]*watchdogs
 }
 
-var contenders = []int{1, 4, 16, 64}
-
 func newResults(p plan) *results {
 	return &results{
-		Plan:    p,
-		Costs:   map[string]cost{},
-		Waits:   map[string]*waiting{},
-		Many:    map[string]map[int]*many{},
-		OneKey:  map[string]map[int]*contention{},
-		OwnKeys: map[string]map[int]*contention{},
+		Plan:  p,
+		Costs: map[string]cost{},
+		Waits: map[string]*waiting{},
+		Many:  map[string]map[int]*many{},
 	}
 }
 
@@ -61,7 +55,7 @@ func of[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
-// at returns the entry for n clients of the contestant with this name, a new one if there is none.
+// at returns the entry for n waiters of the contestant with this name, a new one if there is none.
 func at[V any](m map[string]map[int]*V, name string, n int) *V {
 	if m[name] == nil {
 		m[name] = map[int]*V{}
@@ -109,26 +103,6 @@ func (r *results) measureMany(ctx context.Context, servers []*server) error {
 		}
 	}
 	return nil
-}
-
-func (r *results) measureContention(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, r.Plan.Fights, contestants, func(c contestant) error {
-		for _, n := range contenders {
-			for _, oneKey := range []bool{true, false} {
-				if oneKey && !c.waits || ctx.Err() != nil {
-					continue
-				}
-				fights := r.OwnKeys
-				if oneKey {
-					fights = r.OneKey
-				}
-				if err := at(fights, c.name, n).measure(c, servers, n, oneKey, r.Plan.Fight); err != nil {
-					return named(c.name, err)
-				}
-			}
-		}
-		return ctx.Err()
-	})
 }
 
 // benchfmt writes the pairs in the format of go test -bench, for benchstat.

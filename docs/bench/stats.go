@@ -59,19 +59,6 @@ func quantileEstimate(values []float64, q float64) estimate {
 // run does not tell them apart.
 func (e estimate) overlaps(other estimate) bool { return e.lo <= other.hi && other.lo <= e.hi }
 
-// fairness is Jain's index: 1 when all have got the same, 1/n when one of n has got all.
-func fairness(counts []int) float64 {
-	var sum, squares float64
-	for _, c := range counts {
-		sum += float64(c)
-		squares += float64(c) * float64(c)
-	}
-	if squares == 0 {
-		return math.NaN()
-	}
-	return sum * sum / (float64(len(counts)) * squares)
-}
-
 func (e estimate) String() string {
 	if math.IsInf(e.lo, 0) || math.IsInf(e.hi, 0) || math.IsNaN(e.lo) {
 		return fmt.Sprintf("%.2f", e.mid)

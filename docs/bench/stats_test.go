@@ -45,20 +45,6 @@ func TestQuantileEstimate_HasAnInterval(t *testing.T) {
 	require.True(t, math.IsInf(quantileEstimate(values[:20], 0.99).hi, 1), "20 values bound a 99th percentile")
 }
 
-func TestFairness(t *testing.T) {
-	for _, c := range []struct {
-		counts []int
-		want   float64
-	}{
-		{[]int{7, 7, 7, 7}, 1},
-		{[]int{9, 0, 0, 0}, 0.25},
-		{[]int{1, 1, 0, 0}, 0.5},
-	} {
-		require.InDelta(t, c.want, fairness(c.counts), 1e-9, "%v", c.counts)
-	}
-	require.True(t, math.IsNaN(fairness([]int{0, 0})), "nobody got in, and that was fair")
-}
-
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		23_456 * time.Nanosecond:     "23.5 µs",

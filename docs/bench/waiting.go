@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +18,14 @@ type waiting struct {
 	Commands series   // per second and waiter, while the holder stays: one of each round
 	Handoffs times    // from the call of the holder's unlock to the return of the next one's lock
 	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
+}
+
+// commands writes the median of Commands.
+func (w *waiting) commands(format string) string {
+	if len(w.Commands) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, quantile(w.Commands, 0.5))
 }
 
 // An entry is a client that has got in.
@@ -38,9 +45,9 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
-// openAll empties the servers and opens n lockers, or the same one n times for a
-// contestant that shares it.
-func openAll(c contestant, servers []*server, n int) (lockers []locker, done func(), err error) {
+// openAll empties the servers and opens a locker for each client, or one for all if the
+// contestant shares it.
+func openAll(c contestant, servers []*server) (lockers []locker, done func(), err error) {
 	if err := flush(servers[:c.nodes]); err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +58,7 @@ func openAll(c contestant, servers []*server, n int) (lockers []locker, done fun
 			}
 		}
 	}
-	for range n {
+	for range waiters + 1 {
 		if c.proc && len(lockers) > 0 {
 			lockers = append(lockers, lockers[0])
 			continue
@@ -105,7 +112,7 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 // measure lets 10 clients wait: first for a holder that stays for the time quiet; then
 // the holders leave one after the other, until the time moving is over.
 func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
-	lockers, done, err := openAll(c, servers, waiters+1)
+	lockers, done, err := openAll(c, servers)
 	if err != nil {
 		return err
 	}
@@ -149,83 +156,5 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 
 	holder.hold.unlock()
-	return nil
-}
-
-// contention is what n clients got done that all lock and unlock as fast as they can.
-// Rates and fairness are one of each round.
-type contention struct {
-	Rates   series // pairs per second of all together
-	Fairs   series // 1: all got the same; 1/n: one got all
-	Doubles int    // how often two were inside at once
-}
-
-func (f *contention) rate() float64     { return median(f.Rates).mid }
-func (f *contention) fairness() float64 { return median(f.Fairs).mid }
-
-// measure lets n clients work for the given time, on one key or on a key for each.
-func (f *contention) measure(c contestant, servers []*server, n int, oneKey bool, length time.Duration) error {
-	lockers, done, err := openAll(c, servers, n)
-	if err != nil {
-		return err
-	}
-	defer done()
-	key := func(client int) string {
-		if oneKey {
-			return "contention"
-		}
-		return fmt.Sprintf("contention:%d", client)
-	}
-
-	// Everybody has connections before the start.
-	var wg sync.WaitGroup
-	for i, l := range lockers {
-		wg.Go(func() {
-			ctx, cancel := bounded(time.Second)
-			defer cancel()
-			l.pair(ctx, fmt.Sprintf("warm:%d", i))
-		})
-	}
-	wg.Wait()
-
-	ctx, cancel := context.WithTimeout(context.Background(), length)
-	defer cancel()
-	counts := make([]int, n)
-	var inside, doubles atomic.Int64
-	start := time.Now()
-	for i, l := range lockers {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if !c.waits { // the raw pair: only without competition
-					if l.pair(ctx, key(i)) == nil {
-						counts[i]++
-					}
-					continue
-				}
-				hold, err := l.lock(ctx, key(i))
-				if err != nil {
-					continue
-				}
-				if inside.Add(1) > 1 && oneKey {
-					doubles.Add(1)
-				}
-				counts[i]++
-				inside.Add(-1)
-				hold.unlock()
-			}
-		})
-	}
-	<-ctx.Done()
-	elapsed := time.Since(start)
-	wg.Wait()
-	sum := 0
-	for _, n := range counts {
-		sum += n
-	}
-	f.Rates = append(f.Rates, float64(sum)/elapsed.Seconds())
-	if sum > 0 {
-		f.Fairs = append(f.Fairs, fairness(counts))
-	}
-	f.Doubles += int(doubles.Load())
 	return nil
 }

@@ -145,7 +145,7 @@ func TestALock_HasAllItsFiles(t *testing.T) {
 	own, err := readLocks(options{lock: "step06_reentrant", step: 5})
 	require.NoError(t, err)
 	for files, l := range map[string]lock{
-		"lock.go": locks[3], "lock.go send.go": locks[4], "lock.go nodes.go send.go waiting.go watchdog.go": locks[7],
+		"lock.go": locks[3], "lock.go send.go": locks[4], "lock.go nodes.go rounds.go send.go waiting.go watchdog.go": locks[7],
 		"lock.go send.go waiting.go": own[0],
 	} {
 		var names []string
