@@ -12,10 +12,10 @@ test: ## all tests
 	go test ./...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (about five minutes)
-	go run ./docs/realfaults/servers go run ./docs/tour real all
+	go run -C docs/keep ./realfaults/servers go run ./docs/tour real all
 
 real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
-	REALFAULTS=1 go test -v -count=1 -parallel 8 -timeout 20m ./docs/realfaults
+	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 8 -timeout 20m ./realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 ./...
@@ -32,33 +32,33 @@ diff: ## what step N changes in the lock
 try: ## step N's stories on your own lock, in mylock/
 	go run ./docs/tour try $(N)
 
-matrix: ## every guarantee on every lock, written to docs/matrix.md
+matrix: ## every guarantee on every lock, written to docs/read/matrix.md
 	go run ./docs/tour matrix
 
-explore: ## every lock under every fault in every order, written to docs/faults.md
+explore: ## every lock under every fault in every order, written to docs/read/faults.md
 	go run ./docs/explore
 
 play: ## break these locks yourself, in a browser
 	go run ./docs/play
 
-why: ## every line of every lock taken out or changed: which story fails, written to docs/why (minutes)
+why: ## every line of every lock taken out or changed: which story fails, written to docs/read/why (minutes)
 	go run ./docs/tour why -all
 	go run ./docs/tour why
 
-check-why: ## check that docs/why is about the locks as they are, and play some of its stories
+check-why: ## check that docs/read/why is about the locks as they are, and play some of its stories
 	go run ./docs/tour why -check
 
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
 
-docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/matrix.md, docs/faults.md
-	go run ./docs/pages
+docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/read/matrix.md, docs/read/faults.md
+	go run -C docs/keep ./pages
 
 check-docs: ## check that all of that is what the code gives now
-	go run ./docs/pages -check
+	go run -C docs/keep ./pages -check
 
 links: ## check the pages' links and anchors (needs npm)
-	cd docs/check && npm ci --no-fund --no-audit --loglevel=error && npm test
+	cd docs/keep/links && npm ci --no-fund --no-audit --loglevel=error && npm test
 
 lint: ## gofmt, go vet and staticcheck
 	test -z "$$(gofmt -l .)"

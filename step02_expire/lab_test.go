@@ -5,7 +5,7 @@ package redislock
 // time.Sleep(time.Hour) takes no time, and keys expire by it. A story runs in one
 // goroutine; a twist puts in what happens in between. All that a client sends passes one
 // place, wire.serve: there commands are delayed, lost and refused, and from there they
-// enter the trace. docs/testing.md explains it.
+// enter the trace. docs/read/testing.md explains it.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
@@ -40,7 +40,7 @@ import (
 
 const latency = 100 * time.Microsecond // from a client to Redis; the way back takes no time
 
-// docs/realfaults sets others, to play the stories on real servers.
+// docs/keep/realfaults sets others, to play the stories on real servers.
 var (
 	ctx        = context.Background()
 	key        = "coupons"
@@ -778,7 +778,7 @@ type trace struct {
 	tokens  map[string]int    // how many a client has had
 }
 
-// A record is one thing that has happened. docs/testing.md says what its fields mean.
+// A record is one thing that has happened. docs/read/testing.md says what its fields mean.
 type record struct {
 	At    int64  `json:"at"`
 	Who   string `json:"who,omitempty"`

@@ -90,7 +90,7 @@ func TestAClientForEachLock_EachDialsAnew(t *testing.T) {
 	})
 }
 
-// The whiteboard version: what docs/interview-systems.md shows of this step, in as few
+// The whiteboard version: what docs/read/interview-systems.md shows of this step, in as few
 // lines as are still right.
 
 var compareAndDelete = redis.NewScript(`-- compare-and-delete token

@@ -265,7 +265,7 @@ func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 // inForbidden plays a story on a Redis whose user may not run a command, not in a script either.
 func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 	t.Helper()
-	needsVirtualTime(t, "it needs a user with other rights, see docs/realfaults")
+	needsVirtualTime(t, "it needs a user with other rights, see docs/keep/realfaults")
 	inLab(t, func(t *T, lab *lab) {
 		for node := range nodes {
 			memory := lab.server(node).backend.(*miniredis.Miniredis)

@@ -111,6 +111,6 @@ func TestAMajorityRestartsEmptyBeforeTheRelease_UnlockCannotTell(t *testing.T) {
 			lab.restartEmpty(node)
 		}
 		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, and bob was refused")
-		require.NoError(t, alice.Unlock(ctx), "Unlock tells a loss from a lost answer: say so in docs/production.md")
+		require.NoError(t, alice.Unlock(ctx), "Unlock tells a loss from a lost answer: say so in docs/read/production.md")
 	})
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const usage = `usage:
-  explore                     every lock under every fault, two clients; writes docs/faults.md
-  explore -check              the same, and docs/faults.md must say so
+  explore                     every lock under every fault, two clients; writes docs/read/faults.md
+  explore -check              the same, and docs/read/faults.md must say so
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
@@ -39,7 +39,7 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("explore", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	check := flags.Bool("check", false, "compare with docs/faults.md")
+	check := flags.Bool("check", false, "compare with docs/read/faults.md")
 	all := flags.Bool("all", false, "three clients, and step 08 with more nodes")
 	seed := flags.Uint64("seed", 1, "of the random schedules")
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")

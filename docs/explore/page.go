@@ -49,7 +49,7 @@ func newTable(cells []cell, show func(cell) string) (t table) {
 	return t
 }
 
-// writeFaults writes docs/faults.md, or compares it.
+// writeFaults writes docs/read/faults.md, or compares it.
 func writeFaults(cells []cell, check bool) error {
 	var red [][]cell // by fault
 	for _, c := range cells {
@@ -80,7 +80,7 @@ func writeFaults(cells []cell, check bool) error {
 		}
 		t.Green = append(t.Green, fmt.Sprintf("%d of %d", green, all))
 	}
-	return writePage("docs/faults.md", "faults", map[string]any{
+	return writePage("docs/read/faults.md", "faults", map[string]any{
 		"Table":  t,
 		"Step08": map[string]int{"Nodes": steps[7].nodes, "Bound": steps[7].bound},
 		"Red":    red,

@@ -28,7 +28,7 @@ var files embed.FS
 // modules are the parts of the page's one module, in their order.
 var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "play.mjs"}
 
-// A level is a cell of docs/faults.md.
+// A level is a cell of docs/read/faults.md.
 type level struct {
 	Step                 int
 	Fault, Title         string
@@ -212,7 +212,7 @@ func readLocks(o options) (locks []lock, err error) {
 			}
 			files = append(files, file{name, string(text)})
 		}
-		_, err = os.Stat(fmt.Sprintf("docs/why/step%02d.json", s.N))
+		_, err = os.Stat(fmt.Sprintf("docs/read/why/step%02d.json", s.N))
 		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, o.lock == "" && err == nil})
 	}
 	return locks, nil

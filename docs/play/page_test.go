@@ -113,13 +113,13 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	atRoot(t)
 	_, all, err := readWords()
 	require.NoError(t, err)
-	faults, err := os.ReadFile("docs/faults.md")
+	faults, err := os.ReadFile("docs/read/faults.md")
 	require.NoError(t, err)
 	var levels []level
 	for _, m := range regexp.MustCompile(`(?m)^[^:|\n]+: (.+)\. In \d+ of \d+ schedules`).FindAllStringSubmatch(string(faults), -1) {
 		levels = append(levels, level{Why: m[1]})
 	}
-	require.Greater(t, len(levels), 50, "the reasons of docs/faults.md")
+	require.Greater(t, len(levels), 50, "the reasons of docs/read/faults.md")
 	locks, err := readLocks(options{})
 	require.NoError(t, err)
 	require.NoError(t, untranslated(all, levels, locks))
@@ -186,7 +186,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 
 // A first visit has one to three levels for each lock, some of which cannot be won.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
-	faults, err := os.ReadFile("../faults.md")
+	faults, err := os.ReadFile("../read/faults.md")
 	require.NoError(t, err)
 	levels, holds := map[int]int{}, 0
 	for _, l := range way {

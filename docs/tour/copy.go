@@ -70,7 +70,7 @@ func (t *tour) runCopy(ctx context.Context, s course.Step, folder string, tests 
 	if needs != nil {
 		t.printf("It needs:\n  go get %s\n", strings.Join(needs, " "))
 	}
-	t.printf("Before you use it, read docs/production.md.\n\n")
+	t.printf("Before you use it, read docs/read/production.md.\n\n")
 	if err := ready(ctx, folder, needs); err != nil {
 		return fmt.Errorf("the files are in %s, but nothing was run there: %w", folder, err)
 	}

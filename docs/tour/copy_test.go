@@ -42,7 +42,7 @@ func withImport(t *testing.T, root string) {
 func TestCopy(t *testing.T) {
 	inMini(t)
 	dir := app(t)
-	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/production.md", "$ cd "+dir, "$ go vet .\n")
+	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/read/production.md", "$ cd "+dir, "$ go vet .\n")
 	require.NotContains(t, out, "go test")
 	require.NotContains(t, out, "go get", "it needs no module")
 	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
@@ -83,7 +83,7 @@ func TestCopy_OverwritesNothing(t *testing.T) {
 
 func TestCopy_NotIntoTheCourse(t *testing.T) {
 	root := inOwnMini(t)
-	for _, dir := range []string{"step04_owner_token", "step04_owner_token/sub", filepath.Join(root, "docs", "fencing"), "docs/step00_exists_set"} {
+	for _, dir := range []string{"step04_owner_token", "step04_owner_token/sub", filepath.Join(root, "docs", "fencing"), "docs/step00"} {
 		before := namesIn(t, dir)
 		shows(t, "copy 3 "+dir, 2, "stderr", dir, "one of the course's folders")
 		require.Equal(t, before, namesIn(t, dir))

@@ -52,15 +52,15 @@ usage: go run ./docs/tour [command]
                   all stories of step N on your own Redis, in real time; step 08 needs
                   five. "real all" plays all steps at once.
                   Without addresses they come from REDIS_ADDRS
-  matrix          every guarantee against every lock, written to docs/matrix.md
-  matrix -check   the same, but compare: exit 1 if docs/matrix.md is stale
+  matrix          every guarantee against every lock, written to docs/read/matrix.md
+  matrix -check   the same, but compare: exit 1 if docs/read/matrix.md is stale
   matrix -guarantee G -step N
                   one cell with its whole output; one of the two flags gives a row or a
                   column; writes nothing
   why N           step N's lock, each line with the story that fails without it
   why N LINE      one line of lock.go (of another file: send.go:LINE): the story, as it fails
                   without it or when it is changed
-  why             write what is known about the lines to docs/why; "why -check" compares,
+  why             write what is known about the lines to docs/read/why; "why -check" compares,
                   and plays some of the stories again (-seed S: the same ones)
   why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
   why -all N LINE the same for one line, and only say it: when you write a story for it

@@ -14,7 +14,7 @@ import (
 	"example.com/redislock-steps/docs/internal/picture"
 )
 
-const matrixFile = "docs/matrix.md"
+const matrixFile = "docs/read/matrix.md"
 
 // The last row: what no lock holds, and the epilogue does. For the locks, its story is in
 // a file that no step has; the epilogue has the story of the same name, told with fencing
@@ -163,7 +163,7 @@ func (t *tour) column(ctx context.Context, bin binary, guarantees []course.Step,
 	return list, nil
 }
 
-// runMatrix writes docs/matrix.md, or with check compares it.
+// runMatrix writes docs/read/matrix.md, or with check compares it.
 func (t *tour) runMatrix(ctx context.Context, check bool) error {
 	cells, err := t.cells(ctx, course.Entries(), course.Entries())
 	if err != nil {
@@ -202,12 +202,12 @@ func (t *tour) runMatrix(ctx context.Context, check bool) error {
 // rendered is the page, and the picture of it.
 func rendered(cells []cell) map[string]string {
 	return map[string]string{
-		matrixFile:                         renderMatrix(cells),
-		"docs/pictures/staircase.svg":      drawStaircase(cells, picture.Light),
-		"docs/pictures/staircase-dark.svg": drawStaircase(cells, picture.Dark),
+		matrixFile:                              renderMatrix(cells),
+		"docs/read/pictures/staircase.svg":      drawStaircase(cells, picture.Light),
+		"docs/read/pictures/staircase-dark.svg": drawStaircase(cells, picture.Dark),
 
-		"docs/pictures/staircase.zh-CN.svg":      drawStaircase(cells, picture.Light.Chinese()),
-		"docs/pictures/staircase.zh-CN-dark.svg": drawStaircase(cells, picture.Dark.Chinese()),
+		"docs/read/pictures/staircase.zh-CN.svg":      drawStaircase(cells, picture.Light.Chinese()),
+		"docs/read/pictures/staircase.zh-CN-dark.svg": drawStaircase(cells, picture.Dark.Chinese()),
 	}
 }
 
@@ -316,7 +316,7 @@ func renderMatrix(cells []cell) string {
 	var b strings.Builder
 	err := matrixTemplate.Execute(&b, map[string]any{
 		"Steps": course.Steps, "Entries": course.Entries(), "Last": course.Last, "Cells": cells,
-		"LateWrite": lateWrite, "LateWriteFile": "fencing/testdata/" + lateWriteFile,
+		"LateWrite": lateWrite, "LateWriteFile": "../fencing/testdata/" + lateWriteFile,
 	})
 	if err != nil {
 		panic(err) // the template is a part of this program

@@ -63,18 +63,18 @@ func TestACellOnlyCountsAssertions(t *testing.T) {
 func TestTheMatrixPage(t *testing.T) {
 	text := renderMatrix(cleanCells())
 	for _, want := range []string{
-		"| | [1](../step01_setnx) | [2](../step02_expire) |",
-		" [8](../step08_redlock) |\n|---|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|\n| 1 mutual exclusion" + strings.Repeat(" | ✓", 8) + " |\n| 2 ",
+		"| | [1](../../step01_setnx) | [2](../../step02_expire) |",
+		" [8](../../step08_redlock) |\n|---|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|\n| 1 mutual exclusion" + strings.Repeat(" | ✓", 8) + " |\n| 2 ",
 		"| 3 atomic acquire" + strings.Repeat(" | **✗**", 2) + strings.Repeat(" | ✓", 6) + " |\n",
-		"| [late write](fencing)" + strings.Repeat(" | **✗**", 8) + " |\n\n",
+		"| [late write](../fencing)" + strings.Repeat(" | **✗**", 8) + " |\n\n",
 		"a resource that checks them: ✓.",
 		"\n<details><summary>1 mutual exclusion: two clients never hold it at once</summary>\n\n" +
-			"The stories are in [1_mutual_exclusion_test.go](../step08_redlock/1_mutual_exclusion_test.go). None fails.\n</details>\n<details>",
+			"The stories are in [1_mutual_exclusion_test.go](../../step08_redlock/1_mutual_exclusion_test.go). None fails.\n</details>\n<details>",
 		"\n<details><summary>3 atomic acquire: dying at any point of acquiring blocks nobody beyond the ttl</summary>\n\n" +
-			"The stories are in [3_atomic_acquire_test.go](../step08_redlock/3_atomic_acquire_test.go).\n\n" +
+			"The stories are in [3_atomic_acquire_test.go](../../step08_redlock/3_atomic_acquire_test.go).\n\n" +
 			"Step 01 fails 1 of 2:\n\n- `TestG3`\n\nStep 02 fails 1 of 2:\n\n- `TestG3`\n</details>\n<details>",
 		"\n<details><summary>late write: a paused holder's late write is refused</summary>\n\n" +
-			"It is [one story](fencing/testdata/late_write_test.go), told on each lock. Step 01 fails in its own way:\n\n" +
+			"It is [one story](../fencing/testdata/late_write_test.go), told on each lock. Step 01 fails in its own way:\n\n" +
 			"- step 01: it is lost\n- step 02: it is lost\n",
 	} {
 		require.Contains(t, text, want)
@@ -93,7 +93,7 @@ func TestTheMatrixPage(t *testing.T) {
 	} {
 		require.NoError(t, write(tr.root+"/"+matrixFile, have))
 		if err := tr.compareMatrix(matrixFile, text); stale {
-			require.ErrorContains(t, err, "docs/matrix.md is stale")
+			require.ErrorContains(t, err, "docs/read/matrix.md is stale")
 		} else {
 			require.NoError(t, err)
 		}

@@ -18,7 +18,7 @@ import (
 // On real servers a file is laid over a step's folder that plays the laboratory's stories
 // there. The addresses reach it in the environment.
 const (
-	realDir  = "docs/realfaults/testdata"
+	realDir  = "docs/tour/testdata"
 	realFile = "lab_real_test.go"
 	realEnv  = "REDIS_ADDRS"
 )

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/mutant"
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A lock of two files in which each line ends in another way when it is taken out or changed.
@@ -95,7 +93,7 @@ func inWhyMini(t *testing.T) (root string) {
 
 func TestWhy(t *testing.T) {
 	root := inWhyMini(t)
-	shows(t, "why 1", 1, "docs/why/step01.json", "try its changes: go run ./docs/tour why -all 1")
+	shows(t, "why 1", 1, "docs/read/why/step01.json", "try its changes: go run ./docs/tour why -all 1")
 	out := shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs", "survive",
 		"lock.go:17 Lock.Enter: without `idle()`", "idle.go:5 idle: without `idled++`")
 	require.NotContains(t, out, "without `count", "a story fails without it")
@@ -118,15 +116,15 @@ func TestWhy(t *testing.T) {
 	shows(t, "why 1", 0, "lock.go\n   1  package redislock\n", "  16      count(l.n)\n        ^ without `count(l.n)`: bob is inside with alice\n          TestTwo\n",
 		"idle.go\n   1  package redislock\n", "   5  func idle() { idled++ }\n        ^ without `idled++`: SURVIVES", "changes: on")
 
-	shows(t, "why", 0, "written to docs/why")
-	page, err := os.ReadFile(filepath.Join(root, "docs/why/step01.md"))
+	shows(t, "why", 0, "written to docs/read/why")
+	page, err := os.ReadFile(filepath.Join(root, "docs/read/why/step01.md"))
 	require.NoError(t, err)
-	inOrder(t, string(page), "[lock.go](../../step01_setnx/lock.go), [idle.go](../../step01_setnx/idle.go)", "why 1 idle.go:LINE", "## Lock.Enter", "- **16** `count(l.n)`\n  - without it: bob is inside with alice ([`TestTwo`](../../step01_setnx/1_mutual_exclusion_test.go#L",
-		"## idle\n\n[idle.go](../../step01_setnx/idle.go), from line 5 on:\n", "- **5** `func idle() { idled++ }`")
+	inOrder(t, string(page), "[lock.go](../../../step01_setnx/lock.go), [idle.go](../../../step01_setnx/idle.go)", "why 1 idle.go:LINE",
+		"## Lock.Enter\n\nIn lock.go:\n", "- **16** `count(l.n)`: without it: bob is inside with alice (`TestTwo`)\n", "## idle\n\nIn idle.go:\n", "- **5** `func idle() { idled++ }`: ")
 	shows(t, "why -check", 1, "step01_setnx/lock.go:16: no story needs this: Lock.Enter: `count(l.n)` after `idle()`", "equivalent.txt")
 	require.NoError(t, write(filepath.Join(root, excusesFile), whyExcuses))
 	shows(t, "why", 0)
-	shows(t, "why -check -seed 7", 0, "docs/why is up to date", "changes the story that is kept for them fails (seed 7)")
+	shows(t, "why -check -seed 7", 0, "docs/read/why is up to date", "changes the story that is kept for them fails (seed 7)")
 }
 
 func TestWhy_KnowsEveryStep(t *testing.T) {
@@ -150,11 +148,11 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	require.NoError(t, os.Remove(excuses))
 
 	shows(t, "why", 0)
-	page := filepath.Join(root, "docs/why/step01.md")
+	page := filepath.Join(root, "docs/read/why/step01.md")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(page, append(text, "more\n"...), 0o666))
-	shows(t, "why -check", 1, "docs/why/step01.md is stale; write it again: go run ./docs/tour why")
+	shows(t, "why -check", 1, "docs/read/why/step01.md is stale; write it again: go run ./docs/tour why")
 	require.NoError(t, os.WriteFile(page, text, 0o666))
 
 	lock := filepath.Join(root, course.Steps[0].Path())
@@ -172,25 +170,4 @@ func TestWhy_WrongUsage(t *testing.T) {
 	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 send.go", "why 5 send.go:x", "why 5 :5", "why 5 1 2", "why -all -check", "why -explore 5", "why -check 5", "why -check -seed x"} {
 		shows(t, args, 2, "tour: ")
 	}
-}
-
-func TestWhy_ALineIsAsOldAsItIsInADiff(t *testing.T) {
-	read := func(text string) []source.Declaration {
-		list, err := source.Parse("lock.go", []byte(text))
-		require.NoError(t, err)
-		return list
-	}
-	change := func(line int, was string, nth int) reason {
-		return reason{Mutant: mutant.Mutant{File: "lock.go", Line: line, In: "try", Kind: mutant.Never, Was: was, Nth: nth}}
-	}
-	first := &whyStep{Step: course.Steps[0],
-		decls:   read("package p\n\nfunc try() {\n\tif err != nil {\n\t\tacquire()\n\t}\n}\n"),
-		reasons: []reason{change(4, "err != nil", 0)}}
-	second := &whyStep{Step: course.Steps[1],
-		decls:   read("package p\n\nvar n = 1\n\nfunc try() {\n\tif err != nil {\n\t\tcheck()\n\t}\n\tif err != nil {\n\t\tacquire()\n\t}\n}\n"),
-		reasons: []reason{change(6, "err != nil", 0), change(9, "err != nil", 2)}}
-	first.dates(nil)
-	second.dates([]*whyStep{first})
-	require.Equal(t, []place{{1, 4}}, first.since)
-	require.Equal(t, []place{{2, 6}, {1, 4}}, second.since, "the check before is new, and the old line is still that of step 1")
 }

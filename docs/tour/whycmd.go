@@ -22,7 +22,7 @@ import (
 )
 
 // whyDir has what is known of the mutants, and the pages made from it.
-const whyDir = "docs/why"
+const whyDir = "docs/read/why"
 
 func whyFile(s course.Step) string { return fmt.Sprintf("%s/step%02d.json", whyDir, s.N) }
 func whyPage(s course.Step) string { return fmt.Sprintf("%s/step%02d.md", whyDir, s.N) }

@@ -9,7 +9,7 @@ import (
 
 // The story of ../fencing_test.go, told by a lock that gives no numbers, at a resource
 // that checks none. The tour puts this file beside the tests of step 08 and runs it on
-// each of the eight locks: the last row of docs/matrix.md.
+// each of the eight locks: the last row of docs/read/matrix.md.
 
 func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

@@ -31,7 +31,7 @@ type Step struct {
 
 // First is the lock that everybody writes first. It is the red side of step 1.
 var First = Step{
-	Dir:    "docs/step00_exists_set",
+	Dir:    "docs/step00",
 	Source: LockFile,
 	Nodes:  1,
 	Lock:   "EXISTS, then SET; DEL",

@@ -74,7 +74,7 @@ func TestRoot(t *testing.T) {
 	require.ErrorContains(t, err, "change into the repository")
 	for mod, want := range map[string]bool{
 		"// text\r\nmodule " + Module + "\r\n":     true,
-		"module " + Module + "/docs/bench\n":       false,
+		"module " + Module + "/docs/keep\n":        false,
 		"go 1.26\nrequire " + Module + " v1.0.0\n": false,
 	} {
 		require.Equal(t, want, declaresModule(mod), mod)

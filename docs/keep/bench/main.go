@@ -1,0 +1,206 @@
+// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and
+// rueidislock, on redis-server processes that it starts itself.
+//
+//	go run .          # measure, and print the page
+//	go run . -write   # write results.json, and from it docs/read/benchmarks.md and the plot
+//	go run . -render  # write the page and the plot again, from results.json
+//	go run . -many    # measure and print only the part on many waiters, in about two minutes
+//	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// A plan says how long to measure.
+type plan struct {
+	Rounds    int           // of uncontended pairs
+	Slice     time.Duration // of each contestant in such a round
+	Costs     int           // pairs to count round trips and commands of
+	Patience  time.Duration // with redsync on hung nodes
+	Waits     int           // rounds of waiting
+	Quiet     time.Duration // of a holder that stays
+	Moving    time.Duration // of holders that leave
+	Many      int           // rounds of many waiters
+	Most      int           // rounds of the most of them
+	Watchdogs int
+	Hold      time.Duration
+}
+
+var (
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1, 10_000, 60 * time.Second}
+	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 200, time.Second}
+)
+
+const runTime = "about ten minutes" // of the full plan
+
+func main() {
+	log.SetFlags(0)
+	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
+	if order := os.Getenv(childVar); order != "" {
+		if err := child(order); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	write := flag.Bool("write", false, "write results.json, docs/read/benchmarks.md and the plot instead of printing the page, after "+runTime)
+	render := flag.Bool("render", false, "write docs/read/benchmarks.md and the plot from results.json instead of measuring")
+	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
+	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
+	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
+	flag.Parse()
+	p := full
+	if *short {
+		p = quick
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	all := func() error { return run(ctx, p, *write, *render, *rawFile) }
+	if *manyOnly {
+		all = func() error { return runMany(ctx, p) }
+	}
+	if err := all(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, p plan, write, render bool, rawFile string) error {
+	if _, err := os.Stat("contestants.go"); err != nil && (write || render) {
+		return errors.New("-write and -render need docs/keep/bench as the working directory")
+	}
+	r, err := load()
+	if !render {
+		r, err = measured(ctx, p, write)
+	}
+	if err != nil {
+		return err
+	}
+	if rawFile != "" {
+		if err := toFile(rawFile, r.benchfmt); err != nil {
+			return err
+		}
+	}
+	if !write && !render {
+		return r.page(os.Stdout)
+	}
+	files, err := r.files()
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(readDir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func load() (*results, error) {
+	file, err := os.ReadFile("results.json")
+	if err != nil {
+		return nil, err
+	}
+	return parseResults(file)
+}
+
+// measured returns new results as their file has them, so that they give the same page later.
+func measured(ctx context.Context, p plan, write bool) (*results, error) {
+	r, err := measure(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	file, err := r.file()
+	if err != nil {
+		return nil, err
+	}
+	if write {
+		if err := os.WriteFile("results.json", file, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return parseResults(file)
+}
+
+func runMany(ctx context.Context, p plan) error {
+	servers, err := startServers(5)
+	if err != nil {
+		return err
+	}
+	defer stopServers(servers)
+	r := newResults(p)
+	if err := r.measureMany(ctx, servers); err != nil {
+		return err
+	}
+	return r.manyPart(os.Stdout)
+}
+
+func toFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+func measure(ctx context.Context, p plan) (*results, error) {
+	servers, err := startServers(10)
+	if err != nil {
+		return nil, err
+	}
+	defer stopServers(servers)
+	well, ill := servers[:5], servers[5:]
+	r := newResults(p)
+	redisVersion, err := well[0].info("Server", "redis_version")
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	for _, stage := range []struct {
+		name string
+		run  func() error
+	}{
+		{"uncontended lock+unlock", func() (err error) {
+			r.Pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.Rounds, p.Slice)
+			return err
+		}},
+		{"the same, client and servers on processors of their own", func() (err error) {
+			r.Apart, err = measureApart(ctx, well, p.Rounds, p.Slice)
+			return err
+		}},
+		{"two of five nodes hung", func() (err error) {
+			r.Hung, r.Attempts, err = measureHung(ctx, well, ill, p.Rounds, p.Slice, p.Patience)
+			return err
+		}},
+		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
+		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
+		{"many waiters", func() error { return r.measureMany(ctx, well) }},
+		{"watchdogs", func() (err error) {
+			r.Watchdogs, err = measureWatchdogs(ctx, p.Watchdogs, p.Hold)
+			return err
+		}},
+	} {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		start := time.Now()
+		fmt.Fprintf(os.Stderr, "%s ... ", stage.name)
+		if err := stage.run(); err != nil {
+			return nil, fmt.Errorf("%s: %w", stage.name, err)
+		}
+		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
+	}
+	r.Machine = p.machine(redisVersion, time.Since(start))
+	return r, nil
+}

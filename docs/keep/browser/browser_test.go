@@ -1,0 +1,387 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const (
+	repository = "../../.."
+	axeFile    = "node_modules/axe-core/axe.min.js"
+)
+
+// What all tests share.
+var (
+	browser context.Context
+	dir     string // the page as a file, and the explorer
+	server  string // the address at which go run ./docs/play serves it
+	data    pageData
+)
+
+// pageData is what the tests read of the data in the page.
+type pageData struct {
+	Levels []level
+	Graph  struct{ Cells []struct{ Name string } }
+	Path   []struct {
+		Step  int
+		Fault string
+	}
+}
+
+type level struct {
+	Step                  int
+	Fault, Kinds, ID, Why string
+}
+
+func (l level) name() string { return fmt.Sprintf("%02d/%s", l.Step, l.Fault) }
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+// run makes the page, starts its server and the browser, and runs the tests.
+func run(m *testing.M) int {
+	chromium, missing := "", ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			chromium = found
+			break
+		}
+	}
+	if chromium == "" {
+		missing = "chromium is missing (Debian: apt-get install chromium)"
+	} else if _, err := os.Stat(axeFile); err != nil {
+		missing = "axe-core is missing: npm ci"
+	}
+	if missing != "" {
+		fmt.Println("NOT RUN: the page in a browser;", missing)
+		if os.Getenv("CI") != "" {
+			return 1
+		}
+		return 0
+	}
+	if err := prepare(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop, err := serve(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer stop()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.DisableGPU)
+	if os.Geteuid() == 0 || os.Getenv("CI") != "" { // there, the system allows no sandbox
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, cancel := chromedp.NewExecAllocator(ctx, options...)
+	defer cancel()
+	browser, cancel = chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(browser); err != nil {
+		fmt.Println("chromium does not start:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// prepare makes the page and the explorer, as a user would.
+func prepare() (err error) {
+	if dir, err = os.MkdirTemp("", "redislock-play-check-"); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"build", "-o", filepath.Join(dir, "play"), "./docs/play"},
+		{"build", "-o", filepath.Join(dir, "explore"), "./docs/explore"},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = repository
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w\n%s", cmd, err, out)
+		}
+	}
+	cmd := exec.Command(filepath.Join(dir, "play"), "-o", pageFile())
+	cmd.Dir = repository
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", cmd, err, out)
+	}
+	page, err := os.ReadFile(pageFile())
+	if err != nil {
+		return err
+	}
+	js, err := unpack(page)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(js, &data)
+}
+
+func pageFile() string { return filepath.Join(dir, "play.html") }
+
+// serve starts the server, and reads its address.
+func serve(ctx context.Context) (stop func(), err error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "play"), "-no-browser")
+	cmd.Dir = repository
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/play\.html`)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if server = address.FindString(lines.Text()); server != "" {
+			return stop, nil
+		}
+	}
+	stop()
+	return nil, fmt.Errorf("go run ./docs/play -no-browser says no address")
+}
+
+var dataInPage = regexp.MustCompile(`(?s)(id="data">)(.*?)(</script>)`)
+
+// unpack returns the data of a page.
+func unpack(page []byte) ([]byte, error) {
+	packed, err := base64.StdEncoding.DecodeString(string(dataInPage.FindSubmatch(page)[2]))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+}
+
+// repack puts other data into a page.
+func repack(t *testing.T, page, js []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w, _ := flate.NewWriter(&packed, flate.BestSpeed)
+	w.Write(js)
+	w.Close()
+	return dataInPage.ReplaceAll(page, []byte("${1}"+base64.StdEncoding.EncodeToString(packed.Bytes())+"${3}"))
+}
+
+// A tab is a page in the browser, with what went wrong in it.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// A view is how somebody looks at the page.
+type view struct {
+	name          string
+	width, height int64
+	scheme        string
+}
+
+var desktop = view{"desktop, light", 1280, 900, "light"}
+
+var views = []view{desktop, {"desktop, dark", 1280, 900, "dark"}, {"phone, light", 358, 780, "light"}, {"phone, dark", 358, 780, "dark"}}
+
+// open opens an address in a new tab, with nothing remembered. Whatever it asks of another
+// host, and whatever it complains of, is a problem.
+func open(t *testing.T, address string, v view) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	home, err := url.Parse(address)
+	b.must(err)
+	b.do(chromedp.EmulateViewport(v.width, v.height))
+	b.must(chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			b.problem("console: %s", e.Type)
+		case *runtime.EventExceptionThrown:
+			b.problem("exception: %s", e.ExceptionDetails.Exception.Description)
+		case *log.EventEntryAdded:
+			b.problem("log: %s", e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if to, err := url.Parse(e.Request.URL); err != nil || to.Scheme != "data" && to.Scheme != "blob" && (to.Scheme != home.Scheme || to.Host != home.Host) {
+				b.problem("it asks for %s", e.Request.URL)
+			}
+		}
+	}))
+	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	b.must(err)
+	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.scheme}}})
+	b.must(err)
+	b.do(chromedp.Navigate(address))
+	b.ready()
+	return b
+}
+
+// ready waits until the page is unpacked.
+func (b *tab) ready() {
+	b.t.Helper()
+	eval[bool](b, `new Promise(done => { const look = () => document.querySelector('#app main, #app > .problem') ? done(true) : setTimeout(look, 5); look(); })`)
+}
+
+func (b *tab) problem(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, fmt.Sprintf(format, args...))
+}
+
+// fine fails the test if anything went wrong in the page.
+func (b *tab) fine() {
+	b.t.Helper()
+	for _, p := range b.wrong() {
+		b.t.Errorf("%s", p)
+	}
+}
+
+func (b *tab) wrong() []string {
+	eval[int](b, "1") // what came before has been told by now
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.problems
+}
+
+func (b *tab) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	b.must(chromedp.Do(b.ctx, steps...))
+}
+
+func (b *tab) key(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+func eval[T any](b *tab, js string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%.200s: %v", js, err)
+	}
+	return value
+}
+
+// goTo changes the address, as a link does.
+func (b *tab) goTo(hash string) {
+	b.t.Helper()
+	if b.hash() != strings.TrimSuffix(hash, "#") && b.hash() != hash {
+		b.leads(fmt.Sprintf(`location.hash = %q`, hash))
+	}
+}
+
+// leads does what leads to another address.
+func (b *tab) leads(js string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`new Promise(done => { addEventListener('hashchange', () => setTimeout(done, 0, true), {once: true}); %s; })`, js))
+}
+
+// reload loads the page again.
+func (b *tab) reload() {
+	b.t.Helper()
+	b.do(chromedp.Reload())
+	b.ready()
+}
+
+func (b *tab) hash() string { return eval[string](b, "location.hash") }
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return eval[string](b, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ''`, selector))
+}
+
+// list is the timeline of the page.
+func (b *tab) list() string {
+	b.t.Helper()
+	return eval[string](b, `[...document.querySelectorAll('#timeline .row')].map(r => r.textContent + '\n').join('')`)
+}
+
+// replay is what the explorer prints.
+func replay(t *testing.T, id string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(dir, "explore"), "replay", id)
+	cmd.Dir = repository
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("replay %s: %v", id, err)
+	}
+	return string(out)
+}
+
+// choose plays labels by keyboard. What has no digit is reached by Tab.
+func (b *tab) choose(labels string) (rest string, err error) {
+	for labels != "" {
+		at := eval[map[string]string](b, fmt.Sprintf(`(() => {
+			const labels = %q;
+			let best = null;
+			for (const c of document.querySelectorAll('#choices .choice:not([aria-disabled])')) {
+				if (labels.startsWith(c.dataset.label) && (!best || c.dataset.label.length > best.dataset.label.length)) best = c;
+			}
+			return {label: best?.dataset.label ?? '', key: best?.getAttribute('aria-keyshortcuts') ?? ''};
+		})()`, labels))
+		switch {
+		case at["label"] == "":
+			return labels, fmt.Errorf("%s: there is no choice for %q", b.hash(), labels)
+		case at["key"] != "":
+			b.key(at["key"])
+		default:
+			if !b.tabTo(fmt.Sprintf(`.choice[data-label=%q]`, at["label"])) {
+				return labels, fmt.Errorf("%s: Tab does not reach %q", b.hash(), at["label"])
+			}
+			b.key("\r")
+		}
+		labels = strings.TrimPrefix(labels, at["label"])
+	}
+	return "", nil
+}
+
+func (b *tab) tabTo(selector string) bool {
+	for range 80 {
+		b.key("\t")
+		if eval[bool](b, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) {
+			return true
+		}
+	}
+	return false
+}
+
+// arrow presses an arrow key.
+func arrow(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.KeyEvent(map[string]string{"ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight}[name])
+}

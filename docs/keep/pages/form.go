@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLines keeps a page readable at one sitting.
+const maxLines = 300
+
+// maxColumns keeps a block readable without scrolling sideways; a tab has four.
+const maxColumns = 100
+
+// long are the pages that may be longer: three that are read in parts, and what programs write.
+var long = []string{"docs/read/interview.md", "docs/read/interview-systems.md", "docs/read/redlock.md", "docs/read/matrix.md", "docs/read/faults.md"}
+
+// form returns what is wrong with the form of a page.
+func form(file, page string) []string {
+	file = filepath.ToSlash(file)
+	var wrong []string
+	if n := strings.Count(page, "\n") - editionLines(page); n > maxLines && !slices.Contains(long, english(file)) {
+		wrong = append(wrong, fmt.Sprintf("%s has %d lines: %d are enough", file, n, maxLines))
+	}
+	if strings.HasPrefix(file, "step0") && !isChinese(file) {
+		wrong = append(wrong, lessonForm(file, page)...)
+	}
+	all := lines(page)
+	for i, line := range all {
+		if line.fenced || !strings.Contains(line.text, "<summary>") {
+			continue
+		}
+		if !strings.HasSuffix(line.text, "</summary>") || i+1 == len(all) || all[i+1].text != "" {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
+		}
+	}
+	if strings.Contains(page, "\n```mermaid\n") {
+		wrong = append(wrong, file+": a diagram drawn by hand goes stale: draw it from a run (<!-- picture: ... -->)")
+	}
+	for _, link := range lineLink.FindAllString(page, -1) {
+		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
+			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
+		}
+	}
+	for i, line := range lines(page) {
+		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
+		if line.fenced && columns > maxColumns {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
+		}
+	}
+	return wrong
+}
+
+var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
+
+type line struct {
+	text   string
+	fenced bool // inside a fenced block
+}
+
+// lines splits a page. A fence is in no block.
+func lines(page string) (list []line) {
+	open := "" // the fence that has opened the block
+	for text := range strings.SplitSeq(page, "\n") {
+		trimmed := strings.TrimSpace(text)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case open == "" && len(fence) >= len("```"):
+			open = fence
+			list = append(list, line{text, false})
+		case open != "" && trimmed == open:
+			open = ""
+			list = append(list, line{text, false})
+		default:
+			list = append(list, line{text, open != ""})
+		}
+	}
+	return list
+}

@@ -1,0 +1,192 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// A holder is a process that uses a lock. It says line by line what it does.
+type holder struct {
+	name  string
+	cmd   *exec.Cmd
+	lines chan string
+	tl    *timeline
+}
+
+// start starts a holder. It ends with the test, and with the test's process: its standard
+// input ends then.
+func start(t *testing.T, tl *timeline, name, role string, step int, addrs []string, ttl time.Duration) *holder {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	h := &holder{name: name, cmd: exec.Command(program), lines: make(chan string, 100_000), tl: tl}
+	h.cmd.Env = append(os.Environ(), "REALFAULTS_HOLDER="+fmt.Sprint(role, " ", step, " ", ttl.Milliseconds(), " ", strings.Join(addrs, ",")))
+	h.cmd.Stderr = os.Stderr
+	h.cmd.SysProcAttr = redisproc.DieWithParent()
+	_, err = h.cmd.StdinPipe() // until we end
+	require.NoError(t, err)
+	out, err := h.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, h.cmd.Start())
+	t.Cleanup(h.kill)
+	go func() {
+		defer close(h.lines)
+		for in := bufio.NewScanner(out); in.Scan(); {
+			if tl != nil {
+				tl.note("%s %s", name, in.Text())
+			}
+			h.lines <- in.Text()
+		}
+	}()
+	return h
+}
+
+// hear waits until the holder says something that begins so.
+func (h *holder) hear(t *testing.T, begin string) string {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case line, ok := <-h.lines:
+			require.True(t, ok, "%s ended and did not say %q", h.name, begin)
+			if strings.HasPrefix(line, begin) {
+				return line
+			}
+		case <-timeout:
+			require.FailNow(t, "too late", "%s did not say %q", h.name, begin)
+		}
+	}
+}
+
+func (h *holder) Signal(sig os.Signal) error { return h.cmd.Process.Signal(sig) }
+
+// kill is SIGKILL, also for a process that is stopped.
+func (h *holder) kill() {
+	h.cmd.Process.Kill()
+	h.cmd.Process.Wait()
+}
+
+// From here on: what runs in the holder's process.
+
+func playHolder(env string) {
+	var role, list string
+	var step, ms int
+	fmt.Sscan(env, &role, &step, &ms, &list)
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(1) // the test is over
+	}()
+	ttl := time.Duration(ms) * time.Millisecond
+	var rdbs []redis.UniversalClient
+	for addr := range strings.SplitSeq(list, ",") {
+		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
+	}
+	if role == "dying" {
+		rdbs[0].AddHook(stopAfterSet{})
+	}
+	lock := newLock(step, rdbs, ttl)
+	switch role {
+	case "holding", "dying":
+		say("TryLock -> %s", short(lock.TryLock(ctx)))
+		select {}
+	case "selling":
+		sellOne(lock, rdbs[0], ttl)
+	case "counting":
+		for {
+			count(lock, rdbs[0])
+		}
+	}
+}
+
+func say(format string, args ...any) {
+	os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n")
+}
+
+// stopAfterSet waits for death when Redis has answered the first command.
+type stopAfterSet struct{}
+
+func (stopAfterSet) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (stopAfterSet) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (stopAfterSet) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if name := cmd.Name(); name == "setnx" || name == "set" {
+			say("%s is answered", strings.ToUpper(name))
+			select {}
+		}
+		return err
+	}
+}
+
+// sellOne sells a coupon, and is careful: it looks whether it holds the lock just before it writes.
+func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
+	say("TryLock -> %s", short(lock.TryLock(ctx)))
+	told, tells := lock.(interface{ Lost() <-chan struct{} })
+	if tells {
+		go func() {
+			<-told.Lost()
+			say("is told that the lock is lost")
+		}()
+	}
+	n, err := rdb.Get(ctx, "stock").Int()
+	if err != nil {
+		panic(err)
+	}
+	say("reads stock = %d", n)
+	if valid, ok := lock.(interface{ ValidUntil() time.Time }); ok {
+		say("sees that the lock is valid: %v", time.Now().Before(valid.ValidUntil()))
+	} else if tells {
+		say("sees that the lock is lost: %v", locks.Lost(lock))
+	}
+	say("is about to write")
+	time.Sleep(ttl / 2) // the pause comes here
+	if err := rdb.Set(ctx, "stock", n-1, 0).Err(); err != nil {
+		panic(err)
+	}
+	say("writes stock = %d", n-1)
+	time.Sleep(ttl / 2)
+	say("Unlock -> %s", short(lock.Unlock(ctx)))
+	select {}
+}
+
+// count increments the counter by reading and writing. It says what it is about to write,
+// and what it has written.
+func count(lock locks.Lock, rdb redis.UniversalClient) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := lock.Lock(ctx); err != nil {
+		say("! Lock: %v", err)
+		return
+	}
+	n, err := rdb.Get(ctx, "counter").Int()
+	if err != nil {
+		panic(err)
+	}
+	say("? %d", n+1)
+	time.Sleep(2 * time.Millisecond) // think
+	if err := rdb.Set(ctx, "counter", n+1, 0).Err(); err != nil {
+		panic(err)
+	}
+	say("= %d", n+1)
+	if err := lock.Unlock(ctx); err != nil {
+		say("! Unlock: %v", err)
+	}
+}

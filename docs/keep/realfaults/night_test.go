@@ -1,0 +1,159 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/realfaults/lockhook"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Three in the morning, and a lock is stuck: the recipes of production.md.
+
+// a journal is what a service has logged.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+// service returns a lock whose client logs as the page recommends, and has a name that
+// leads to its process.
+func service(t *testing.T, step int, addrs []string, name string, ttl time.Duration) (lock locks.Lock, hook *lockhook.Hook, log *journal) {
+	log = new(journal)
+	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(log, nil))}
+	rdbs := connect(t, addrs, redis.Options{ClientName: name, DialerRetries: 1})
+	for _, rdb := range rdbs {
+		rdb.AddHook(hook)
+	}
+	return newLock(step, rdbs, ttl), hook, log
+}
+
+func TestAtNight_TheHolderIsFound(t *testing.T) {
+	eachStep(t, 5, 8, func(t *testing.T, step int) {
+		const ttl = 3 * time.Second
+		addrs := addrs(serve(t, nodesOf(step)))
+		admin := adminOf(t, addrs[0])
+		alice, _, aliceLog := service(t, step, addrs, fmt.Sprintf("alice-%d", os.Getpid()), ttl)
+		bob, _, bobLog := service(t, step, addrs, "bob", ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		require.True(t, locks.Refused(bob.TryLock(ctx)))
+
+		// Which token? 05: GET, from 06 on: HKEYS.
+		token, err := admin.Get(ctx, key).Result()
+		if step >= 6 {
+			var tokens []string
+			// 08 goes on when a majority has answered, and the first node may not be of it.
+			require.Eventually(t, func() bool {
+				tokens, err = admin.HKeys(ctx, key).Result()
+				return err != nil || len(tokens) == 1
+			}, slack, time.Millisecond)
+			require.NoError(t, err)
+			token = tokens[0]
+		}
+		require.NoError(t, err)
+
+		// Which process? The one whose log has the token.
+		if step == 8 {
+			require.Eventually(t, func() bool { return strings.Contains(aliceLog.String(), token) }, slack, time.Millisecond)
+		}
+		require.Contains(t, aliceLog.String(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
+		require.NotContains(t, bobLog.String(), token, "bob was refused, and his log says that he holds the lock")
+
+		// Without a log, from 07 on: MONITOR shows the renewals with the address of the
+		// client, CLIENT LIST its name.
+		if step >= 7 {
+			addr := monitor(t, admin.Options().Addr, token)
+			clients, err := admin.ClientList(ctx).Result()
+			require.NoError(t, err)
+			name := ""
+			for client := range strings.Lines(clients) {
+				if strings.Contains(client, " addr="+addr+" ") {
+					t.Log(client)
+					_, name, _ = strings.Cut(client, " name=")
+					name, _, _ = strings.Cut(name, " ")
+				}
+			}
+			require.Equal(t, fmt.Sprintf("alice-%d", os.Getpid()), name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
+		}
+		require.NoError(t, alice.Unlock(ctx))
+	})
+}
+
+// monitor returns the address of the client whose command has this token, by MONITOR.
+func monitor(t *testing.T, addr, token string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	fmt.Fprint(conn, "MONITOR\r\n")
+	for in := bufio.NewScanner(conn); in.Scan(); {
+		line := in.Text()
+		if strings.Contains(line, token) && !strings.Contains(line, " lua] ") {
+			t.Log(line)
+			_, from, _ := strings.Cut(line, "[")
+			from, _, _ = strings.Cut(from, "]")
+			return strings.Fields(from)[1] // [database address]
+		}
+	}
+	require.Fail(t, "MONITOR showed no command with the token")
+	return ""
+}
+
+func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
+	for step := 7; step <= 8; step++ {
+		for _, outage := range []string{"killed", "hangs"} {
+			t.Run(fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
+				optIn(t)
+				const ttl = 10 * time.Second
+				servers := serve(t, nodesOf(step))
+				alice, hook, log := service(t, step, addrs(servers), "alice", ttl)
+				tl := newTimeline(t)
+				require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+				require.Eventually(t, func() bool { return hook.Renewed.Load() >= int64(nodesOf(step)) }, ttl, time.Millisecond, "a renewal is not counted")
+				require.Zero(t, hook.Failed.Load())
+				tl.note("renewed, 0 failures")
+				for _, server := range servers {
+					if outage == "killed" {
+						server.Kill()
+					} else {
+						pause(server)
+					}
+				}
+				tl.note("Redis: %s", outage)
+				for hook.Failed.Load() == 0 && !locks.Lost(alice) {
+					time.Sleep(time.Millisecond)
+				}
+				require.False(t, locks.Lost(alice), "the lock is lost, and no renewal has been counted as failed")
+				tl.note("the hook has counted a failure")
+				require.Contains(t, log.String(), `msg="lock not renewed" key=`+key)
+				<-alice.(interface{ Lost() <-chan struct{} }).Lost()
+				tl.note("alice is told that the lock is lost; %d failures", hook.Failed.Load())
+			})
+		}
+	}
+}

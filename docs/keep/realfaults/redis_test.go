@@ -1,0 +1,315 @@
+//go:build unix
+
+package realfaults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
+	step08 "example.com/redislock-steps/step08_redlock"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Servers that fail.
+
+// long is a ttl of which no third ends during a failover: alice's renewals do not come into it.
+const long = 60 * time.Second
+
+func TestFailover_Step07IsHeldTwice(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alice, bob := newLock(7, c.clients(t), long), newLock(7, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the replica knew of alice's lock: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
+	c.tl.note("alice has not been told: two are inside")
+	require.True(t, locks.NotHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
+	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+}
+
+func TestFailover_Step08IsHeldOnce(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 5, nil)
+	alice, bob := newLock(8, c.clients(t), long), newLock(8, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	promoted := c.failover(t, 0)
+	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
+	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
+	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)), "one master of five is lost, and alice cannot release")
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob was refused")
+	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+}
+
+// waitForReplica asks Redis how many replicas have received what was written on this
+// connection, and waits so many milliseconds for one.
+func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient, ms int) int {
+	n, err := rdb.Do(ctx, "WAIT", 1, ms).Int()
+	require.NoError(t, err)
+	c.tl.note("alice WAIT 1 %d -> %d", ms, n)
+	return n
+}
+
+func TestWait_TheReplicaHasTheLock(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000))
+	c.failover(t, 0)
+	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
+	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)))
+}
+
+func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
+	optIn(t)
+	c := newCluster(t, 1, nil)
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	c.links[0][0].cut()
+	c.tl.note("the replication of node-1 is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Zero(t, waitForReplica(t, c, alices[0], 500), "nothing gets through to the replica, and it has alice's lock")
+	require.NoError(t, c.tl.try("alice Unlock, and does not begin", alice.Unlock(ctx)))
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)))
+}
+
+// WAIT 1 says that one replica has it. It does not say which one will be promoted.
+func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
+	optIn(t)
+	// Sentinel prefers the second one.
+	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"})
+	alices := c.clients(t)
+	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	c.links[0][1].cut()
+	c.tl.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
+	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
+	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000), "the first replica is well, and has not received alice's lock")
+	c.failover(t, 0)
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
+	c.tl.note("alice has not been told: two are inside")
+}
+
+// Redlock on five servers, of which some fail while alice holds the lock.
+func TestFiveServers(t *testing.T) {
+	for _, fault := range []struct {
+		name       string
+		fail, heal func(server *redisproc.Process) error
+	}{
+		{"killed (SIGKILL)", kill, (*redisproc.Process).Start},
+		{"stopped (SIGSTOP)", stop, cont},
+		{"restarted empty", restart, nil},
+	} {
+		for n := 1; n <= 3; n++ {
+			t.Run(fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
+				optIn(t)
+				failDuringAHold(t, fmt.Sprintf("%d of 5 servers %s", n, fault.name), n, fault.fail, fault.heal)
+			})
+		}
+	}
+}
+
+func kill(s *redisproc.Process) error { s.Kill(); return nil }
+func stop(s *redisproc.Process) error { pause(s); return nil }
+func cont(s *redisproc.Process) error { goOn(s); return nil }
+
+func restart(s *redisproc.Process) error {
+	s.Kill()
+	return s.Start()
+}
+
+func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redisproc.Process) error) {
+	ttl := 3 * time.Second
+	if n > 2 && heal == nil {
+		ttl = 15 * time.Second // no third of it ends before they are back
+	}
+	servers := serve(t, 5)
+	alice := lockOn(t, 8, addrs(servers), ttl).(*step08.Lock)
+	bob := lockOn(t, 8, addrs(servers), ttl)
+	tl := newTimeline(t)
+	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+	// She has a majority. Of the other nodes, bob would take those that her command has
+	// not reached yet, and a hold on three of five does not outlast two.
+	for i, rdb := range connect(t, addrs(servers), redis.Options{}) {
+		require.Eventually(t, func() bool { return rdb.Exists(ctx, key).Val() == 1 }, 4*time.Second, time.Millisecond,
+			"node %d has not got alice's command", i+1)
+	}
+	for _, server := range servers[:n] {
+		require.NoError(t, fail(server))
+	}
+	tl.note("%s", what)
+	err := tl.try("bob TryLock", bob.TryLock(ctx))
+
+	switch {
+	case n <= 2:
+		require.True(t, locks.Refused(err), "alice is inside, and bob gets %v", err)
+		time.Sleep(2 * ttl)
+		require.False(t, locks.Lost(alice), "three of five servers are well, and alice has lost her lock")
+		tl.note("two ttl later, alice has been renewed all along")
+		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
+		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob is not let in")
+
+	case heal == nil: // three have forgotten alice, and that is a majority
+		require.NoError(t, err, "three servers are empty, and bob was refused: the bug is gone")
+		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
+		tl.note("alice has not been told: two are inside")
+		<-alice.Lost()
+		tl.note("alice is told that the lock is lost, at her next renewal")
+
+	default:
+		require.Error(t, err, "two of five servers are left, and bob is inside")
+		require.False(t, locks.Refused(err), "two of five servers are left, and bob is told that somebody holds the lock")
+		select {
+		case <-alice.Lost():
+			tl.note("alice is told that the lock is lost")
+		case <-time.After(ttl + slack):
+			require.Fail(t, "two of five servers are left, and alice was not told")
+		}
+		require.Error(t, tl.try("bob TryLock", bob.TryLock(ctx)), "two of five servers are left, and bob is inside")
+		for _, server := range servers[:n] {
+			require.NoError(t, heal(server))
+		}
+		tl.note("the servers are back")
+		time.Sleep(ttl)
+		carol := lockOn(t, 8, addrs(servers), ttl)
+		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl is over, and nobody gets in")
+	}
+}
+
+// far dials a server in a network that takes up to 2 ms to deliver something, one time
+// more and another time less.
+func far(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return farConn{conn}, err
+}
+
+type farConn struct{ net.Conn }
+
+func (c farConn) Write(b []byte) (int, error) {
+	time.Sleep(rand.N(2 * time.Millisecond))
+	return c.Conn.Write(b)
+}
+
+// A job that every machine starts at the same moment, each with a single TryLock. With
+// step 08 they can split the nodes between them, so that nobody has a majority. Somebody
+// who waits for a moment (Lock) gets in.
+func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
+	optIn(t)
+	addrs := addrs(serve(t, 5))
+	tl := newTimeline(t)
+	for _, clients := range []int{2, 5, 20} {
+		var list []locks.Lock
+		for range clients {
+			rdbs := connect(t, addrs, redis.Options{Dialer: far})
+			for _, rdb := range rdbs {
+				require.NoError(t, rdb.Ping(ctx).Err())
+			}
+			list = append(list, newLock(8, rdbs, long))
+		}
+		round := func(acquire func(locks.Lock) error) (inside int) {
+			var winners atomic.Int32
+			var done sync.WaitGroup
+			begin := make(chan struct{})
+			for _, lock := range list {
+				done.Go(func() {
+					<-begin
+					if acquire(lock) == nil {
+						winners.Add(1)
+					}
+				})
+			}
+			close(begin)
+			done.Wait()
+			for _, lock := range list {
+				lock.Unlock(ctx)
+			}
+			return int(winners.Load())
+		}
+		empty := func(rounds int, acquire func(locks.Lock) error) (nobody int) {
+			for range rounds {
+				inside := round(acquire)
+				require.LessOrEqual(t, inside, 1, "two are inside")
+				if inside == 0 {
+					nobody++
+				}
+			}
+			return nobody
+		}
+		nobody := empty(50, func(lock locks.Lock) error { return lock.TryLock(ctx) })
+		tl.note("%d clients, a single TryLock: nobody got in, in %d of 50 rounds", clients, nobody)
+		if clients > 2 {
+			require.Positive(t, nobody, "somebody always got in: production.md says otherwise")
+		}
+		nobody = empty(5, func(lock locks.Lock) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			return lock.Lock(ctx)
+		})
+		tl.note("%d clients, Lock with a second: nobody got in, in %d of 5 rounds", clients, nobody)
+		require.Zero(t, nobody, "they waited for a second, and nobody got in")
+	}
+}
+
+// freePort returns a port that somebody else may take before we do.
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
+
+// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
+// a message reaches waiters on all.
+func TestCluster_TheLocksWorkOnIt(t *testing.T) {
+	optIn(t)
+	var addrs []string
+	var masters []*redis.Client
+	for i := range 3 {
+		bus := freePort(t)
+		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
+		rdb := adminOf(t, addrs[i])
+		masters = append(masters, rdb)
+		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
+		if host, port, _ := net.SplitHostPort(addrs[i]); i > 0 {
+			require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
+		}
+	}
+	for _, rdb := range masters {
+		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
+			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
+	}
+	const ttl = 3 * time.Second
+	var days sync.WaitGroup
+	for step := 5; step <= 8; step++ {
+		days.Go(func() {
+			var list []locks.Lock
+			for range 2 {
+				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+				t.Cleanup(func() { rdb.Close() })
+				list = append(list, newLockOf(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
+			}
+			assert.NoError(t, aDay(step, ttl, list[0], list[1]), "step %02d", step)
+		})
+	}
+	days.Wait()
+}
