@@ -34,13 +34,19 @@ func TestCopiesAreEqual(t *testing.T) {
 		before = files
 	}
 
+	inEpilogue := func(name string, of Step) {
+		text, err := fs.ReadFile(root, Epilogue.Dir+"/"+name)
+		require.NoError(t, err)
+		want, err := fs.ReadFile(root, of.Dir+"/"+name)
+		require.NoError(t, err)
+		same(t, Epilogue.Dir+"/"+name, string(text), strings.Replace(string(want), "package redislock\n", "package fencing\n", 1), of)
+	}
+	inEpilogue("send.go", Steps[4])
 	labs, err := fs.Glob(root, Epilogue.Dir+"/lab*_test.go")
 	require.NoError(t, err)
 	require.NotEmpty(t, labs, "the epilogue has no laboratory")
 	for _, name := range labs {
-		text, err := fs.ReadFile(root, name)
-		require.NoError(t, err)
-		same(t, name, string(text), strings.Replace(before[path.Base(name)], "package redislock\n", "package fencing\n", 1), Last)
+		inEpilogue(path.Base(name), Last)
 	}
 }
 
