@@ -3,37 +3,24 @@ package redislock
 // The laboratory in which the stories play: real go-redis clients and in-memory Redis
 // servers (miniredis) inside a testing/synctest bubble. Time is virtual:
 // time.Sleep(time.Hour) takes no time, and keys expire by it. A story runs in one
-// goroutine; a twist puts in what happens in between. All that a client sends passes one
-// place, wire.serve: there commands are delayed, lost and refused, and from there they
-// enter the trace. docs/read/testing.md explains it.
+// goroutine; a twist puts in what happens in between.
+//
+// This file has what the author of a story writes. Below it are the network, in
+// lab_net_test.go, and the timeline, in lab_trace_test.go. docs/read/testing.md explains it.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha1"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"net"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 )
@@ -137,57 +124,6 @@ func (l *lab) close() {
 	}
 }
 
-// A backend is what a lab sees of a Redis, past the clients: a miniredis, or a real one.
-type backend interface {
-	Exists(key string) bool
-	Type(key string) string
-	Get(key string) (string, error)
-	HKeys(key string) ([]string, error)
-	Keys() []string
-	Set(key, value string) error
-	TTL(key string) time.Duration
-	SetTTL(key string, ttl time.Duration)
-	FastForward(d time.Duration) // lets keys expire early
-	FlushAll()
-	SetError(message string) // the answer to every command, until it is ""
-	Close()
-	Dial() (net.Conn, error)
-}
-
-// newMemory returns a miniredis whose keys expire by the clock of the bubble, and which
-// knows the lock's scripts.
-func newMemory(int) backend {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	conn, _ := m.Dial() // starts it without a port
-	defer conn.Close()
-	scripts.Range(func(_, source any) bool {
-		proto.Write(conn, []string{"SCRIPT", "LOAD", source.(string)})
-		proto.Read(bufio.NewReader(conn))
-		return true
-	})
-	return m
-}
-
-// A server is one Redis.
-type server struct {
-	backend
-	name  string // in timelines and messages
-	node  int
-	down  atomic.Bool                         // refuses connections
-	holds atomic.Pointer[func(*message) bool] // takes what is sent to a server that hangs
-}
-
-func addr(node int) string { return fmt.Sprintf("10.0.0.%d:6379", node+1) }
-
-// serve starts an empty Redis for a node.
-func (l *lab) serve(node int) {
-	name := map[bool]string{true: "Redis", false: fmt.Sprint("node ", node+1)}[nodes == 1]
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.servers[addr(node)] = &server{backend: newRedis(node), node: node, name: name}
-}
-
 // wait lets everything that is on its way arrive.
 func (l *lab) wait() { settle(l) }
 
@@ -195,12 +131,6 @@ func (l *lab) wait() { settle(l) }
 func (l *lab) server(node int) *server {
 	l.wait()
 	return l.at(addr(node))
-}
-
-func (l *lab) at(addr string) *server {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.servers[addr]
 }
 
 // keys returns what is stored on all nodes.
@@ -213,36 +143,6 @@ func (l *lab) keys() (keys []string) {
 
 // owner returns the token that a node's key belongs to, "" when the lock is free there.
 func (l *lab) owner(node int) string { return l.server(node).owner() }
-
-func (s *server) owner() string {
-	switch s.Type(key) {
-	case "string":
-		token, _ := s.Get(key)
-		return token
-	case "hash":
-		fields, _ := s.HKeys(key)
-		return strings.Join(fields, " ")
-	}
-	return ""
-}
-
-// A client is one process, with connections of its own.
-type client struct {
-	lab   *lab
-	name  string
-	nodes []redis.UniversalClient
-	dead  atomic.Bool
-	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
-
-	commands atomic.Int64 // that it has sent
-	dials    atomic.Int64 // connections that it has made
-
-	turn   chan struct{} // holds one value while a twist is looked for, or runs
-	twists []*twist
-
-	mu    sync.Mutex
-	wires []*wire
-}
 
 // lock returns a new handle on the story's lock for the client called name.
 func (l *lab) lock(name string, change ...func(*redis.Options)) *handle {
@@ -257,316 +157,11 @@ func (l *lab) lockOn(name string, rdbs []redis.UniversalClient, on string, ttl t
 	return &handle{newLock(rdbs, on, ttl), l, name}
 }
 
-// client returns the client called name, and makes it when it is first spoken of.
-func (l *lab) client(name string, change ...func(*redis.Options)) *client {
-	if c := l.clients[name]; c != nil {
-		return c
-	}
-	c := &client{lab: l, name: name, turn: make(chan struct{}, 1)}
-	l.clients[name] = c
-	for node := range nodes {
-		opt := &redis.Options{
-			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
-			Addr: addr(node), Dialer: c.dial, PoolSize: 100,
-			// Random pauses would make every timeline different. No pause at all (-1) is
-			// a timer of length 0, and on such a timer Go 1.26 crashes now and then in a
-			// bubble under the race detector.
-			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
-		}
-		for _, change := range change {
-			change(opt)
-		}
-		c.nodes = append(c.nodes, redis.NewClient(opt))
-	}
-	return c
-}
-
-// oneWay is what a message takes to Redis, or back, beside the latency.
-func (c *client) oneWay() time.Duration { return time.Duration(c.far.Load()) / 2 }
-
-func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	time.Sleep(2 * c.oneWay())
-	s := c.lab.at(addr)
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if c.dead.Load() || c.makesTooMany() {
-		return nil, refused
-	}
-	if s.down.Load() {
-		c.lab.trace.add(record{Kind: "refused", Who: c.name, Node: s.node + 1, Text: "cannot reach " + s.name + ": connection refused"})
-		return nil, refused
-	}
-	up, err := s.Dial()
-	if err != nil {
-		return nil, err
-	}
-	near, far := net.Pipe()
-	w := &wire{Conn: far, up: up, client: c, server: s, replies: make(chan string)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wires = append(c.wires, w)
-	go w.read()
-	go w.listen()
-	return pipe{near, w}, nil
-}
-
-// cut ends a client: its connections die, and it cannot dial again.
-func (c *client) cut() {
-	c.dead.Store(true)
-	c.hangUp(func(*wire) bool { return true })
-}
-
-func (c *client) hangUp(on func(*wire) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range c.wires {
-		if on(w) {
-			w.Close()
-		}
-	}
-}
-
-// pipe is the client's end of a connection. Broken, it says what a TCP connection says.
-type pipe struct {
-	net.Conn
-	wire *wire
-}
-
-func (p pipe) Read(b []byte) (int, error) {
-	n, err := p.Conn.Read(b)
-	if after := p.wire.after.Swap(nil); after != nil && err == nil {
-		(*after)()
-	}
-	if p.wire.client.dead.Load() {
-		return 0, io.EOF
-	}
-	return n, eof(err)
-}
-
-func (p pipe) Write(b []byte) (int, error)        { n, err := p.Conn.Write(b); return n, eof(err) }
-func (p pipe) SetReadDeadline(t time.Time) error  { return eof(p.Conn.SetReadDeadline(t)) }
-func (p pipe) SetWriteDeadline(t time.Time) error { return eof(p.Conn.SetWriteDeadline(t)) }
-
-func eof(err error) error {
-	if errors.Is(err, io.ErrClosedPipe) {
-		return io.EOF
-	}
-	return err
-}
-
-// A wire is a connection between a client and a server.
-type wire struct {
-	net.Conn          // to the client
-	up       net.Conn // to the server
-	client   *client
-	server   *server
-	replies  chan string
-	after    atomic.Pointer[func()] // what comes between the next reply and the client
-	silent   atomic.Bool            // it has died, and neither end knows
-	listens  atomic.Bool            // it has subscribed
-	queues   bool                   // between MULTI and EXEC: what comes is not run yet
-}
-
-// A message is a command that has arrived.
-type message struct {
-	wire   *wire
-	args   []string
-	record *record
-}
-
-// read takes what the client sends, one command after the other.
-func (w *wire) read() {
-	var unanswered *record
-	for r := bufio.NewReader(w.Conn); ; {
-		command, err := proto.Read(r)
-		if err != nil {
-			break
-		}
-		args, _ := proto.ReadStrings(command)
-		switch name := strings.ToLower(args[0]); {
-		case name == "subscribe":
-			w.listens.Store(true)
-			w.client.lab.trace.add(record{Kind: "note", Who: w.client.name, Text: "listens on " + w.client.lab.trace.name(args[1])})
-			fallthrough
-		case w.listens.Load():
-			time.Sleep(w.client.oneWay())
-			proto.Write(w.up, args)
-		case name == "hello" || name == "client" || name == "ping": // go-redis's own affairs
-			time.Sleep(2 * w.client.oneWay())
-			w.Write(w.run(args))
-		default:
-			unanswered = w.serve(args)
-		}
-	}
-	if unanswered == nil { // otherwise a Redis that hangs still has to run it
-		w.up.Close()
-	} else if !w.client.dead.Load() && !w.server.down.Load() {
-		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "waits no longer for the reply to " + unanswered.Text})
-	}
-}
-
-// listen takes what the server sends: replies, and what a subscriber hears.
-func (w *wire) listen() {
-	defer w.Close()
-	defer close(w.replies)
-	for r := bufio.NewReader(w.up); ; {
-		answer, err := proto.Read(r)
-		if err != nil {
-			return
-		}
-		if !w.listens.Load() {
-			w.replies <- answer
-			continue
-		}
-		if words := strings.Split(answer, "\r\n"); len(words) > 6 && words[2] == "message" {
-			// Redis may be busy publishing: nothing can be asked about its keys.
-			w.client.lab.trace.addTo(nil, record{Kind: "note", Who: w.client.name, Text: "hears: " + words[6]})
-		}
-		w.Write([]byte(answer))
-	}
-}
-
-// run lets the server run a command. The reply is empty when the connection has broken.
-func (w *wire) run(args []string) (reply []byte) {
-	proto.Write(w.up, args)
-	return []byte(<-w.replies)
-}
-
-// serve is the way of a command: to Redis, through it, and back. A story can get in at
-// each point. It returns the command's record if that was not answered.
-func (w *wire) serve(args []string) (unanswered *record) {
-	c, s := w.client, w.server
-	time.Sleep(latency + c.oneWay())
-	tw := c.arrive(s.node, w.name(args))
-	if c.dead.Load() {
-		return nil
-	}
-	m := &message{wire: w, args: args}
-	holds := s.holds.Load()
-	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() || c.isTooBusy()
-	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
-	if held {
-		return m.record
-	}
-	m.run(tw)
-	return nil
-}
-
-// name is what a command is called, that of MULTI if Redis only queues it.
-func (w *wire) name(args []string) string {
-	name := strings.ToLower(args[0])
-	w.queues = name == "multi" || w.queues && name != "exec" && name != "discard"
-	if w.queues {
-		return "multi"
-	}
-	return name
-}
-
-// tooBusy is how many commands no client has a reason to send in a story.
-const tooBusy = 10_000
-
-// isTooBusy ends the story of a lock that asks again and again: nobody answers it any
-// more. Otherwise it would ask for a year of virtual time.
-func (c *client) isTooBusy() bool {
-	n := c.commands.Add(1)
-	if n == tooBusy && !realTime {
-		(&T{c.lab.t, c.lab}).Errorf("%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause", c.name, n)
-	}
-	return n >= tooBusy && !realTime
-}
-
-// tooMany is how many connections no client has a reason to make in a story.
-const tooMany = 1000
-
-// makesTooMany is the same for a lock that connects, or subscribes, again and again.
-func (c *client) makesTooMany() bool {
-	n := c.dials.Add(1)
-	if n == tooMany && !realTime {
-		(&T{c.lab.t, c.lab}).Errorf("%s has made %d connections, and goes on: a lock needs one for each call that is under way", c.name, n)
-	}
-	return n >= tooMany && !realTime
-}
-
-// run lets Redis answer, and the client read the answer.
-func (m *message) run(tw *twist) {
-	w, tr := m.wire, m.wire.client.lab.trace
-	var reply []byte
-	if tw.reply != nil {
-		reply = []byte("-" + tw.reply.Error() + "\r\n")
-	} else if reply = w.run(m.args); len(reply) == 0 {
-		return
-	}
-	tr.reply(m.record, reply)
-	time.Sleep(w.client.oneWay())
-	if tw.after != nil {
-		w.after.Store(&tw.after)
-	}
-	if tw.lose != nil && reply[0] != '-' && tw.lose(m) {
-		tr.lose(m.record)
-		w.Close()
-	}
-	w.Write(reply)
-}
-
-// A twist is something that a story lets happen in the middle of a client's commands.
-type twist struct {
-	match  func(command string, nth int) bool // nth: on its node, since the twist was announced
-	before func()                             // runs just before the command reaches Redis
-	reply  error                              // Redis's answer instead of running the command
-	after  func()                             // runs when the command is done, but not answered
-	lose   func(m *message) bool              // whether the reply, which is no error, is lost
-	again  bool                               // at every match, not only the first
-	nodes  []int                              // only there; nil is everywhere
-	seen   map[int]int
-	fired  bool
-}
-
-func (l *lab) announce(name string, tw *twist) *twist {
-	l.wait() // what is on its way is not meant
-	tw.seen = map[int]int{}
-	c := l.client(name)
-	defer c.inTurn()()
-	c.twists = append(c.twists, tw)
-	return tw
-}
-
 // stopTwists lets the client's commands go their way again.
 func (l *lab) stopTwists(name string) {
 	c := l.client(name)
 	defer c.inTurn()()
 	c.twists = nil
-}
-
-// inTurn lets one command of a client arrive at a time, whatever a twist does meanwhile.
-// A mutex would stop the clock.
-func (c *client) inTurn() (done func()) {
-	c.turn <- struct{}{}
-	return func() { <-c.turn }
-}
-
-// arrive returns the twist that the story has for this command, after having run what comes before.
-func (c *client) arrive(node int, command string) (now *twist) {
-	defer c.inTurn()()
-	for _, tw := range c.twists {
-		if tw.nodes != nil && !slices.Contains(tw.nodes, node) {
-			continue
-		}
-		tw.seen[node]++
-		if now == nil && (!tw.fired || tw.again) && tw.match(command, tw.seen[node]) {
-			now, tw.fired = tw, true
-		}
-	}
-	if now == nil {
-		return &twist{}
-	}
-	if now.before != nil {
-		now.before()
-	}
-	return now
-}
-
-func nthIs(n int) func(string, int) bool { return func(_ string, nth int) bool { return nth == n } }
-func isWrite(command string, _ int) bool {
-	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists", "script", "watch", "unwatch", "multi"}, command)
 }
 
 // beforeNth runs fn just before the client's nth command from now on reaches Redis.
@@ -674,16 +269,6 @@ func (l *lab) stop(node int) (start func()) {
 	}
 }
 
-// disconnect breaks all connections to a server.
-func (l *lab) disconnect(s *server) {
-	for _, c := range l.clients {
-		c.hangUp(func(w *wire) bool { return w.server == s })
-	}
-}
-
-// intercept lets holds see what is sent to a server from now on. What it takes is not run.
-func (s *server) intercept(holds func(*message) bool) { s.holds.Store(&holds) }
-
 // hang stops a node in the way SIGSTOP does: it takes connections and commands, and runs
 // nothing. When it goes on, it runs all that it was sent meanwhile, even if nobody waits
 // for that any more.
@@ -762,178 +347,4 @@ func (l *lab) call(who, name string, call func() error) error {
 	}
 	l.trace.add(record{Kind: "return", Who: who, Text: name, Reply: result})
 	return err
-}
-
-// A trace is what has happened in a story. The same story leaves the same trace every
-// time: tokens and scripts appear by name, and the set-up of connections does not appear.
-// docs/internal/trace reads it.
-type trace struct {
-	lab    *lab
-	untold bool // too many clients for a timeline
-	start  time.Time
-
-	mu      sync.Mutex
-	records []*record
-	names   map[string]string // of tokens
-	tokens  map[string]int    // how many a client has had
-}
-
-// A record is one thing that has happened. docs/read/testing.md says what its fields mean.
-type record struct {
-	At    int64  `json:"at"`
-	Who   string `json:"who,omitempty"`
-	Node  int    `json:"node,omitempty"`
-	Kind  string `json:"kind"`
-	Text  string `json:"text"`
-	Reply string `json:"reply,omitempty"`
-	Lost  bool   `json:"lost,omitempty"`
-	Late  bool   `json:"late,omitempty"`
-	Redis []lock `json:"redis"`
-	held  bool   // nobody will answer it soon
-}
-
-// A lock is what a node has at the story's key.
-type lock struct {
-	Token string `json:"token,omitempty"`
-	Until int64  `json:"until,omitempty"`
-}
-
-func (tr *trace) now() int64 { return time.Since(tr.start).Microseconds() }
-
-func (tr *trace) add(r record) *record { return tr.addTo(tr.locks(), r) }
-
-func (tr *trace) addTo(locks []lock, r record) *record {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	r.At, r.Redis = tr.now(), locks
-	if r.Kind == "refused" && slices.ContainsFunc(tr.records, func(o *record) bool { return o.At > r.At-10_000 && o.Who == r.Who && o.Text == r.Text }) {
-		return nil // go-redis tries several times at once
-	}
-	tr.records = append(tr.records, &r)
-	return &r
-}
-
-// locks returns what is in Redis now.
-func (tr *trace) locks() []lock {
-	locks := make([]lock, nodes)
-	for node := range nodes {
-		s := tr.lab.at(addr(node))
-		if realTime || tr.untold || !s.Exists(key) {
-			continue
-		}
-		if locks[node].Token = tr.name(s.owner()); s.TTL(key) > 0 {
-			locks[node].Until = time.Since(tr.start.Add(-s.TTL(key))).Round(10 * time.Microsecond).Microseconds()
-		}
-	}
-	return locks
-}
-
-// reply adds the answer to a command.
-func (tr *trace) reply(r *record, reply []byte) {
-	text, rest, _ := strings.Cut(string(reply), "\r\n")
-	switch text[0] {
-	case '_':
-		text = "(nil)"
-	case '$':
-		text = strings.TrimSuffix(rest, "\r\n")
-	case '*':
-		words, _ := proto.Parse(string(reply)) // numbers as well: EXEC's
-		text = strings.Trim(fmt.Sprint(words), "[]")
-	default:
-		text = text[1:]
-	}
-	text, locks := tr.name(text), tr.locks()
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	r.Reply, r.Redis = text, locks
-}
-
-func (tr *trace) lose(r *record) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	r.Lost = true
-}
-
-// name returns what a token is called in the timeline.
-func (tr *trace) name(s string) string {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return strings.ReplaceAll(cmp.Or(tr.names[s], s), key, "coupons")
-}
-
-// text is a command as redis-cli shows it. A script has the names of itself and of its
-// arguments in its first line, "-- name argument..."; a token has that of the client that
-// used it first.
-func (tr *trace) text(who string, args []string) string {
-	words, command := []string{strings.ToUpper(args[0])}, strings.ToLower(args[0])
-	for i, arg := range args[1:] {
-		tr.mu.Lock()
-		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") {
-			// Nothing but a token is that long.
-			tr.tokens[who]++
-			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
-		}
-		tr.mu.Unlock()
-		words = append(words, cmp.Or(tr.name(arg), `""`))
-		if command == "set" && i > 1 {
-			words[i+1] = strings.ToUpper(words[i+1])
-		}
-	}
-	if command == "script" && len(args) > 2 {
-		return "SCRIPT LOAD " + namesIn(args[2], true)[0]
-	}
-	if !strings.HasPrefix(command, "eval") || len(args) < 4 {
-		return strings.Join(words, " ")
-	}
-	names := namesIn(args[1], command == "eval")
-	for i := 1; i < len(names) && 3+i < len(words); i++ {
-		if names[i] != "token" {
-			words[3+i] = names[i] + "=" + words[3+i]
-		}
-	}
-	return strings.Join(append(names[:1:1], words[3:]...), " ")
-}
-
-// namesIn returns the names in the first line of a script, which is given by its SHA-1 or whole.
-func namesIn(script string, whole bool) []string {
-	if whole {
-		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(script))), script)
-	} else if known, ok := scripts.Load(script); ok {
-		script = known.(string)
-	}
-	if first, _, _ := strings.Cut(script, "\n"); strings.HasPrefix(first, "-- ") && len(first) > 3 {
-		return strings.Fields(first[3:])
-	}
-	return []string{"a script"}
-}
-
-// end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the
-// trace in the test's folder.
-func (tr *trace) end() {
-	if tr.untold {
-		return
-	}
-	var file, rows bytes.Buffer
-	for i, r := range tr.records {
-		json.NewEncoder(&file).Encode(r)
-		if r.Kind != "call" && r.Kind != "verdict" && i < 60 {
-			fmt.Fprintf(&rows, "%9.1fms  %-6s %s%s\n", float64(r.At)/1000, cmp.Or(r.Who, "--"), r.Text, r.result())
-		}
-	}
-	tr.lab.t.Logf("timeline:\n%s", rows.String())
-	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
-		os.WriteFile(filepath.Join(tr.lab.t.ArtifactDir(), "trace.jsonl"), file.Bytes(), 0o666)
-	}
-}
-
-func (r *record) result() string {
-	switch {
-	case r.Lost:
-		return " -> " + r.Reply + ", but the reply is lost"
-	case r.Reply != "":
-		return " -> " + r.Reply
-	case r.Kind == "command":
-		return " -> (no reply)"
-	}
-	return ""
 }

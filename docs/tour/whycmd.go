@@ -38,7 +38,14 @@ const tryThemAll = "go run ./docs/tour why -all"
 // fingerprint is the hash of a step's lock and of what plays on it.
 func (t *tour) fingerprint(s course.Step) (string, error) {
 	sum := sha256.New()
-	names := append(t.sources(s.Dir), course.LabFile, course.NewFile)
+	names := append(t.sources(s.Dir), course.NewFile)
+	labs, err := filepath.Glob(t.path(s.Dir, "lab*_test.go"))
+	if err != nil {
+		return "", err
+	}
+	for _, lab := range labs {
+		names = append(names, filepath.Base(lab))
+	}
 	for _, f := range s.Guarantees() {
 		names = append(names, f.Name)
 	}

@@ -51,6 +51,15 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// The files of the laboratory, by reader: what a story's author writes, the network, the timeline.
+func TestTheLaboratoryStaysSmall(t *testing.T) {
+	for name, most := range map[string]int{LabFile: 360, "lab_net_test.go": 420, "lab_trace_test.go": 200} {
+		text, err := os.ReadFile(filepath.Join("../../..", Last.Dir, name))
+		require.NoError(t, err)
+		assert.LessOrEqualf(t, strings.Count(string(text), "\n"), most, "%s: who needs these lines, and what goes out instead?", name)
+	}
+}
+
 func filesOf(t *testing.T, s Step) map[string][]string {
 	dir := filepath.Join("../../..", s.Dir)
 	names, err := source.Files(dir)

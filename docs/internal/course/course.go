@@ -205,7 +205,7 @@ var Unfenced = Step{
 // Files of a step's folder that are no guarantees.
 const (
 	LockFile    = "lock.go"
-	LabFile     = "lab_test.go"
+	LabFile     = "lab_test.go"     // of the laboratory, what authors of stories read
 	NewFile     = "new_test.go"     // how the laboratory calls New
 	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
 	ExhibitFile = "exhibit_test.go" // what a lesson shows beside the guarantees, in some steps
