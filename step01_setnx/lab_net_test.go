@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 )
+
+// Half of the time of a story went into collecting the garbage of its servers.
+func init() { debug.SetGCPercent(400) }
 
 // A backend is what a lab sees of a Redis, past the clients: a miniredis, or a real one.
 type backend interface {

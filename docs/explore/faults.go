@@ -18,7 +18,42 @@ type fault struct {
 	id, title string
 	steps     [2]int // from, to
 	schedule.Fault
+	red []red // what it breaks; every other cell is expected to be green
 }
+
+// A red is what is expected to go wrong in some steps, and why.
+type red struct {
+	from, to int
+	kinds    string
+	why      string
+}
+
+// expected returns what should go wrong in a cell; no kinds are green.
+func expected(j job) red {
+	f, _ := faultNamed(j.Fault)
+	for _, r := range f.red {
+		if r.from <= j.Step && j.Step <= r.to {
+			return r
+		}
+	}
+	return red{}
+}
+
+// Why a lock fails.
+const (
+	noOwner   = "DEL asks nobody: a late or repeated one takes the next owner's lock"
+	gap       = "the lock changes hands between GET and DEL"
+	endsEarly = "the lease ends while its holder is at work, and nothing renews it"
+	noExpiry  = "the key has no ttl, and its holder can or will not delete it"
+	halfDone  = "between SETNX and PEXPIRE the key has no ttl"
+	lost      = "the only copy of the lock is gone, and its holder hears of it at the next renewal at best"
+	counter   = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
+	paused    = "no lock can stop a holder that does not know that time has passed; the resource can"
+	only1     = "there is only one node"
+	ownKey    = "a resent SETNX is refused by its own key, which nobody deletes then"
+	again     = "a release that is sent again finds nothing, and says that the lock was not held"
+	nesting   = "the owner's second TryLock is refused like anybody else's"
+)
 
 const (
 	long   = ttl * 3 / 2 // longer than a lease
@@ -38,47 +73,194 @@ var (
 )
 
 var faults = []fault{
-	{"none", "nothing fails", all, schedule.Fault{}},
-	{"waits", "nothing fails, the clients wait in Lock", all, schedule.Fault{Clients: client.Rules{Wait: true}}},
-	{"nested", "the holder locks again", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}}},
-	{"twice", "the holder unlocks twice", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksTwice}}}},
-	{"crash-acquire", "a client dies while it acquires", all, schedule.Fault{Strike: during(crash, client.Acquiring)}},
-	{"crash-hold", "the holder dies", all, schedule.Fault{Strike: during(crash, client.Holding)}},
-	{"crash-waits", "the holder dies, the clients wait in Lock", all, schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(crash, client.Holding)}},
-	{"crash-release", "the holder dies while it releases", all, schedule.Fault{Strike: during(crash, client.Releasing)}},
-	{"slow", "the work takes longer than the ttl", all, schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slow, client.Acquiring, client.Holding, client.Releasing)}},
-	{"resent", "a reply is lost, go-redis sends the command again", all, schedule.Fault{Strike: eachInFlight(loseReply)}},
-	{"resent-waits", "a reply is lost, the command is sent again, the clients wait in Lock", all, schedule.Fault{Clients: client.Rules{Wait: true}, Strike: eachInFlight(loseReply)}},
-	{"unsent", "a reply is lost, and go-redis does not retry", all, schedule.Fault{Clients: client.Rules{Options: noRetry}, Strike: eachInFlight(loseReply)}},
-	{"nested-resent", "the holder has locked twice, a reply is lost, the command is sent again", reentrant, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}, Strike: eachInFlight(loseReply)}},
-	{"deadline", "the context of an acquire ends, its command arrives", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Strike: inFlight(endContext)}},
-	{"late-set", "the context of an acquire ends, its command arrives after the clean-up", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)}},
-	{"slow-answer", "an answer is slow, but within the validity", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksAgain}}, Strike: eachInFlight(holdBack)}},
-	{"slow-answers", "all answers are slow, but within the validity, and the work takes longer than the ttl", renewing, schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slowAnswers, client.Holding)}},
-	{"late-reply", "the reply to an acquire comes after a ttl", all, schedule.Fault{Strike: inFlight(delayReplies)}},
-	{"pause", "a client is paused for longer than the ttl", all, schedule.Fault{Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)}},
-	{"pause-waits", "a client is paused for longer than the ttl, the clients wait in Lock", single, schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)}},
-	{"late-write", "a write to the resource arrives after its writer has given up", all, schedule.Fault{Strike: delayWrite}},
-	{"renewal-once", "a renewal fails once", renewing, schedule.Fault{Clients: client.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, client.Holding)}},
-	{"renewal-all", "the holder cannot reach Redis any more", renewing, schedule.Fault{Strike: during(cutOff, client.Holding)}},
-	{"dead", "the holder's idle connections are dead", all, schedule.Fault{Clients: client.Rules{Alice: client.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, client.Holding)}},
-	{"stolen", "the key is overwritten by somebody else", all, schedule.Fault{Grace: notice, Strike: during(steal, client.Holding, client.Releasing)}},
-	{"deleted", "the key is deleted by hand", all, schedule.Fault{Grace: notice, Strike: during(deleteKey, client.Holding, client.Releasing)}},
-	{"failover", "the master fails over to an empty replica", all, schedule.Fault{Grace: notice, Strike: onNode1(failOver)}},
-	{"restart", "a node restarts empty, at once", all, schedule.Fault{Grace: notice, Strike: onNode1(restart)}},
-	{"restart-waits", "a node restarts empty, the clients wait in Lock", single, schedule.Fault{Clients: client.Rules{Wait: true}, Grace: notice, Strike: onNode1(restartAndWork)}},
-	{"restart-late", "a node restarts empty, after more than a ttl", all, schedule.Fault{Strike: anywhere(restartLate)}},
-	{"healed", "a node comes back and is healed, another one restarts empty", many, schedule.Fault{Clients: client.Rules{Keeps: true}, Missing: true, Grace: notice, Strike: during(healed, client.Holding)}},
-	{"healing", "a node comes back, another one restarts empty before it is healed", many, schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, client.Holding)}},
-	{"clock", "a node's clock jumps forward by a ttl", all, schedule.Fault{Grace: notice, Strike: changing("1", jump)}},
-	{"flush", "the script cache is flushed", scripted, schedule.Fault{Clients: client.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
-	{"down-1", "one node is down", all, schedule.Fault{Gone: 1, Strike: anywhere(down(1))}},
-	{"down-2", "two nodes are down", many, schedule.Fault{Gone: 2, Strike: anywhere(down(2))}},
-	{"down-3", "three nodes are down", many, schedule.Fault{Gone: 3, Strike: anywhere(down(3))}},
-	{"outage-waits", "a majority is down for a while, the clients wait in Lock", many, schedule.Fault{Clients: client.Rules{Wait: true, Keeps: true, Passes: true}, Strike: anywhere(outage)}},
-	{"hung-1", "one node hangs", all, schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 1, Strike: anywhere(hang(1))}},
-	{"hung-2", "two nodes hang", many, schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 2, Strike: anywhere(hang(2))}},
-	{"hung-3", "three nodes hang", many, schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 3, Strike: anywhere(hang(3))}},
+	{id: "none", title: "nothing fails", steps: all},
+	{id: "waits", title: "nothing fails, the clients wait in Lock", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true}}},
+	{id: "nested", title: "the holder locks again", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}},
+		red: []red{
+			{1, 5, "B", nesting},
+			{9, 9, "B", nesting},
+		}},
+	{id: "twice", title: "the holder unlocks twice", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksTwice}}},
+		red:   []red{{1, 3, "D", noOwner}}},
+	{id: "crash-acquire", title: "a client dies while it acquires", steps: all,
+		Fault: schedule.Fault{Strike: during(crash, client.Acquiring)},
+		red:   []red{{2, 2, "K", halfDone}}},
+	{id: "crash-hold", title: "the holder dies", steps: all,
+		Fault: schedule.Fault{Strike: during(crash, client.Holding)},
+		red:   []red{{1, 1, "K", noExpiry}}},
+	{id: "crash-waits", title: "the holder dies, the clients wait in Lock", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(crash, client.Holding)},
+		red:   []red{{1, 1, "K", noExpiry}}},
+	{id: "crash-release", title: "the holder dies while it releases", steps: all,
+		Fault: schedule.Fault{Strike: during(crash, client.Releasing)},
+		red:   []red{{1, 1, "K", noExpiry}}},
+	{id: "slow", title: "the work takes longer than the ttl", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slow, client.Acquiring, client.Holding, client.Releasing)},
+		red: []red{
+			{2, 3, "XLD", endsEarly + "; " + noOwner},
+			{4, 4, "XLD", endsEarly + "; " + gap},
+			{5, 6, "XL", endsEarly},
+		}},
+	{id: "resent", title: "a reply is lost, go-redis sends the command again", steps: all,
+		Fault: schedule.Fault{Strike: eachInFlight(loseReply)},
+		red: []red{
+			{1, 2, "DKN", noOwner + "; " + ownKey + "; " + again},
+			{3, 3, "DN", noOwner + "; " + again},
+			{4, 4, "DN", "the DEL is sent again, without the GET; " + again},
+		}},
+	{id: "resent-waits", title: "a reply is lost, the command is sent again, the clients wait in Lock", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: eachInFlight(loseReply)},
+		red: []red{
+			{1, 2, "KN", ownKey + "; " + again},
+			{3, 4, "N", again},
+		}},
+	{id: "unsent", title: "a reply is lost, and go-redis does not retry", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Options: noRetry}, Strike: eachInFlight(loseReply)},
+		red: []red{
+			{1, 1, "K", noExpiry},
+			{2, 2, "K", halfDone},
+		}},
+	{id: "nested-resent", title: "the holder has locked twice, a reply is lost, the command is sent again", steps: reentrant,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}, Strike: eachInFlight(loseReply)},
+		red:   []red{{9, 9, "B", nesting}}},
+	{id: "deadline", title: "the context of an acquire ends, its command arrives", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Strike: inFlight(endContext)},
+		red: []red{
+			{1, 1, "K", noExpiry},
+			{2, 2, "K", halfDone},
+		}},
+	{id: "late-set", title: "the context of an acquire ends, its command arrives after the clean-up", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)},
+		red: []red{
+			{1, 1, "K", noExpiry},
+			{2, 2, "K", halfDone},
+		}},
+	{id: "slow-answer", title: "an answer is slow, but within the validity", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksAgain}}, Strike: eachInFlight(holdBack)}},
+	{id: "slow-answers", title: "all answers are slow, but within the validity, and the work takes longer than the ttl", steps: renewing,
+		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slowAnswers, client.Holding)}},
+	{id: "late-reply", title: "the reply to an acquire comes after a ttl", steps: all,
+		Fault: schedule.Fault{Strike: inFlight(delayReplies)},
+		red: []red{
+			{2, 3, "XLD", "the lease counts from the reply, not from the request; " + noOwner},
+			{4, 4, "XLD", "as step 03; " + gap},
+			{5, 6, "XL", "nobody asks how long the reply took"},
+		}},
+	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
+		Fault: schedule.Fault{Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
+		red: []red{
+			{2, 3, "XLD", paused + "; " + noOwner},
+			{4, 4, "XLD", paused + "; " + gap},
+			{5, 8, "XL", paused},
+		}},
+	{id: "pause-waits", title: "a client is paused for longer than the ttl, the clients wait in Lock", steps: single,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
+		red: []red{
+			{2, 3, "XLD", paused + "; " + noOwner},
+			{4, 4, "XLD", paused + "; " + gap},
+			{5, 7, "XL", paused},
+		}},
+	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
+		Fault: schedule.Fault{Strike: delayWrite},
+		red:   []red{{1, 8, "L", "the write is on its way when the lock is released; only the resource sees it arrive"}}},
+	{id: "renewal-once", title: "a renewal fails once", steps: renewing,
+		Fault: schedule.Fault{Clients: client.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, client.Holding)}},
+	{id: "renewal-all", title: "the holder cannot reach Redis any more", steps: renewing,
+		Fault: schedule.Fault{Strike: during(cutOff, client.Holding)}},
+	{id: "dead", title: "the holder's idle connections are dead", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, client.Holding)},
+		red:   []red{{1, 1, "K", noExpiry}}},
+	{id: "stolen", title: "the key is overwritten by somebody else", steps: all,
+		Fault: schedule.Fault{Grace: notice, Strike: during(steal, client.Holding, client.Releasing)},
+		red: []red{
+			{1, 3, "D", noOwner},
+			{4, 4, "D", gap},
+		}},
+	{id: "deleted", title: "the key is deleted by hand", steps: all,
+		Fault: schedule.Fault{Grace: notice, Strike: during(deleteKey, client.Holding, client.Releasing)},
+		red: []red{
+			{1, 3, "XLD", "nothing protects a key from DEL by hand; " + noOwner},
+			{4, 4, "XLD", "as step 03; " + gap},
+			{5, 8, "XL", "nothing protects a key from DEL by hand"},
+		}},
+	{id: "failover", title: "the master fails over to an empty replica", steps: all,
+		Fault: schedule.Fault{Grace: notice, Strike: onNode1(failOver)},
+		red: []red{
+			{1, 3, "XLD", lost + "; " + noOwner},
+			{4, 4, "XLD", lost + "; " + gap},
+			{5, 7, "XL", lost},
+			{8, 8, "XL", "the holder had exactly a majority, and one of it is empty now"},
+			{9, 9, "L", counter},
+		}},
+	{id: "restart", title: "a node restarts empty, at once", steps: all,
+		Fault: schedule.Fault{Grace: notice, Strike: onNode1(restart)},
+		red: []red{
+			{1, 3, "XLD", lost + "; " + noOwner},
+			{4, 4, "XLD", lost + "; " + gap},
+			{5, 7, "XL", lost},
+			{8, 8, "XL", "the holder had exactly a majority, and one of it is empty now"},
+			{9, 9, "L", counter},
+		}},
+	{id: "restart-waits", title: "a node restarts empty, the clients wait in Lock", steps: single,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Grace: notice, Strike: onNode1(restartAndWork)},
+		red: []red{
+			{1, 3, "XLD", lost + "; " + noOwner},
+			{4, 4, "XLD", lost + "; " + gap},
+			{5, 7, "XL", lost},
+		}},
+	{id: "restart-late", title: "a node restarts empty, after more than a ttl", steps: all,
+		Fault: schedule.Fault{Strike: anywhere(restartLate)},
+		red: []red{
+			{1, 3, "XLD", lost + "; " + noOwner},
+			{4, 6, "XL", endsEarly},
+			{9, 9, "L", counter},
+		}},
+	{id: "healed", title: "a node comes back and is healed, another one restarts empty", steps: many,
+		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Missing: true, Grace: notice, Strike: during(healed, client.Holding)}},
+	{id: "healing", title: "a node comes back, another one restarts empty before it is healed", steps: many,
+		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, client.Holding)},
+		red:   []red{{8, 8, "XLT", "the holder had exactly a majority, and one of it is empty now; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
+	{id: "clock", title: "a node's clock jumps forward by a ttl", steps: all,
+		Fault: schedule.Fault{Grace: notice, Strike: changing("1", jump)},
+		red: []red{
+			{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
+			{4, 4, "XLD", "as step 03; " + gap},
+			{5, 7, "XL", "Redis ends the lease too early"},
+			{8, 8, "XL", "the holder had exactly a majority, and on one of it the lease is over"},
+		}},
+	{id: "flush", title: "the script cache is flushed", steps: scripted,
+		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
+	{id: "down-1", title: "one node is down", steps: all,
+		Fault: schedule.Fault{Gone: 1, Strike: anywhere(down(1))},
+		red: []red{
+			{1, 1, "KU", only1 + "; " + noExpiry},
+			{2, 2, "KU", only1 + "; " + halfDone},
+			{3, 7, "U", only1},
+			{9, 9, "U", only1},
+		}},
+	{id: "down-2", title: "two nodes are down", steps: many,
+		Fault: schedule.Fault{Gone: 2, Strike: anywhere(down(2))}},
+	{id: "down-3", title: "three nodes are down", steps: many,
+		Fault: schedule.Fault{Gone: 3, Strike: anywhere(down(3))}},
+	{id: "outage-waits", title: "a majority is down for a while, the clients wait in Lock", steps: many,
+		Fault: schedule.Fault{Clients: client.Rules{Wait: true, Keeps: true, Passes: true}, Strike: anywhere(outage)}},
+	{id: "hung-1", title: "one node hangs", steps: all,
+		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 1, Strike: anywhere(hang(1))},
+		red: []red{
+			{1, 1, "KU", only1 + "; " + noExpiry},
+			{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
+			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node goes on"},
+			{4, 4, "DU", only1 + "; the DEL is sent again, without the GET"},
+			{5, 7, "U", only1},
+			{9, 9, "U", only1},
+		}},
+	{id: "hung-2", title: "two nodes hang", steps: many,
+		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 2, Strike: anywhere(hang(2))}},
+	{id: "hung-3", title: "three nodes hang", steps: many,
+		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 3, Strike: anywhere(hang(3))}},
 }
 
 func faultNamed(id string) (fault, error) {

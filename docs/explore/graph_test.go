@@ -18,12 +18,12 @@ func graphOf(t *testing.T, n int, fault string, look func(*lab, cell)) {
 }
 
 // What docs/play shows is what replay plays, on every edge; and the way into the page
-// changes nothing.
+// changes nothing. These are small cells: play -check, in .ci/run, plays all.
 func TestTheGraph_IsWhatReplayPlays(t *testing.T) {
 	for _, c := range []struct {
 		step  int
 		fault string
-	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {5, "late-set"}, {6, "waits"}, {7, "slow-answers"}, {8, "healing"}, {8, "late-reply"}, {8, "down-3"}, {9, "restart"}} {
+	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {6, "waits"}, {7, "slow-answers"}, {9, "restart"}} {
 		graphOf(t, c.step, c.fault, func(l *lab, found cell) {
 			_, err := l.check(found.Graph, found.Graph.Cells[0])
 			require.NoError(t, err)

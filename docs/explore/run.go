@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,14 @@ import (
 )
 
 // The bubbles of testing/synctest exist in tests only, so the program runs itself as a
-// test: one process for each cell, on one CPU. That is also faster than one process for
-// all: in a bubble, one goroutine at a time runs.
+// test: one process for each cell. That is also faster than one process for all.
+
+// Half of the time would go into collecting garbage; and in a bubble, one goroutine at a time
+// runs.
+func init() {
+	debug.SetGCPercent(400)
+	runtime.GOMAXPROCS(1)
+}
 
 const jobEnv = "REDISLOCK_EXPLORE_JOB"
 
@@ -35,7 +42,7 @@ func (j job) explore() (c cell, err error) {
 		return c, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), jobEnv+"="+string(js), "GOMAXPROCS=1", "GOGC=400")
+	cmd.Env = append(os.Environ(), jobEnv+"="+string(js))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

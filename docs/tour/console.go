@@ -106,8 +106,8 @@ func indent(prefix string, lines []string) string {
 	return b.String()
 }
 
-// columns is how wide the prose of this program is: pages show it, on phones as well.
-const columns = 90
+// columns is how wide the prose of this program is: as a terminal, and readable on phones.
+const columns = 80
 
 // wrap breaks the lines of a text at spaces, so that each has at most width columns if its
 // words allow it. What a line begins with, its continuations begin with.

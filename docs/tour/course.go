@@ -8,16 +8,17 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-const opening = `Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
+const opening = `This takes about 30 seconds, and a minute or two the first time, when the Redis client is compiled. Ctrl-C stops it; for one step: go run ./docs/tour red 1, then green 1.
+
+Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
 Time in the timelines is virtual: nothing here waits, and no Redis server is needed.
-The first build on a machine compiles the Redis client and takes up to a minute; the others take a second or two.
 `
 
 const closing = `What to run next:
   go test ./...                 all tests of all steps
   go run ./docs/tour red 4      what the lock of step 3 gets wrong (1 to 8)
   go run ./docs/tour diff 4     what the fix is
-  go run ./docs/tour try 4      write the fix yourself: a lock of your own, step 4's tests
+  go run ./docs/tour try 4      write the fix yourself, with step 4's tests
   go run ./docs/tour help       all commands
 `
 

@@ -49,6 +49,7 @@ func learner(t *testing.T, imports, more string) int {
 }
 
 func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
+	buildsMany(t)
 	inOwnCourse(t)
 	t.Setenv(watchEnv, "400ms")
 
@@ -156,10 +157,10 @@ func TestReturned(t *testing.T) {
 }
 
 func TestDidYouMean(t *testing.T) {
-	for word, want := range map[string]string{"tyr": "try", "gren": "green", "hnit": "hint", "rest": "reset", "matrx": "matrix", "frobnicate": "", "x": ""} {
+	for word, want := range map[string]string{"tyr": "try", "gren": "green", "hnit": "hint", "rest": "reset", "wyh": "why", "matrx": "matrix", "frobnicate": "", "x": ""} {
 		if want != "" {
 			want = " (did you mean " + want + "?)"
 		}
-		require.Equal(t, want, didYouMean(word, commands), word)
+		require.Equal(t, want, didYouMean(word, commandNames()), word)
 	}
 }

@@ -103,7 +103,7 @@ func (t *tour) greenSummary(s course.Step, g greenRun) {
 	if g.others > 0 {
 		beside = ", and " + count(g.others, "other test")
 	}
-	t.printf("  %d of %s passed%s. What %s guarantees now:\n\n", held(stories), count(len(stories), "story"), beside, s.Dir)
+	t.printf("  %d of %s passed%s.\n  What %s guarantees now:\n\n", held(stories), count(len(stories), "story"), beside, s.Dir)
 	for _, gr := range g.groups {
 		for i, line := range wrap(columns-32, gr.Guarantee) {
 			t.printf("    %-27s %s\n", []string{gr.Name, ""}[min(i, 1)], line)

@@ -8,9 +8,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,58 +18,101 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-const usage = `Tour plays the course of the eight locks.
+// A subcommand is what the tour can be asked for.
+type subcommand struct {
+	name  string
+	usage [][2]string // how it is asked for, and what it does then
+	parse func(req request, args []string) (request, error)
+	run   func(t *tour, ctx context.Context, req request) error
+}
 
-usage: go run ./docs/tour [command]
+// commands are all of them, in the order of the help. It adds itself.
+var commands = []subcommand{
+	{"", [][2]string{{"(no command)", "the whole course: each lock fails, the next one holds"}}, nil,
+		func(t *tour, ctx context.Context, _ request) error { return t.runCourse(ctx, course.Entries()) }},
+	{"red", [][2]string{
+		{"red N", "step N's stories on the lock before it, the first in full; exit 0 only if they fail by their own assertions"},
+		{"red N -all", "the same, every story in full"},
+		{"red N Test...", "only these stories of step N's own guarantee, in full"},
+		{"red N -json Test", "what happened in this story as records (docs/internal/trace), one in a line"},
+	}, parseNames, (*tour).redCommand},
+	{"green", [][2]string{
+		{"green N", "step N as it is: all its tests, with the timelines of its own stories"},
+		{"green N Test...", "only these tests of step N's folder; also with -json, as red"},
+	}, parseNames, (*tour).greenCommand},
+	{"diff", [][2]string{
+		{"diff N", "what step N changes in lock.go, and which other files are new"},
+		{"diff N -all", "what it changes in all files"},
+		{"diff N Name...", "only these declarations, whole and in this order: New, Lock.TryLock, releaseScript"},
+	}, parseNames, func(t *tour, _ context.Context, r request) error { return t.runDiff(r.steps[0], r.names, r.all) }},
+	{"try", [][2]string{
+		{"try", "your own lock: what is solved, where you stand, what to do next"},
+		{"try N", "step N's stories on it, the Go files in mylock (made at first use from the lock before step N): what holds, what fails, the first failure in full"},
+		{"try N Test...", "only these stories, in full"},
+		{"try N -watch", "again at each save in mylock"},
+		{"try N -rules", "what step N's lock must have, and must not do"},
+		{"try N -compare", "your lock beside the course's"},
+	}, parseTry, (*tour).tryCommand},
+	{"hint", [][2]string{
+		{"hint N [Test] [K]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages, or stage K"},
+	}, parseHint, func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names, r.stage) }},
+	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
+		parseStep, func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
+	{"real", [][2]string{
+		{"real N HOST:PORT,...", "all stories of step N on your own Redis, in real time; step 08 needs five. Without addresses they come from REDIS_ADDRS"},
+		{"real all HOST:PORT,...", "all steps at once"},
+	}, parseReal, func(t *tour, ctx context.Context, r request) error { return t.runReal(ctx, r.steps, r.addrs) }},
+	{"matrix", [][2]string{
+		{"matrix", "every guarantee against every lock, written to " + matrixFile},
+		{"matrix -check", "the same, but compare: exit 1 if the page is stale"},
+	}, parseMatrix, func(t *tour, ctx context.Context, r request) error { return t.runMatrix(ctx, r.check) }},
+	{"why", [][2]string{
+		{"why N", "step N's lock, each line with the story that fails without it"},
+		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): the story, as it fails without it or when it is changed"},
+		{"why", "write what is known about the lines to " + whyDir},
+		{"why -check", "compare, and play some of the stories again (-seed S: the same ones)"},
+		{"why -all [N [LINE]]", "find it out anew: take each line out, change it, play the stories (minutes)"},
+	}, parseWhy, (*tour).runWhy},
+	{"copy", [][2]string{
+		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
+		{"copy N FOLDER -tests", "copies and runs its tests as well"},
+	}, parseCopy, func(t *tour, ctx context.Context, r request) error {
+		return t.runCopy(ctx, r.steps[0], r.folder, r.tests)
+	}},
+}
 
-  (no command)    the whole course: each lock fails, the next one holds
-  red N           step N's stories on the lock before it, the first in full;
-                  exit 0 only if they fail by their own assertions
-  red N -all      the same, every story in full
-  green N         step N as it is: all its tests, with the timelines of its own stories
-  diff N          what step N changes in lock.go, and which other files are new
-  diff N -all     what it changes in all files
-  red N Test...   only these stories of step N's own guarantee, on the lock before it,
-                  in full
-  green N Test... only these tests of step N's folder
-  red N -json Test, green N -json Test
-                  what happened in this story as records (docs/internal/trace), one in a line
-  diff N Name...  only these declarations, whole and in this order: New, Lock.TryLock, releaseScript
-  try             your own lock: what is solved, where you stand, what to do next
-  try N           step N's stories on it, the Go files in mylock (made at first use from the lock before
-                  step N): what holds, what fails, the first failure in full
-  try N Test...   only these stories, in full
-  try N -watch    again at each save in mylock
-  try N -rules    what step N's lock must have, and must not do
-  try N -compare  your lock beside the course's
-  hint N [Test] [K]
-                  a hint for the first failing story of the last try, or for this one; each
-                  time the next of three stages, or stage K
-  reset N         begin step N again; what you have is kept
-  real N host:port[,host:port...]
-                  all stories of step N on your own Redis, in real time; step 08 needs
-                  five. "real all" plays all steps at once.
-                  Without addresses they come from REDIS_ADDRS
-  matrix          every guarantee against every lock, written to docs/read/matrix.md
-  matrix -check   the same, but compare: exit 1 if docs/read/matrix.md is stale
-  matrix -guarantee G -step N
-                  one cell with its whole output; one of the two flags gives a row or a
-                  column; writes nothing
-  why N           step N's lock, each line with the story that fails without it
-  why N LINE      one line of lock.go (of another file: send.go:LINE): the story, as it fails
-                  without it or when it is changed
-  why             write what is known about the lines to docs/read/why; "why -check" compares,
-                  and plays some of the stories again (-seed S: the same ones)
-  why -all [N]    find it out anew: take each line out, change it, play the stories (minutes)
-  why -all N LINE the same for one line, and only say it: when you write a story for it
-  copy N FOLDER   step N's lock for your program: copies its files, overwrites nothing, runs go vet
-                  there; "copy N FOLDER -tests" copies and runs its tests as well
-  help            this text
-
-N is a step, 1 to 8. Where a command does not change files, it is also "fencing", the
-epilogue in docs/fencing, whose red side is the resources without the check.
+// usage is the text of the help.
+func usage() string {
+	var b strings.Builder
+	b.WriteString("Tour plays the course of the eight locks.\n\nusage: go run ./docs/tour [command]\n\n")
+	const left = 26
+	for _, c := range append(commands, subcommand{usage: [][2]string{{"help", "this text"}}}) {
+		for _, u := range c.usage {
+			for i, line := range wrap(columns-left, u[1]) {
+				if i > 0 {
+					u[0] = ""
+				}
+				fmt.Fprintf(&b, "  %-*s%s\n", left-2, u[0], line)
+			}
+		}
+	}
+	b.WriteString(`
+N is a step, 1 to 8. Where a command does not change files, it is also
+"fencing", the epilogue in docs/fencing, whose red side is the resources
+without the check.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
-`
+`)
+	return b.String()
+}
+
+// called returns the command of this name.
+func called(name string) (subcommand, bool) {
+	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
+	if i < 0 {
+		return subcommand{}, false
+	}
+	return commands[i], true
+}
 
 // A usageError is the user's, and exits with 2.
 type usageError string
@@ -84,7 +125,6 @@ func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprint
 type request struct {
 	name       string        // "" is the whole course
 	steps      []course.Step // one, or all that the command knows
-	guarantees []course.Step // of the matrix
 	names      []string      // of stories or declarations; none is all
 	addrs      []string
 	all, check bool
@@ -120,7 +160,7 @@ func run(ctx context.Context, args []string, c console) int {
 		return 2
 	}
 	if req.name == "help" {
-		fmt.Fprint(c.out, usage)
+		fmt.Fprint(c.out, usage())
 		return 0
 	}
 	err = perform(ctx, req, c)
@@ -143,38 +183,22 @@ func perform(ctx context.Context, req request, c console) error {
 		return err
 	}
 	defer t.close()
-	switch req.name {
-	case "red":
-		if req.names != nil {
-			return t.runNamedRed(ctx, req.steps[0], req.names, req.json)
-		}
-		return t.runRed(ctx, req.steps[0], req.all)
-	case "green":
-		if req.names != nil {
-			return t.runNamedGreen(ctx, req.steps[0], req.names, req.json)
-		}
-		return t.runGreen(ctx, req.steps[0])
-	case "diff":
-		return t.runDiff(req.steps[0], req.names, req.all)
-	case "try":
-		return t.tryCommand(ctx, req)
-	case "hint":
-		return t.runHint(req.steps[0], req.names, req.stage)
-	case "reset":
-		return t.runReset(req.steps[0])
-	case "real":
-		return t.runReal(ctx, req.steps, req.addrs)
-	case "matrix":
-		if len(req.steps)+len(req.guarantees) < 2*len(course.Entries()) {
-			return t.runCells(ctx, req.guarantees, req.steps)
-		}
-		return t.runMatrix(ctx, req.check)
-	case "copy":
-		return t.runCopy(ctx, req.steps[0], req.folder, req.tests)
-	case "why":
-		return t.runWhy(ctx, req)
+	cmd, _ := called(req.name)
+	return cmd.run(t, ctx, req)
+}
+
+func (t *tour) redCommand(ctx context.Context, req request) error {
+	if req.names != nil {
+		return t.runNamedRed(ctx, req.steps[0], req.names, req.json)
 	}
-	return t.runCourse(ctx, course.Entries())
+	return t.runRed(ctx, req.steps[0], req.all)
+}
+
+func (t *tour) greenCommand(ctx context.Context, req request) error {
+	if req.names != nil {
+		return t.runNamedGreen(ctx, req.steps[0], req.names, req.json)
+	}
+	return t.runGreen(ctx, req.steps[0])
 }
 
 // parseArgs reads the command line without looking at anything but the environment.
@@ -185,41 +209,26 @@ func parseArgs(args []string) (request, error) {
 	if len(args) == 0 {
 		return request{}, nil
 	}
-	req := request{name: args[0]}
-	args = args[1:]
-	switch req.name {
-	case "red", "green", "diff":
-		if req.name != "green" {
-			args, req.all = takeFlag(args, "all")
-		}
-		if req.name != "diff" {
-			args, req.json = takeFlag(args, "json")
-		}
-		return parseNames(req, args)
-	case "try":
-		return parseTry(req, args)
-	case "hint":
-		return parseHint(req, args)
-	case "reset":
-		return parseStep(req, args)
-	case "why":
-		return parseWhy(req, args)
-	case "real":
-		return parseReal(req, args)
-	case "copy":
-		return parseCopy(req, args)
-	case "matrix":
-		return parseMatrix(req, args)
-	case "help":
-		if len(args) > 0 {
-			return request{}, wrongUsage("help takes no argument: %s", strings.Join(args, " "))
-		}
-		return req, nil
+	req, args := request{name: args[0]}, args[1:]
+	if cmd, ok := called(req.name); ok && req.name != "" {
+		return cmd.parse(req, args)
 	}
-	return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commands))
+	if req.name != "help" {
+		return request{}, wrongUsage("no such command: %s%s", req.name, didYouMean(req.name, commandNames()))
+	}
+	if len(args) > 0 {
+		return request{}, wrongUsage("help takes no argument: %s", strings.Join(args, " "))
+	}
+	return req, nil
 }
 
-var commands = []string{"red", "green", "diff", "try", "hint", "reset", "real", "matrix", "why", "copy", "help"}
+func commandNames() []string {
+	names := []string{"help"}
+	for _, c := range commands[1:] {
+		names = append(names, c.name)
+	}
+	return names
+}
 
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {
@@ -287,6 +296,12 @@ func parseStep(req request, args []string) (request, error) {
 
 // parseNames reads a step, and the names of stories or declarations behind it.
 func parseNames(req request, args []string) (request, error) {
+	if req.name != "green" {
+		args, req.all = takeFlag(args, "all")
+	}
+	if req.name != "diff" {
+		args, req.json = takeFlag(args, "json")
+	}
 	req, err := parseStep(req, args[:min(1, len(args))])
 	if err == nil && req.json && len(args) != 2 {
 		err = wrongUsage("%s -json takes a step and the name of one test", req.name)
@@ -307,30 +322,8 @@ func parseNames(req request, args []string) (request, error) {
 }
 
 func parseMatrix(req request, args []string) (request, error) {
-	req.steps, req.guarantees = course.Entries(), course.Entries()
-	only := func(list *[]course.Step) func(string) error {
-		return func(arg string) error {
-			s, err := course.Parse(arg)
-			*list = []course.Step{s}
-			return err
-		}
-	}
-	fs := flag.NewFlagSet("matrix", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.BoolVar(&req.check, "check", false, "")
-	fs.Func("guarantee", "", only(&req.guarantees))
-	fs.Func("step", "", only(&req.steps))
-	if err := fs.Parse(args); err != nil {
-		return request{}, usageError("matrix: " + err.Error())
-	}
-	if fs.NArg() > 0 {
-		return request{}, wrongUsage("matrix takes flags only: %s", strings.Join(fs.Args(), " "))
-	}
-	if req.check && fs.NFlag() > 1 {
-		return request{}, usageError("matrix -check compares the whole matrix: leave -guarantee and -step out")
-	}
-	if len(req.steps) == 1 && req.steps[0].IsEpilogue() && len(req.guarantees) == 1 && !req.guarantees[0].IsEpilogue() {
-		return request{}, usageError("matrix -step fencing has one cell: -guarantee fencing")
+	if args, req.check = takeFlag(args, "check"); len(args) > 0 {
+		return request{}, wrongUsage("matrix takes no argument but -check: %s", strings.Join(args, " "))
 	}
 	return req, nil
 }

@@ -55,15 +55,7 @@ func (c cell) Messages() []string {
 
 func (c cell) Holds() bool { return c.Failing() == nil }
 
-func (c cell) word() string {
-	if c.Holds() {
-		return "holds"
-	}
-	return "fails"
-}
-
-// Mark is the word on the page, where eight of them stand side by side. The shapes differ
-// without colour.
+// Mark is the verdict on the page. The shapes differ without colour.
 func (c cell) Mark() string {
 	if c.Holds() {
 		return "✓"
@@ -78,10 +70,6 @@ func (c cell) label() string {
 	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
 }
 
-func (c cell) command() string {
-	return fmt.Sprintf("go run ./docs/tour matrix -guarantee %s -step %s", c.Guarantee.Arg(), c.Lock.Arg())
-}
-
 // check reports the stories that neither passed nor failed by an assertion: they make the
 // cell say nothing.
 func (c cell) check() error {
@@ -94,7 +82,7 @@ func (c cell) check() error {
 	if odd == nil {
 		return nil
 	}
-	return fmt.Errorf("%s says nothing:%s\n  reproduce it: %s", c.label(), strings.Join(odd, ""), c.command())
+	return fmt.Errorf("%s says nothing:%s", c.label(), strings.Join(odd, ""))
 }
 
 // staircase returns the cells that break the rule: guarantee k holds exactly from step k
@@ -105,19 +93,18 @@ func staircase(cells []cell) error {
 		want := c.Lock.N >= c.Guarantee.N
 		switch {
 		case want && !c.Holds():
-			errs = append(errs, fmt.Errorf("%s should hold and fails: %s\n  reproduce it: %s",
-				c.label(), strings.Join(c.Failing(), ", "), c.command()))
+			errs = append(errs, fmt.Errorf("%s should hold and fails: %s", c.label(), strings.Join(c.Failing(), ", ")))
 		case !want && c.Holds():
-			errs = append(errs, fmt.Errorf("%s should fail and holds\n  reproduce it: %s", c.label(), c.command()))
+			errs = append(errs, fmt.Errorf("%s should fail and holds", c.label()))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // cells runs the guarantees against the locks, one binary per lock, and returns them lock by lock.
-func (t *tour) cells(ctx context.Context, guarantees, locks []course.Step) ([]cell, error) {
+func (t *tour) cells(ctx context.Context) ([]cell, error) {
 	var builds []build
-	for _, lock := range locks {
+	for _, lock := range course.Entries() {
 		b := greenBuild(lock)
 		if !lock.IsEpilogue() {
 			b = t.lockBuild(course.Last, lock)
@@ -127,12 +114,12 @@ func (t *tour) cells(ctx context.Context, guarantees, locks []course.Step) ([]ce
 	}
 	done := t.compileAhead(ctx, builds)
 	var list []cell
-	for i, lock := range locks {
+	for i, lock := range course.Entries() {
 		bin, err := t.await(builds[i], done[i])
 		if err != nil {
 			return nil, err
 		}
-		row, err := t.column(ctx, bin, guarantees, lock)
+		row, err := t.column(ctx, bin, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -143,10 +130,10 @@ func (t *tour) cells(ctx context.Context, guarantees, locks []course.Step) ([]ce
 }
 
 // column runs the guarantees against one lock.
-func (t *tour) column(ctx context.Context, bin binary, guarantees []course.Step, lock course.Step) ([]cell, error) {
+func (t *tour) column(ctx context.Context, bin binary, lock course.Step) ([]cell, error) {
 	defer t.progress("running the guarantees on " + lock.Subject())()
 	var list []cell
-	for _, g := range guarantees {
+	for _, g := range course.Entries() {
 		if lock.IsEpilogue() && !g.IsEpilogue() {
 			continue // its lock is that of step 05
 		}
@@ -165,7 +152,7 @@ func (t *tour) column(ctx context.Context, bin binary, guarantees []course.Step,
 
 // runMatrix writes docs/read/matrix.md, or with check compares it.
 func (t *tour) runMatrix(ctx context.Context, check bool) error {
-	cells, err := t.cells(ctx, course.Entries(), course.Entries())
+	cells, err := t.cells(ctx)
 	if err != nil {
 		return err
 	}
@@ -249,7 +236,7 @@ func (t *tour) compareMatrix(file, want string) error {
 func (t *tour) matrixTable(cells []cell) {
 	t.printf("%-30s", "guarantee / step")
 	for _, s := range course.Steps {
-		t.printf("     %02d", s.N)
+		t.printf("   %02d", s.N)
 	}
 	t.printf("  epilogue\n")
 	for _, g := range course.Entries() {
@@ -262,43 +249,14 @@ func (t *tour) matrixTable(cells []cell) {
 			if c.Guarantee.N != g.N {
 				continue
 			}
-			color := green
+			mark, color := "✓", green
 			if !c.Holds() {
-				color = red
+				mark, color = "✗", red
 			}
-			t.printf("  %s", t.paint(color, c.word()))
+			t.printf("    %s", t.paint(color, mark))
 		}
 		t.printf("\n")
 	}
-}
-
-// runCells prints the output of single cells and writes nothing.
-func (t *tour) runCells(ctx context.Context, guarantees, locks []course.Step) error {
-	cells, err := t.cells(ctx, guarantees, locks)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, c := range cells {
-		t.heading("%s", c.label())
-		t.printf("\n")
-		for i, r := range c.Results {
-			// One process ran them all, and its output stands in each result; after a
-			// panic each has its own.
-			if i == 0 || r.log.raw != c.Results[i-1].log.raw {
-				t.printf("%s\n", strings.TrimRight(r.log.raw, "\r\n"))
-			}
-		}
-		t.printf("\n")
-		errs = append(errs, c.check())
-	}
-	for _, c := range cells {
-		t.printf("%s: %s\n", c.label(), c.word())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	return staircase(cells)
 }
 
 //go:embed matrix.tmpl

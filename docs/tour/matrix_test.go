@@ -56,7 +56,6 @@ func TestACellOnlyCountsAssertions(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, c.check(), "because")
-		require.ErrorContains(t, c.check(), "reproduce it: go run ./docs/tour matrix -guarantee 6 -step 4")
 	}
 }
 
@@ -101,15 +100,14 @@ func TestTheMatrixPage(t *testing.T) {
 }
 
 func TestMatrix(t *testing.T) {
-	inMini(t)
-	out := shows(t, "matrix -guarantee 3 -step 2", 0, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02\n", "--- FAIL: TestLeadAtomic_acquire/two_of", "on the lock of step 02: fails\n")
-	require.Equal(t, 1, strings.Count(out, "--- FAIL: TestOtherAtomic_acquire"))
-	shows(t, "matrix -guarantee fencing -step 8", 0, "TestLate", "the paused holder's late write on the lock of step 08: fails")
-	shows(t, "matrix -step fencing", 0, "the paused holder's late write on the resources that check: holds")
-
+	buildsMany(t)
 	root := inOwnMini(t)
+	out := shows(t, "matrix", 0, "3 3_atomic_acquire_test.go        ✗    ✗    ✓", "written to docs/read/matrix.md")
+	require.Contains(t, out, "  paused holder's late write      ✗")
+	shows(t, "matrix -check", 0, "docs/read/matrix.md is up to date")
 	require.NoError(t, write(root+"/step02_expire/lock.go", miniLock(3)))
-	shows(t, "matrix -guarantee 3 -step 2", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02 should fail and holds")
+	shows(t, "matrix -check", 1, "docs/read/matrix.md is stale")
+	shows(t, "matrix", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02 should fail and holds")
 	require.NoError(t, os.Remove(root+"/"+lateWriteDir+"/"+lateWriteFile))
-	shows(t, "matrix -step 2", 1, "docs/fencing/testdata/late_write_test.go is missing")
+	shows(t, "matrix", 1, "docs/fencing/testdata/late_write_test.go is missing")
 }

@@ -20,6 +20,7 @@ const lateHolder = "TestALateHolder_CannotDeleteTheNextOwnersLock"
 // TestAChangedLock_ChangesThePicture plays the story of a late holder on the lock of
 // step 04, as it is and without its comparison.
 func TestAChangedLock_ChangesThePicture(t *testing.T) {
+	buildsMany(t)
 	asItIs := drawn(t, func(lock string) string { return lock })
 	require.Equal(t, asItIs, drawn(t, func(lock string) string { return lock + "\n// A comment.\n" }))
 	require.NotContains(t, asItIs, "both)\" stroke", "two are inside")
@@ -55,6 +56,7 @@ func drawn(t *testing.T, change func(lock string) string) string {
 }
 
 func TestJSON_IsTheRecordsOfOneStory(t *testing.T) {
+	buildsMany(t)
 	out, errs, code := tourOf(t, "red 4 -json "+lateHolder)
 	require.Zero(t, code, errs)
 	var records []trace.Record

@@ -32,6 +32,7 @@ func serve(t *testing.T, words string) string {
 }
 
 func TestReal(t *testing.T) {
+	buildsMany(t)
 	root := inOwnMini(t)
 	var five []string
 	for range 5 {

@@ -18,7 +18,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 			"    the lock of 2 lacks what 3 has\n    expected: nil   got: ErrNotHeld\n    (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n    the lock of 2 lacks what 3 has\n\n",
 		"  1 control passes, as it should",
-		"these failures show what is wrong with the lock of step 02.\nStep 03 fixes it.", "try 3", "diff 3", "green 3")
+		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
 
@@ -29,6 +29,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 }
 
 func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
+	buildsMany(t)
 	inMini(t)
 	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n          0.1ms",
 		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock", "FAIL  TestOtherWaiting\n    the lock", "2 controls pass")
@@ -39,6 +40,7 @@ func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
 }
 
 func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
+	buildsMany(t)
 	root := inOwnMini(t)
 	file := root + "/step03_atomic_set/3_atomic_acquire_test.go"
 	text, err := os.ReadFile(file)
@@ -85,10 +87,11 @@ func TestNamed_OnlyWhatCanRun(t *testing.T) {
 }
 
 func TestGreen(t *testing.T) {
+	buildsMany(t)
 	inMini(t)
 	out := shows(t, "green 7", 0, "green: 7_watchdog_test.go, 7_lost_test.go on the lock of step 07",
 		"  ok    TestLeadWatchdog\n          0.1ms  alice  SET 07 one\n\n", "  ok    TestControlWatchdog\n", "TestLeadLost",
-		"27 of 27 stories passed, and 2 other tests. What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  two clients", "still broken: The master")
+		"27 of 27 stories passed, and 2 other tests.\n  What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  two clients", "still broken: The master")
 	require.NotContains(t, out, "TestLeadWaiting")
 	shows(t, "green 7 TestBug TestLeadWaiting", 0, "green: bug_test.go, 6_waiting_test.go on the lock of step 07", "ok    TestBug", "ok    TestLeadWaiting")
 
@@ -103,6 +106,7 @@ func TestGreen(t *testing.T) {
 }
 
 func TestTheCourse(t *testing.T) {
+	buildsMany(t)
 	inMini(t)
 	var out strings.Builder
 	tr, ctx, err := newTour(t.Context(), console{out: &out, err: &out})

@@ -31,9 +31,13 @@ type tour struct {
 	tmp  string // everything built goes here
 	jobs sync.WaitGroup
 	stop context.CancelFunc
-
-	test2json func() (string, error) // the path of the go command's reader of test output
 }
+
+// test2json is the path of the go command's reader of test output.
+var test2json = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "tool", "-n", "test2json").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 // newTour makes the temporary directory; close removes it.
 func newTour(ctx context.Context, c console) (*tour, context.Context, error) {
@@ -46,12 +50,7 @@ func newTour(ctx context.Context, c console) (*tour, context.Context, error) {
 		return nil, ctx, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	t := &tour{console: c, root: root, tmp: tmp, stop: cancel}
-	t.test2json = sync.OnceValues(func() (string, error) {
-		out, err := command(ctx, root, "go", "tool", "-n", "test2json").Output()
-		return strings.TrimSpace(string(out)), err
-	})
-	return t, ctx, nil
+	return &tour{console: c, root: root, tmp: tmp, stop: cancel}, ctx, nil
 }
 
 // close ends the compilers that still run, then removes what they wrote.
@@ -214,9 +213,7 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	// Without symbol tables the linker is done in about half the time; panics still name
-	// their lines.
-	out, err := command(ctx, t.root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", over, "-o", bin.path, "./"+b.dir).CombinedOutput()
+	out, err := goTestC(ctx, t.root, b.dir, over, bin.path)
 	if ctx.Err() != nil {
 		return binary{}, ctx.Err()
 	}
@@ -224,7 +221,7 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 		return binary{}, &compileError{b.name, string(out)}
 	}
 	if err == nil {
-		bin.test2json, err = t.test2json()
+		bin.test2json, err = test2json()
 	}
 	if err != nil {
 		return binary{}, fmt.Errorf("cannot run the go command, which this program needs on PATH: %w", err)
@@ -233,6 +230,14 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 		return binary{}, fmt.Errorf("no test ran: %s has no test files", b.dir)
 	}
 	return bin, nil
+}
+
+// goTestC builds the tests in dir with an overlay. The tests of this program put a memory
+// before it.
+var goTestC = func(ctx context.Context, root, dir, overlay, to string) (out []byte, err error) {
+	// Without symbol tables the linker is done in about half the time; panics still name
+	// their lines.
+	return command(ctx, root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", overlay, "-o", to, "./"+dir).CombinedOutput()
 }
 
 // command is exec.CommandContext that does not wait for ever for the children of a killed process.

@@ -140,6 +140,7 @@ func TestTry(t *testing.T) {
 }
 
 func TestTry_NothingIsEverLost(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	shows(t, "try 3", 1, "is new")
 	work(t, miniLock(2)+"\n// mine, at step 3\n")
@@ -195,6 +196,7 @@ func filesIn(t *testing.T, dir string, want ...string) {
 }
 
 func TestTry_ALockOfSeveralFiles(t *testing.T) {
+	buildsMany(t)
 	inSeveralFiles(t)
 	shows(t, "try 7 -rules", 0, "+ var ErrLost", "+ func (l *Lock) Lost()")
 	shows(t, "try 6", 1, "The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
@@ -204,7 +206,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
-	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go,\nsend.go).\nTo start from", "7_lost_test.go needs Lost")
+	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
 	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
 	text, err := os.ReadFile("step07_watchdog/watchdog.go")
 	require.NoError(t, err)
@@ -222,7 +224,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	work(t, miniLock(5))
 	shows(t, "try 5", 0, "Step 05 is solved.")
 
-	shows(t, "try 7", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go,\nsend.go).", "Step 07 is solved.")
+	shows(t, "try 7", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go, send.go).", "Step 07 is solved.")
 	filesIn(t, myDir, "lock.go", "dog.go", "pub_sub.go", "send.go")
 	require.NoDirExists(t, keptDir(7))
 	shows(t, "reset 7", 0, "Your attempt at step 07 is kept in mylock/_step07-1.", "a copy of step06_reentrant (lock.go, send.go, waiting.go).")
@@ -234,6 +236,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 
 // What was kept when a lock was one file.
 func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	for name, text := range map[string]string{"_step03/lock.go": miniLock(3), "_step03/lock-1.go": miniLock(2), "_step04/lock-1.go": miniLock(3), "lock.go": miniLock(5)} {
 		require.NoError(t, write(myDir+"/"+name, text))
@@ -285,6 +288,7 @@ func TestWatched_TellsOfEveryFile(t *testing.T) {
 }
 
 func TestTry_OneSentenceThatSaysWhatToDo(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	work(t, strings.Replace(miniLock(3), "package redislock", "package mylock", 1))
 	shows(t, "try 3", 1, `tour: mylock/lock.go begins with "package mylock": write "package redislock", because it takes the place of a file of that package`)

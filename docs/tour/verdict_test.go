@@ -72,6 +72,7 @@ func TestParallel(t *testing.T) {
 `
 
 func TestVerdicts(t *testing.T) {
+	buildsMany(t)
 	root := inOwnMini(t)
 	require.NoError(t, write(root+"/step03_atomic_set/odd_test.go", oddTests))
 	tr, ctx, err := newTour(t.Context(), console{out: new(strings.Builder), err: new(strings.Builder)})

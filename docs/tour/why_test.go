@@ -92,6 +92,7 @@ func inWhyMini(t *testing.T) (root string) {
 }
 
 func TestWhy(t *testing.T) {
+	buildsMany(t)
 	root := inWhyMini(t)
 	shows(t, "why 1", 1, "docs/read/why/step01.json", "try its changes: go run ./docs/tour why -all 1")
 	out := shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs", "survive",
@@ -136,6 +137,7 @@ func TestWhy_KnowsEveryStep(t *testing.T) {
 }
 
 func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
+	buildsMany(t)
 	root := inWhyMini(t)
 	shows(t, "why -all 1", 0)
 	excuses := filepath.Join(root, excusesFile)
