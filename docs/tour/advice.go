@@ -38,11 +38,6 @@ var advices = []struct {
 		return !s.imports("crypto/rand") && !slices.ContainsFunc(s.paths, func(p string) bool { return strings.Contains(p, "uuid") })
 	}, "The token does not come from crypto/rand. No story can see whether two processes on two machines will ever draw the same one, or whether " +
 		"somebody can guess it: read it from there (rand.Text, or 20 bytes in hexadecimal)."},
-	{1, func(s surveyed) bool {
-		return (s.names("sync.Mutex") || s.names("sync.RWMutex")) && !s.imports("golang.org/x/sync/semaphore")
-	},
-		"A mutex waits without looking at a context: if it is held while Redis answers, a call whose context has ended waits on. " +
-			"A channel with room for one, or golang.org/x/sync/semaphore, can be interrupted."},
 	{1, func(s surveyed) bool { return s.writesField && !s.synchronises() },
 		"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. Copy it into the step's folder and " +
 			"run go test -race there."},
@@ -70,7 +65,6 @@ var advices = []struct {
 // surveyed is what a lock uses.
 type surveyed struct {
 	paths     []string // that it imports
-	named     []string // of other packages: sync.Mutex
 	called    []string // names of functions and methods
 	strings   []string
 	channels  bool
@@ -81,7 +75,6 @@ type surveyed struct {
 }
 
 func (s surveyed) imports(path string) bool { return slices.Contains(s.paths, path) }
-func (s surveyed) names(what string) bool   { return slices.Contains(s.named, what) }
 func (s surveyed) calls(name string) bool   { return slices.Contains(s.called, name) }
 
 func (s surveyed) synchronises() bool {
@@ -115,10 +108,6 @@ func (s *surveyed) survey(f *ast.File) {
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
 				s.strings = append(s.strings, strings.Trim(n.Value, "`\""))
-			}
-		case *ast.SelectorExpr:
-			if id, ok := n.X.(*ast.Ident); ok {
-				s.named = append(s.named, id.Name+"."+n.Sel.Name)
 			}
 		case *ast.CallExpr:
 			switch fn := n.Fun.(type) {

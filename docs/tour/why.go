@@ -17,7 +17,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
-	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // A fate is how the stories end on a mutant.
@@ -97,13 +97,8 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 		if err != nil {
 			return err
 		}
-		bodies, err := source.Read(t.path(m.step.Dir, f.Name))
-		if err != nil {
-			return err
-		}
 		for _, s := range list {
-			body := bodies[slices.IndexFunc(bodies, func(d source.Declaration) bool { return d.Name == s.name })].Text
-			m.stories = append(m.stories, probe{story: s, place: len(m.stories), plain: !goesWrong.MatchString(body)})
+			m.stories = append(m.stories, probe{story: s, place: len(m.stories)})
 		}
 	}
 	var group errgroup.Group
@@ -119,7 +114,8 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 			if r := log.judge(p.story); r.verdict != passed {
 				return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, m.step.Subject(), r.why, log.raw)
 			}
-			p.took, p.rows = log.work, rows(log.find(p.name))
+			told := log.find(p.name)
+			p.took, p.rows, p.plain = log.work, rows(told), !goesWrong(told.records)
 			all, err := numbers(reached)
 			if err != nil {
 				return err
@@ -143,10 +139,10 @@ func explains(a, b probe) int {
 	return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))
 }
 
-// goesWrong finds what a story lets go wrong, but for the time that passes.
-var goesWrong = regexp.MustCompile(`\b(announce|failFrom|loseReply|crash|crashAfter|hang|hangUp|stop|failover|replace|restartEmpty|` +
-	`silence|far|slow|endLease|SetError|SetTTL|FlushAll|ScriptFlush|Close|inForbidden|fail|fault|faults|flood|MaxRetries|NodeTimeout|` +
-	`bePatient|answer|mute|panic)\b|[\t{] ?cancel\(\)`)
+// goesWrong reports whether something goes wrong in a story, but for the time that passes.
+func goesWrong(records []trace.Record) bool {
+	return slices.ContainsFunc(records, func(r trace.Record) bool { return r.Kind == trace.Fault || r.Lost })
+}
 
 func numbers(file string) (list []int, err error) {
 	text, err := os.ReadFile(file)

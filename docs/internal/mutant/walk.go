@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"strings"
@@ -111,18 +112,23 @@ func (g *generator) later(s, next ast.Stmt) {
 	g.edits = append(g.edits, edit{end, false, 1 << 20, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
 }
 
-// inOneLine keeps the lines of the file as they are.
+// inOneLine keeps the lines of the file as they are. It leaves comments out.
 func inOneLine(code string) string {
-	var b strings.Builder
-	for line := range strings.Lines(code) {
-		line, _, _ = strings.Cut(line, "//")
-		line = strings.TrimSpace(line)
-		b.WriteString(line)
-		if line != "" && !strings.HasSuffix(line, "{") && !strings.HasSuffix(line, ",") && !strings.HasSuffix(line, "(") {
-			b.WriteString("; ")
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(code)), []byte(code), nil, 0)
+	var words []string
+	for {
+		_, tok, word := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return strings.TrimSuffix(strings.Join(words, " "), " ;")
+		case tok == token.SEMICOLON: // the end of a line is one
+			word = ";"
+		case word == "":
+			word = tok.String()
 		}
+		words = append(words, word)
 	}
-	return strings.TrimSuffix(b.String(), "; ")
 }
 
 // acts reports whether a statement calls or keeps something, and declares nothing.

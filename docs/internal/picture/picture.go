@@ -354,7 +354,6 @@ func (r *reader) use(record trace.Record) (what, guilt string) {
 	m := access.FindStringSubmatch(record.Text)
 	verb, name, value, token, answer := m[1], m[2], m[3], m[4], m[5]
 	r.resource = name
-	r.resource = name
 	switch {
 	case verb == "read":
 		value = answer

@@ -286,6 +286,22 @@ func byNode(text string) string {
 	})
 }
 
+// forms are what testify says, and what of it was wanted and got.
+var forms = []struct {
+	says        *regexp.Regexp
+	wanted, got string
+}{
+	{regexp.MustCompile(`^Received unexpected error: (.*)`), "ok", "$1"},
+	{regexp.MustCompile(`^An error is expected but got nil.*`), "an error", "ok"},
+	{regexp.MustCompile(`^Expected error with "(.*)" in chain but got nil.*`), "$1", "ok"},
+	{regexp.MustCompile(`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`), "$1", "$2"},
+	{regexp.MustCompile(`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`), "another error", "$1"},
+	{regexp.MustCompile(`^Not equal: expected: (\S+) actual ?: (\S+)$`), "$1", "$2"},
+	{regexp.MustCompile(`^Error (".*") does not contain (".*")$`), "an error with $2", "$1"},
+	{regexp.MustCompile(`^Should be empty, but was (.*)`), "nothing", "$1"},
+	{regexp.MustCompile(`^"(.*)" is not (.*)`), "$2", "$1"},
+}
+
 // verdict takes what testify has printed apart.
 func verdict(r Record) Record {
 	text := r.Text
@@ -293,22 +309,11 @@ func verdict(r Record) Record {
 	if r.Text = label(text, "Messages"); r.Text == "" {
 		r.Text = cmp.Or(failure, strings.TrimSpace(text))
 	}
-	for _, form := range []struct{ says, wanted, got string }{
-		{`^Received unexpected error: (.*)`, "ok", "$1"},
-		{`^An error is expected but got nil.*`, "an error", "ok"},
-		{`^Expected error with "(.*)" in chain but got nil.*`, "$1", "ok"},
-		{`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`, "$1", "$2"},
-		{`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`, "another error", "$1"},
-		{`^Not equal: expected: (\S+) actual ?: (\S+)$`, "$1", "$2"},
-		{`^Error (".*") does not contain (".*")$`, "an error with $2", "$1"},
-		{`^Should be empty, but was (.*)`, "nothing", "$1"},
-		{`^"(.*)" is not (.*)`, "$2", "$1"},
-	} {
-		says := regexp.MustCompile(form.says)
-		if says.MatchString(failure) {
+	for _, form := range forms {
+		if says := form.says; says.MatchString(failure) {
 			r.Wanted = outcome(says.ReplaceAllString(failure, form.wanted))
 			r.Got = outcome(unquoted(says.ReplaceAllString(failure, form.got)))
-			if strings.Contains(form.says, "should be in err chain") && slices.Contains(strings.Split(r.Got, ", "), r.Wanted) {
+			if strings.Contains(says.String(), "should be in err chain") && slices.Contains(strings.Split(r.Got, ", "), r.Wanted) {
 				r.Got = "an error that reads so, but errors.Is does not find it"
 			}
 			break
