@@ -723,7 +723,8 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 		before := lab.sent()
 		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and her Lost is not closed")
 		sent := (lab.sent() - before) / nodes
-		require.InDelta(t, 20, sent, 1, "alice's watchdog asked every ttl/30, twenty times in two thirds of the ttl, and each Redis was sent %d renewals", sent)
+		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/20, and each Redis was sent only %d renewals", sent)
+		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/30, and each Redis was sent %d renewals: some were sent again by go-redis", sent)
 	})
 }
 

@@ -175,6 +175,30 @@ func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
 		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, and the key says something else")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, and the key says something else")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+
+		lab.loseReply("alice", func() {})
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost, it was sent again, and the key counts it twice")
+	})
+}
+
+// Control: step 05 draws a token in each TryLock.
+func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		first := lab.owner(0)
+		goOn := everyNode(lab.hang)
+		require.Error(t, alice.Unlock(ctx), "Redis has not answered, and Unlock says that all is well")
+		goOn()
+		lab.endLease() // if a release did not get through
+		require.NoError(t, alice.TryLock(ctx), "alice's hold is over, and she was refused")
+		require.NotEqual(t, first, lab.owner(0), "alice's second hold has the token of the first: a late release of the first would end it")
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, alice's Unlock remembers one that was not answered, and says that all is well")
 	})
 }
 

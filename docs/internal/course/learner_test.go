@@ -1,7 +1,11 @@
 package course
 
 import (
+	"io/fs"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,3 +118,50 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	require.Contains(t, fresh[0].Text, "within 6s")
 	require.NotEmpty(t, older)
 }
+
+// What a story measures is a number that a learner has to know: it stands in a rule, or it
+// is about something that every lock does.
+func TestNumbersInStories_StandInRules(t *testing.T) {
+	const ofEveryLock = ""
+	numbers := map[string]string{ // in an assertion -> in a rule
+		"bob entered while alice was inside":             ofEveryLock,
+		"bob noticed late that alice had left":           "in at most 1s after",
+		"bob waited on after his context had ended":      "back at most 1s after its context has ended",
+		"bob's program closed the client, and he waited": "or its client was closed",
+		"the error does not say that the lock is taken":  "the error matches both",
+		"randomBits(tokens), 100.0":                      "at least 100 random bits",
+		"Unlock did not come back before":                "comes back within 6s",
+		"was to last an hour":                            ofEveryLock,
+		"alice gave up while her lease lasted":           "as long as the lease is valid",
+		"alice's renewal prolonged bob's lock":           ofEveryLock,
+		"waiting does not bring it back":                 "a nested TryLock is ErrNotHeld",
+		"ValidUntil is not a ttl from before":            "ttl - (ttl/100 + 2ms)",
+		"ValidUntil is not a ttl from then":              "Renew every ttl/3",
+		"a renewal is not answered, and Unlock waited":   "it is back within 4s",
+		"may ask every ttl/20":                           "every ttl/20 to ttl/30",
+		"may ask every ttl/30":                           "every ttl/20 to ttl/30",
+		"a goroutine stayed behind":                      "no goroutine stays",
+		"that is a storm":                                "sends nothing",
+		"before+before/10":                               "sends nothing",
+		"bob did not get in until":                       "within a millisecond of the release",
+	}
+	var texts strings.Builder
+	for _, r := range rules {
+		texts.WriteString(r.Text + "\n")
+	}
+	for _, rule := range numbers {
+		assert.Contains(t, texts.String(), rule)
+	}
+	files, err := fs.Glob(root, "step07_watchdog/[1-7]_*")
+	require.NoError(t, err)
+	for _, name := range files {
+		text, err := fs.ReadFile(root, name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			known := slices.ContainsFunc(slices.Collect(maps.Keys(numbers)), func(of string) bool { return strings.Contains(line, of) })
+			assert.Truef(t, known || !measured.MatchString(line), "%s: is this number in a rule?\n%s", name, line)
+		}
+	}
+}
+
+var measured = regexp.MustCompile(`require\.(Less|LessOrEqual|Greater|GreaterOrEqual|InDelta|WithinDuration)\(`)
