@@ -259,3 +259,13 @@ func TestScripts(t *testing.T) {
 		require.Equal(t, want, got, line)
 	}
 }
+
+func TestInOneLine(t *testing.T) {
+	for code, want := range map[string]string{
+		"a.b(c) > d": "a.b(c) > d",
+		"if a { // why\n\tb()\n\tc(d,\n\t\te)\n}":  "if a { b(); c(d, e); }",
+		"get(\"https://x\") // no comment\nreturn": "get(\"https://x\"); return",
+	} {
+		require.Equal(t, want, inOneLine(code))
+	}
+}

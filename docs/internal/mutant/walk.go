@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -112,22 +113,30 @@ func (g *generator) later(s, next ast.Stmt) {
 	g.edits = append(g.edits, edit{end, false, 1 << 20, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
 }
 
-// inOneLine keeps the lines of the file as they are. It leaves comments out.
+// inOneLine keeps the lines of the file as they are. It leaves out comments at their ends.
 func inOneLine(code string) string {
+	file := token.NewFileSet().AddFile("", -1, len(code))
 	var s scanner.Scanner
-	s.Init(token.NewFileSet().AddFile("", -1, len(code)), []byte(code), nil, 0)
-	var words []string
-	for {
-		_, tok, word := s.Scan()
-		switch {
-		case tok == token.EOF:
-			return strings.TrimSuffix(strings.Join(words, " "), " ;")
-		case tok == token.SEMICOLON: // the end of a line is one
-			word = ";"
-		case word == "":
-			word = tok.String()
+	s.Init(file, []byte(code), nil, 0)
+	var b strings.Builder
+	for end, ended := 0, false; ; {
+		pos, tok, word := s.Scan()
+		if tok == token.EOF {
+			return b.String()
 		}
-		words = append(words, word)
+		if tok == token.SEMICOLON && word == "\n" {
+			ended = true
+			continue
+		}
+		at := file.Offset(pos)
+		gap := code[end:at]
+		if ended {
+			gap, ended = "; ", false
+		} else if strings.Contains(gap, "\n") {
+			gap = " "
+		}
+		b.WriteString(gap + cmp.Or(word, tok.String()))
+		end = at + len(cmp.Or(word, tok.String()))
 	}
 }
 
