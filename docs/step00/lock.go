@@ -1,10 +1,4 @@
-// Package redislock implements the lock everybody writes first: EXISTS, then SET. It is
-// where step 1 starts from.
-//
-//	Still broken: it checks with one command and writes with another. Between the two a
-//	              second client reads "free" as well, and both go in.
-//
-// Needs Redis 1.0 (EXISTS, SET, DEL).
+// Package redislock is the lock that everybody writes first: EXISTS, then SET.
 package redislock
 
 import (

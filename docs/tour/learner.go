@@ -134,6 +134,10 @@ func (t *tour) box(s course.Step, everything bool) error {
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Title)
 	t.prose("", "\n%s\n", s.Asks)
+	if s.N == 1 && !everything { // all of it is in the start, which keeps the rules
+		t.prose("", "Only TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
+		return nil
+	}
 	t.printf("What your lock must offer (+ is new):\n\n")
 	old := map[string]bool{}
 	for _, item := range source.API(before, "Lock") {

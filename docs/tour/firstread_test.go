@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// beforeTheFirstLine is how many words a beginner may have to read before writing one.
+const beforeTheFirstLine = 900
+
+// TestStep01_IsShortBeforeTheFirstLine counts what a beginner reads: the lesson down to its
+// spoiler line, what the first try prints, and the whole start file, its code included.
+func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
+	s := course.Steps[0]
+	inStep01(t)
+
+	text, err := os.ReadFile(path.Join(s.Dir, "README.md"))
+	require.NoError(t, err)
+	lesson, _, found := strings.Cut(string(text), "\n**Spoiler:**")
+	require.True(t, found, "the lesson has no spoiler line")
+	_, spoiler, _ := strings.Cut(string(text), lesson)
+	spoiler, _, _ = strings.Cut(spoiler, "\n\n")
+
+	try, _, code := tourOf(t, "try 1")
+	require.Equal(t, 1, code, "the start solves the step:\n%s", try)
+
+	rules, _ := s.Rules()
+	for _, r := range rules {
+		require.NotContains(t, try, "FAIL  "+r.Story, "the first try says that the start keeps the rules")
+	}
+
+	start, err := os.ReadFile(path.Join(course.First.Dir, course.LockFile))
+	require.NoError(t, err)
+	mine, err := os.ReadFile(path.Join(myDir, course.LockFile))
+	require.NoError(t, err)
+	require.Equal(t, string(start), string(mine))
+
+	a, b, c := wordsIn(lesson+spoiler), wordsIn(try), wordsIn(string(start))
+	require.LessOrEqualf(t, a+b+c, beforeTheFirstLine,
+		"%d words before the first line of code: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)
+	t.Logf("%d words: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)
+}
+
+// inStep01 changes into a copy of what step 01 needs: mylock of the repository is its
+// owner's.
+func inStep01(t *testing.T) {
+	t.Helper()
+	from, err := course.Root()
+	require.NoError(t, err)
+	root := t.TempDir()
+	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir} {
+		require.NoError(t, os.CopyFS(path.Join(root, dir), os.DirFS(path.Join(from, dir))))
+	}
+	for _, file := range []string{"go.mod", "go.sum", path.Join(watchDir, watchFile)} {
+		text, err := os.ReadFile(path.Join(from, file))
+		require.NoError(t, err)
+		require.NoError(t, writeWhole(path.Join(root, file), text))
+	}
+	t.Chdir(root)
+}
+
+var (
+	markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[a-z][^>]*>|\]\([^)]*\)`)
+	aWord  = regexp.MustCompile(`\pL|\pN`)
+)
+
+// wordsIn counts what has a letter or a digit in it. What a page shows as a picture or as a
+// link counts as its words only.
+func wordsIn(text string) (n int) {
+	for _, word := range strings.Fields(markup.ReplaceAllString(text, " ")) {
+		if aWord.MatchString(word) {
+			n++
+		}
+	}
+	return n
+}
