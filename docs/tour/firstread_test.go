@@ -18,6 +18,7 @@ const beforeTheFirstLine = 900
 // TestStep01_IsShortBeforeTheFirstLine counts what a beginner reads: the lesson down to its
 // spoiler line, what the first try prints, and the whole start file, its code included.
 func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
+	buildsMany(t)
 	s := course.Steps[0]
 	inStep01(t)
 
