@@ -12,7 +12,7 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// parseTry reads: nothing; or a step, names of stories, and one of three flags.
+// parseTry reads: nothing; or a step, names of stories, one of three flags, and -back.
 func parseTry(req request, args []string) (request, error) {
 	for _, mode := range []string{"watch", "rules", "compare"} {
 		rest, on := takeFlag(args, mode)
@@ -23,15 +23,14 @@ func parseTry(req request, args []string) (request, error) {
 			req.mode = mode
 		}
 	}
-	if len(args) == 0 && req.mode == "" {
+	args, req.back = takeFlag(args, "back")
+	if len(args) == 0 && req.mode == "" && !req.back {
 		return req, nil
 	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			return request{}, wrongUsage("try has no flag %s%s", arg, didYouMean(arg, []string{"-watch", "-rules", "-compare"}))
-		}
-	}
 	mode := req.mode
+	if req.back && (mode == "rules" || mode == "compare") {
+		return request{}, wrongUsage("try N -%s moves nothing: it needs no -back", mode)
+	}
 	req, err := parseNames(req, args)
 	if err == nil && req.names != nil && (mode == "rules" || mode == "compare") {
 		err = wrongUsage("try N -%s takes no names: %s", mode, strings.Join(req.names, " "))
@@ -69,9 +68,9 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 	case "compare":
 		return t.compare(s)
 	case "watch":
-		return t.runWatch(ctx, s, req.names)
+		return t.runWatch(ctx, req)
 	}
-	return t.runTry(ctx, s, req.names)
+	return t.runTry(ctx, req)
 }
 
 // overview says what is solved, where the learner stands, and what to do next.
@@ -87,10 +86,12 @@ func (t *tour) overview() error {
 		st, word := p.Steps[s.N], "       "
 		text := ""
 		switch {
-		case st == nil:
-		case st.Solved:
+		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
-		case st.Of > 0:
+			if st != nil && st.Of > 0 && !st.Solved {
+				text = fmt.Sprintf("edited since: %d of %d", st.Passed, st.Of)
+			}
+		case st != nil && st.Of > 0:
 			word = fmt.Sprintf("%-7s", fmt.Sprintf("%d/%d", st.Passed, st.Of))
 			text = strings.Join(st.Parts, ", ")
 		}
@@ -106,7 +107,7 @@ func (t *tour) overview() error {
 	t.printf("\n")
 	switch st := p.Steps[p.Step]; {
 	case p.Step == 0 || !mine:
-		for next < course.Last.N && p.Steps[next] != nil && p.Steps[next].Solved {
+		for next < course.Last.N && t.hasLock(solvedDir(next)) {
 			next++
 		}
 		t.prose("", "Next: go run ./docs/tour try %d puts the lock %[3]s into %[2]s and says what is missing. Any step is a good one to begin with.",
@@ -201,7 +202,7 @@ func (t *tour) compare(s course.Step) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
 	}
-	if st := p.Steps[s.N]; st == nil || !st.Solved {
+	if !t.hasLock(solvedDir(s.N)) {
 		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
 	}
 	var differ, equal []string

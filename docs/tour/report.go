@@ -24,6 +24,11 @@ func (t *tour) tryReport(a attemptAt) error {
 	if err := t.writeProgress(p); err != nil {
 		return err
 	}
+	if now.Solved {
+		if err := t.putLock(solvedDir(s.N), a.src); err != nil {
+			return err
+		}
+	}
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
@@ -430,6 +435,9 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 	next("the same at each save", "try %d -watch", s.N)
 	if fails {
 		next("a hint for the story above", "hint %d", s.N)
+	}
+	if t.hasLock(solvedDir(s.N)) {
+		t.printf("The lock that solved %s is in %s.\n", s.Label(), solvedDir(s.N))
 	}
 }
 

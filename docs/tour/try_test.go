@@ -128,15 +128,75 @@ func TestTry(t *testing.T) {
 	shows(t, "try 7 TestOtherLost", 0, "ok    TestOtherLost\n          0.1ms", "1 of 1 passed. All of the step: go run ./docs/tour try 7")
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
-	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo that your lock can play (did you mean TestOtherWatchdog?)")
+	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo (did you mean TestOtherWatchdog?)")
 	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the course's)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
 
 	work(t, miniLock(7))
-	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours of step 07, which is solved (lock.go).", "reset 8",
+	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours that solved step 07 (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
 	shows(t, "try 8", 0, "It was the last one.")
 	shows(t, "try 7 -compare", 0, "mylock/_step07 and step07_watchdog say the same")
+}
+
+func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
+	inOwnMini(t)
+	work(t, miniLock(2)+"\n// mine\n")
+	shows(t, "try 3 TestNope", 2, "step 03 has no story TestNope")
+	require.NoFileExists(t, myProgress, "it has not begun")
+	shows(t, "try 3", 1, "not solved yet\n")
+	for _, args := range []string{"try 5 TestNope", "try 5 TestNope -watch", "try 2 TestNope -back"} {
+		shows(t, args, 2, "has no story TestNope")
+	}
+	shows(t, "try 2", 2, "mylock has your attempt at step 03. To go back to step 02, which keeps it: go run ./docs/tour try 2 -back")
+	shows(t, "try 2 -watch", 2, "try 2 -back")
+	text, err := os.ReadFile(myLockFile)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "// mine", "nothing has moved")
+	require.NoDirExists(t, keptDir(3))
+
+	const moved = "mylock is now your attempt at step %02d; that at step %02d is in mylock/_step%02[2]d.\n"
+	_, errs, _ := tourOf(t, "try 5")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
+	_, errs, _ = tourOf(t, "try 5")
+	require.True(t, strings.HasSuffix(errs, "not solved yet\n"), errs)
+	work(t, miniLock(4)+"\nvar x = y\n")
+	_, errs, _ = tourOf(t, "try 3 -back")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 3, 5)), errs)
+	_, errs, _ = tourOf(t, "try 5")
+	require.Contains(t, errs, "undefined: y")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
+	work(t, miniLock(5))
+	shows(t, "try 5", 0, "solved")
+	shows(t, "try 3 -back", 1, "mylock is now")
+	out, _, _ := tourOf(t, "try 5 TestLeadAtomic_release")
+	require.True(t, strings.HasSuffix(out, fmt.Sprintf(moved, 5, 3)), out)
+}
+
+func TestTry_WhatIsSolvedStays(t *testing.T) {
+	inOwnMini(t)
+	work(t, miniLock(2)+"\n// mine, solved\n")
+	shows(t, "try 2", 0, "Step 02 is solved")
+	work(t, miniLock(1)+"\n// mine, broken\n")
+	shows(t, "try 2", 1, "The lock that solved step 02 is in mylock/_step02-solved.")
+	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")
+	shows(t, "try 3", 1, "goes on with yours that solved step 02 (lock.go)")
+	for file, want := range map[string]string{myLockFile: "solved", "mylock/_step02-solved/lock.go": "solved", "mylock/_step02/lock.go": "broken"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "// mine, "+want, file)
+	}
+	work(t, miniLock(2)+"\n// mine, solved again\n")
+	require.NoError(t, write(keptDir(2)+"/lock.go", miniLock(2)+"\n// mine, solved again\n"))
+	shows(t, "try 2 -back", 0, "Step 02 is solved")
+	text, err := os.ReadFile("mylock/_step02-solved/lock.go")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "solved again")
+	out := shows(t, "try", 0, "  02  solved ")
+	require.NotContains(t, out, "edited since")
+	work(t, miniLock(1))
+	shows(t, "reset 2", 0, "Next: go run ./docs/tour try 2")
+	shows(t, "try", 0, "  02  solved ")
 }
 
 func TestTry_NothingIsEverLost(t *testing.T) {
@@ -147,7 +207,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	shows(t, "try 5", 1, "Your attempt at step 03 is kept in mylock/_step03.", "The lock in mylock is new: a copy of step04_owner_token (lock.go).")
 	work(t, miniLock(4)+"\n// mine, at step 5\n")
 	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "The lock in mylock is a copy of step04_owner_token (lock.go).\nNext: go run ./docs/tour try 5")
-	shows(t, "try 3", 1, "Your attempt at step 05 is kept in mylock/_step05.", "The lock in mylock is your attempt at step 03 again (lock.go).")
+	shows(t, "try 3 -back", 1, "Your attempt at step 05 is kept in mylock/_step05.", "The lock in mylock is your attempt at step 03 again (lock.go).")
 	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-2.", "Your attempt at step 03 is kept in mylock/_step03.")
 	for file, want := range map[string]string{
 		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
@@ -206,7 +266,8 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
-	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
+	shows(t, "try 6", 0, "Step 06 is solved.")
+	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours that solved step 06 (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
 	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
 	text, err := os.ReadFile("step07_watchdog/watchdog.go")
 	require.NoError(t, err)
@@ -219,7 +280,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 7", 0, "Step 07 is solved.")
 
 	// One file is enough.
-	shows(t, "try 5", 1, "Your attempt at step 07 is kept in mylock/_step07.", "a copy of step04_owner_token (lock.go)")
+	shows(t, "try 5 -back", 1, "Your attempt at step 07 is kept in mylock/_step07.", "a copy of step04_owner_token (lock.go)")
 	filesIn(t, myDir, "lock.go")
 	work(t, miniLock(5))
 	shows(t, "try 5", 0, "Step 05 is solved.")
@@ -231,7 +292,7 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	filesIn(t, myDir, "lock.go", "send.go", "waiting.go")
 	filesIn(t, keptDir(7)+"-1", "lock.go", "dog.go", "pub_sub.go", "send.go")
 	filesIn(t, keptDir(6), "lock.go", "pub_sub.go", "send.go")
-	shows(t, "try 6", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved.")
+	shows(t, "try 6 -back", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved.")
 }
 
 // What was kept when a lock was one file.
@@ -242,10 +303,10 @@ func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
 		require.NoError(t, write(myDir+"/"+name, text))
 	}
 	require.NoError(t, write(myProgress, `{"step": 5}`))
-	shows(t, "try 3", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved.")
+	shows(t, "try 3 -back", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved.")
 	filesIn(t, keptDir(3), "lock-1.go")
-	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours of step 03")
-	shows(t, "try 3", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
+	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours that solved step 03")
+	shows(t, "try 3 -back", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
 	filesIn(t, keptDir(3), "lock-1.go")
 	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
 }
