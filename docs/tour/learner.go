@@ -99,7 +99,7 @@ func (t *tour) overview() error {
 		if p.Step == s.N && mine {
 			here = "   <- " + myDir
 		}
-		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Title, here)
+		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Problem, here)
 		if text != "" {
 			t.printf("               %s\n", text)
 		}
@@ -133,7 +133,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
-	t.strong("%s: %s", capital(s.Label()), s.Title)
+	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
 	t.printf("What your lock must offer (+ is new):\n\n")
 	old := map[string]bool{}
@@ -149,22 +149,18 @@ func (t *tour) box(s course.Step, everything bool) error {
 	}
 	fresh, older := s.Rules()
 	t.printf("\nRules:\n\n")
-	rule := func(mark, text string) {
-		for i, line := range wrap(columns-4, text) {
-			t.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+	for _, r := range fresh {
+		t.item(t.paint(green, "+ "), r.Text)
+	}
+	if everything {
+		for _, r := range older {
+			t.item("- ", r.Text)
 		}
 	}
-	for _, r := range fresh {
-		rule(t.paint(green, "+ "), r.Text)
+	t.item("- ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
+	if !everything && older != nil {
+		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
 	}
-	if !everything && s.N > 1 {
-		older = nil
-		rule("  ", fmt.Sprintf("Those of the steps before hold as well: go run ./docs/tour try %d -rules shows all.", s.N))
-	}
-	for _, r := range older {
-		rule("  ", r.Text)
-	}
-	rule("  ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	own := 0
 	var files []string
 	for _, f := range s.Beginning() {

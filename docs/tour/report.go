@@ -30,6 +30,10 @@ func (t *tour) tryReport(a attemptAt) error {
 		}
 	}
 
+	if now.Solved {
+		t.solved(a)
+		return nil
+	}
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
@@ -41,12 +45,8 @@ func (t *tour) tryReport(a attemptAt) error {
 		t.trial(a, a.trials[next])
 	}
 	t.tryNotes(a)
-	if !now.Solved {
-		t.whatNow(s, next >= 0)
-		return errUnsolved
-	}
-	t.solved(a)
-	return nil
+	t.whatNow(s, next >= 0)
+	return errUnsolved
 }
 
 // next is the index of the story to look at first, -1 if all is well. One that hangs has
@@ -430,9 +430,11 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 	next := func(what, command string, args ...any) {
 		t.printf("%s", indent("  ", []string{fmt.Sprintf("%-36s %s", fmt.Sprintf("go run ./docs/tour "+command, args...), what)}))
 	}
-	t.printf("Change the lock in %s and run it again:\n", myDir)
-	next("", "try %d", s.N)
-	next("the same at each save", "try %d -watch", s.N)
+	if !t.watching {
+		t.printf("Change the lock in %s and run it again:\n", myDir)
+		next("", "try %d", s.N)
+		next("the same at each save", "try %d -watch", s.N)
+	}
 	if fails {
 		next("a hint for the story above", "hint %d", s.N)
 	}
@@ -444,22 +446,20 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 // solved says so, and what to do next.
 func (t *tour) solved(a attemptAt) {
 	s := a.step
-	t.strong("%s is solved.", capital(s.Label()))
 	if list := advice(a.src, s.N); list != nil {
-		t.printf("\nWhat no story can see, and your source shows:\n\n")
+		t.printf("What no story can see, and your source shows:\n\n")
 		for _, text := range list {
-			for i, line := range wrap(columns-4, text) {
-				t.printf("  %s%s\n", []string{"- ", "  "}[min(i, 1)], line)
-			}
+			t.item("- ", text)
 		}
 		t.printf("\n")
 	}
+	t.prose("", "%s is solved, all %d stories pass: %s.", capital(s.Label()), len(a.trials), s.Guarantee)
 	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")
 		return
 	}
-	t.printf("Next: go run ./docs/tour try %d\n", s.N+1)
+	t.prose("", "Next, %s: go run ./docs/tour try %d", course.Steps[s.N].Problem, s.N+1)
 }
 
 // namedReport shows some stories in full.

@@ -32,7 +32,8 @@ type tour struct {
 	jobs sync.WaitGroup
 	stop context.CancelFunc
 
-	moved string // that the learner's folder holds another attempt than before
+	watching bool   // for the next save: nobody has to run anything
+	moved    string // that the learner's folder holds another attempt than before
 }
 
 // test2json is the path of the go command's reader of test output.

@@ -18,6 +18,7 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 	if err := t.prepare(req); err != nil {
 		return err
 	}
+	t.watching = true
 	files := newWatched(func() lock {
 		l, _ := t.readLock(myDir)
 		return l
