@@ -459,7 +459,7 @@ func (t *tour) solved(a attemptAt) {
 		t.printf("It was the last one.\n")
 		return
 	}
-	t.prose("", "Next, %s: go run ./docs/tour try %d", course.Steps[s.N].Problem, s.N+1)
+	t.prose("", "Next: go run ./docs/tour try %d (%s)", s.N+1, course.Steps[s.N].Problem)
 }
 
 // namedReport shows some stories in full.

@@ -120,8 +120,8 @@ func TestTry(t *testing.T) {
 
 	work(t, miniLock(7))
 	out := shows(t, "try 7", 0, "your source shows:\n\n  - The token does not come from crypto/rand.",
-		"Step 07 is solved, all 27 stories pass: work longer than the ttl keeps the lock; a dead holder's lock still expires.\n",
-		"Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext, the master fails over, and two are inside: go run ./docs/tour try 8\n")
+		"Step 07 is solved, all 27 stories pass: work longer than the ttl keeps the lock; a dead holder's lock still expires.",
+		"Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n")
 	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
 	out = shows(t, "try 7 -rules", 0, "\n  + Renew every", "\n  - Every error begins", "\n  - The Go files in mylock")
