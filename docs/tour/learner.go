@@ -182,56 +182,119 @@ func (t *tour) compare(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	dir := myDir
-	if p.Step != s.N && t.hasLock(keptDir(s.N)) {
-		dir = keptDir(s.N)
-	}
-	mine, err := t.readLock(dir)
+	a, err := t.mine(p, s)
 	if err != nil {
-		return fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
+		return err
 	}
-	a, err := mine.declarations()
+	b, err := t.side(s.Dir, "the course's")
 	if err != nil {
-		return fmt.Errorf("cannot compare what Go cannot read: %w", err)
-	}
-	b, err := source.ReadDir(t.path(s.Dir, ""))
-	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+		return err
 	}
 	if !t.hasLock(solvedDir(s.N)) {
 		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
 	}
-	var differ, equal []string
-	for _, d := range slices.Concat(b, a) {
+	differ, equal := differing(a, b)
+	if differ == nil {
+		t.printf("%s and %s say the same.\n", a.dir, b.dir)
+		return nil
+	}
+	if err := t.diffSides(a, b, differ); err != nil {
+		return err
+	}
+	if equal != nil {
+		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
+	}
+	return nil
+}
+
+// A side is a lock that is compared with another one.
+type side struct {
+	dir, whose string
+	list       []source.Declaration
+}
+
+func (t *tour) side(dir, whose string) (side, error) {
+	l, err := t.readLock(dir)
+	if err != nil {
+		return side{}, fmt.Errorf("cannot read the lock in %s: %w", dir, err)
+	}
+	list, err := l.declarations()
+	if err != nil {
+		return side{}, fmt.Errorf("cannot compare what Go cannot read: %w", err)
+	}
+	return side{dir, whose, list}, nil
+}
+
+// mine is the learner's attempt at s.
+func (t *tour) mine(p *progress, s course.Step) (side, error) {
+	dir := myDir
+	if p.Step != s.N && t.hasLock(keptDir(s.N)) {
+		dir = keptDir(s.N)
+	}
+	if !t.hasLock(dir) {
+		return side{}, fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
+	}
+	return t.side(dir, "yours")
+}
+
+// differing names what two locks declare differently, and what not.
+func differing(a, b side) (differ, equal []string) {
+	for _, d := range slices.Concat(b.list, a.list) {
 		switch {
 		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case uncommented(declared(a, d.Name)) == uncommented(declared(b, d.Name)):
+		case uncommented(declared(a.list, d.Name)) == uncommented(declared(b.list, d.Name)):
 			equal = append(equal, d.Name)
 		default:
 			differ = append(differ, d.Name)
 		}
 	}
-	if differ == nil {
-		t.printf("%s and %s say the same.\n", dir, s.Dir)
-		return nil
-	}
+	return differ, equal
+}
+
+// diffSides compares declarations, each under the names of its files.
+func (t *tour) diffSides(a, b side, names []string) error {
 	var heading []string
-	for _, name := range differ {
-		list, err := namedDiff(a, b, []string{name})
+	for _, name := range names {
+		list, err := namedDiff(a.list, b.list, []string{name})
 		if err != nil {
 			return err
 		}
-		of := []string{"--- " + path.Join(dir, declared(a, name).File) + " (yours)", "+++ " + path.Join(s.Dir, declared(b, name).File) + " (the course's)"}
+		of := []string{
+			"--- " + path.Join(a.dir, declared(a.list, name).File) + " (" + a.whose + ")",
+			"+++ " + path.Join(b.dir, declared(b.list, name).File) + " (" + b.whose + ")",
+		}
 		if !slices.Equal(of, heading) {
 			heading = of
 			t.diffLines(heading)
 		}
 		t.diffLines(list)
 	}
-	if equal != nil {
-		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
-	}
 	return nil
+}
+
+// changes shows what the learner has changed since the start of s. That was the course's
+// lock or the learner's own: the one that is nearer.
+func (t *tour) changes(p *progress, s course.Step, of failing) error {
+	mine, err := t.mine(p, s)
+	if err != nil {
+		return err
+	}
+	start, err := t.side(s.Before().Dir, "your start")
+	if err != nil {
+		return err
+	}
+	differ, _ := differing(start, mine)
+	if own, err := t.side(solvedDir(s.N-1), "your start"); err == nil {
+		if list, _ := differing(own, mine); len(list) < len(differ) {
+			start, differ = own, list
+		}
+	}
+	if differ == nil {
+		t.prose("", "%s held at the start of %s. Your lock says the same as the one you started from.", of.Story, s.Label())
+		return nil
+	}
+	t.prose("", "%s held at the start of %s. What have you changed since?\n", of.Story, s.Label())
+	return t.diffSides(start, mine, differ)
 }
 
 // uncommented is a declaration without the lines that are comments.
@@ -276,16 +339,21 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 			from = course.Steps[f.From-1]
 		}
 	}
-	about := of.Story
-	if from.N < s.N {
-		about = of.File // it held before: what is new in its step is not what is wrong
-	}
-	h, err := from.HintFor(of.File, about)
-	if of.How != "" {
+	var h course.Hint
+	ok := true
+	switch {
+	case of.How != "":
 		h, err = course.HintForEnding(of.How)
+	case from.N < s.N: // it held before: what is new in its step is not what is wrong
+		h, ok, err = s.HintHeld(of.Says)
+	default:
+		h, ok, err = s.HintFor(of.File, of.Story)
 	}
 	if err != nil {
 		return err
+	}
+	if !ok {
+		return t.changes(p, s, of)
 	}
 	if stage == 0 {
 		stage = min(st.Hints[of.Story]+1, course.Stages)
@@ -299,7 +367,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case of.How != "":
 		t.prose("", "(It %s.)", of.How)
 	case from.N < s.N:
-		t.prose("", "(A story of step %02d: it held before. What have you changed since?)", from.N)
+		t.prose("", "(It held at the start of %s.)", s.Label())
 	}
 	t.prose("", "\n%s\n", unfolded(h.Stages[stage-1]))
 	switch {
@@ -308,7 +376,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case stage < course.Stages:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Story)
 	default:
-		t.printf("It was the last one. The course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
+		t.printf("It was the last one.\nThe course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
 	}
 	if !t.exists(myDir, "") {
 		return nil // nobody has begun: there is nothing to remember

@@ -52,7 +52,8 @@ type standing struct {
 type failing struct {
 	File  string `json:"file"`
 	Story string `json:"story"`
-	How   string `json:"how,omitempty"` // it "hangs", "leaks" or "breaks"; "" is by its assertion
+	How   string `json:"how,omitempty"`  // it "hangs", "leaks" or "breaks"; "" is by its assertion
+	Says  string `json:"says,omitempty"` // that assertion
 }
 
 // is compares by name.

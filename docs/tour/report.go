@@ -95,6 +95,8 @@ func (r trial) failing() failing {
 	f := failing{File: r.file, Story: r.name}
 	if r.end != nil && r.verdict != failed {
 		f.How = r.end.kind.String()
+	} else if list := r.log.failing(r.name); list != nil {
+		f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
 	}
 	return f
 }

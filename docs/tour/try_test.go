@@ -405,12 +405,44 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", min(stage+1, 3)), want)
 	}
 	shows(t, "hint 2 1", 0, "Hint 1 of 3 for TestTheHolderDies", "More: go run ./docs/tour hint 2\n")
-	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.", "try 2 -compare")
-	shows(t, "hint 2 TestOtherMutual_exclusion", 0, "Hint 1 of 3 for TestOtherMutual_exclusion", "A story of step 01: it held before")
+	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.\nThe course's lock beside yours: go run ./docs/tour try 2 -compare\n")
+	out := shows(t, "hint 2 TestOtherMutual_exclusion", 0, "TestOtherMutual_exclusion held at the start of step 02.", "Your lock says the same as the one you started from.")
+	require.NotContains(t, out, "Hint")
 	shows(t, "hint 2 TestNope", 2, "step 02 has no story TestNope")
 	work(t, miniLock(2))
 	shows(t, "try 2", 0, "solved")
 	shows(t, "hint 2", 2, "step 02 is solved")
+}
+
+func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
+	buildsMany(t)
+	root := inOwnMini(t)
+	shows(t, "hint 3 TestOtherMutual_exclusion", 1, "there is no lock of yours to compare: go run ./docs/tour try 3 makes one")
+	work(t, miniLock(2))
+	shows(t, "try 3", 1, "the lock of 2 lacks what 3 has")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
+	shows(t, "try 3", 1, "FAIL  TestLeadMutual_exclusion")
+	for range 2 {
+		shows(t, "hint 3", 0, "TestLeadMutual_exclusion held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 0\n")
+	}
+
+	// The start is the nearer one: the course's, or the learner's own.
+	require.NoError(t, write("mylock/_step02-solved/lock.go", strings.Replace(miniLock(2), "at = 2", "at = 1+1", 1)+"\nfunc mine() {}\n"))
+	shows(t, "hint 3", 0, "--- step02_expire/lock.go (your start)")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1)+"\nfunc mine() {}\n")
+	shows(t, "hint 3", 0, "--- mylock/_step02-solved/lock.go (your start)", "-const at = 1+1\n")
+
+	// Where people break the same thing, a hint says so; a control is told like an earlier one.
+	lab := root + "/step04_owner_token/lab_test.go"
+	text, err := os.ReadFile(lab)
+	require.NoError(t, err)
+	require.NoError(t, write(lab, strings.Replace(string(text), `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
+	shows(t, "try 4", 1, "FAIL  TestLeadOwner_release")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
+	shows(t, "try 4", 1, "FAIL  TestLeadMutual_exclusion", "got: redis: nil")
+	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadMutual_exclusion\n(It held at the start of step 04.)\n", "redis: nil")
+	shows(t, "hint 4", 0, "Hint 2 of 3 for TestLeadMutual_exclusion", "no key")
+	shows(t, "hint 4 TestControlOwner_release", 0, "TestControlOwner_release held at the start of step 04. What have you changed since?")
 }
 
 func TestCompilerText(t *testing.T) {

@@ -30,7 +30,8 @@ var rules = []Rule{
 		"TestEveryAcquisition_HasATokenOfItsOwn"},
 	{5, 8, "Unlock comes back within 6s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context: it waits for its ReadTimeout, 5s, and then resends.",
 		"TestUnlockAgainstAHungRedis_ComesBackWithinItsBound"},
-	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not.",
+	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not. go-redis has a door for whoever " +
+		"must know: it sends a command once if its NoRetry() method returns true (noRetryCmd in step05_lua_release/send.go).",
 		"TestTheHoldEndsBeforeTheRelease_ThatIsALoss"},
 	{5, 8, "A script takes its key in KEYS, not in ARGV and not in its text: a cluster finds the server by KEYS.",
 		"TestAScript_NamesItsKey"},
