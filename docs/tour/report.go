@@ -25,15 +25,10 @@ func (t *tour) tryReport(a attemptAt) error {
 		return err
 	}
 	if now.Solved {
-		if err := t.putLock(solvedDir(s.N), a.src); err != nil {
-			return err
-		}
+		t.solved(a)
+		return t.putLock(solvedDir(s.N), a.src)
 	}
 
-	if now.Solved {
-		t.solved(a)
-		return nil
-	}
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
@@ -455,7 +450,8 @@ func (t *tour) solved(a attemptAt) {
 		}
 		t.printf("\n")
 	}
-	t.prose("", "%s is solved, all %d stories pass: %s.", capital(s.Label()), len(a.trials), s.Guarantee)
+	t.strong("%s is solved: all %d stories pass.", capital(s.Label()), len(a.trials))
+	t.prose("", "%s.", capital(s.Guarantee))
 	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")

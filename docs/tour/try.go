@@ -72,7 +72,7 @@ func (t *tour) prepare(req request) error {
 		return err
 	}
 	if p.Step > s.N && t.hasLock(myDir) && !req.back {
-		return wrongUsage("%s has your attempt at step %02d. To go back to %s, which keeps it: go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
+		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
 	}
 	fresh, err := t.begin(p, s)
 	if err != nil || !fresh {

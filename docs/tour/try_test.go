@@ -120,7 +120,7 @@ func TestTry(t *testing.T) {
 
 	work(t, miniLock(7))
 	out := shows(t, "try 7", 0, "your source shows:\n\n  - The token does not come from crypto/rand.",
-		"Step 07 is solved, all 27 stories pass: work longer than the ttl keeps the lock; a dead holder's lock still expires.",
+		"Step 07 is solved: all 27 stories pass.\nWork longer than the ttl keeps the lock; a dead holder's lock still expires.\n",
 		"Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n")
 	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
@@ -151,7 +151,7 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	for _, args := range []string{"try 5 TestNope", "try 5 TestNope -watch", "try 2 TestNope -back"} {
 		shows(t, args, 2, "has no story TestNope")
 	}
-	shows(t, "try 2", 2, "mylock has your attempt at step 03. To go back to step 02, which keeps it: go run ./docs/tour try 2 -back")
+	shows(t, "try 2", 2, "mylock has your attempt at step 03. To keep that and go back to step 02:\n  go run ./docs/tour try 2 -back\n")
 	shows(t, "try 2 -watch", 2, "try 2 -back")
 	text, err := os.ReadFile(myLockFile)
 	require.NoError(t, err)
@@ -204,7 +204,12 @@ func TestTry_WhoWatchesIsNotToldToRunItAgain(t *testing.T) {
 func TestTry_WhatIsSolvedStays(t *testing.T) {
 	inOwnMini(t)
 	work(t, miniLock(2)+"\n// mine, solved\n")
+	require.NoError(t, write(myDir+"/more.go", "package redislock\n"))
 	shows(t, "try 2", 0, "Step 02 is solved")
+	filesIn(t, "mylock/_step02-solved", "lock.go", "more.go")
+	require.NoError(t, os.Remove(myDir+"/more.go"))
+	shows(t, "try 2", 0, "Step 02 is solved")
+	filesIn(t, "mylock/_step02-solved", "lock.go")
 	work(t, miniLock(1)+"\n// mine, broken\n")
 	shows(t, "try 2", 1, "The lock that solved step 02 is in mylock/_step02-solved.")
 	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")

@@ -77,7 +77,7 @@ var Steps = [...]Step{
 		Source:    LockFile,
 		Nodes:     1,
 		Title:     "SET key value NX EX ttl",
-		Problem:   "a client dies between two commands, and blocks everybody",
+		Problem:   "dying between two commands locks everybody out",
 		Lock:      "SET NX EX; DEL",
 		Words:     "It writes the key and its ttl with one SET, unless the key exists. Unlock deletes the key.",
 		Asks:      "Whatever happens to a client in its TryLock, the lock ends with its ttl.",
