@@ -339,14 +339,12 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 			from = course.Steps[f.From-1]
 		}
 	}
-	var h course.Hint
-	ok := true
+	h, ok, err := s.HintSaying(of.Says)
 	switch {
 	case of.How != "":
 		h, err = course.HintForEnding(of.How)
-	case from.N < s.N: // it held before: what is new in its step is not what is wrong
-		h, ok, err = s.HintHeld(of.Says)
-	default:
+		ok = true
+	case !ok && err == nil && from.N == s.N: // the hints of an earlier step are about its fix
 		h, ok, err = s.HintFor(of.File, of.Story)
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // A Hint helps with a story that fails. Its stages say more and more: a question, the
 // direction, nearly the code.
 type Hint struct {
-	Of     []string // stories; files, for all others in them; "held: " and what a failure says
+	Of     []string // stories; files, for all others in them; "says: " and what a failure says
 	Stages []string // Markdown
 }
 
@@ -20,11 +20,11 @@ const Stages = 3
 //go:embed hints
 var hintTexts embed.FS
 
-// Hints returns the hints of the stories that begin in s, and of what people then break in
-// those that held before. They stand in hints/stepNN.md:
+// Hints returns the hints of the stories that begin in s, and those for what people then
+// break, by what the failure says. They stand in hints/stepNN.md:
 //
 //	# TestOneStory
-//	# held: somebody was refused
+//	# says: somebody was refused
 //
 //	1. The first stage.
 //
@@ -49,12 +49,11 @@ func (s Step) HintFor(file, story string) (Hint, bool, error) {
 	return h, ok, err
 }
 
-// HintHeld returns the hint for a story that held before s and now fails, if what it says
-// tells why.
-func (s Step) HintHeld(says string) (Hint, bool, error) {
+// HintSaying returns the hint for a failure in s that says itself why.
+func (s Step) HintSaying(says string) (Hint, bool, error) {
 	return s.hint(func(of string) bool {
-		text, held := strings.CutPrefix(of, "held: ")
-		return held && strings.Contains(says, text)
+		text, ok := strings.CutPrefix(of, "says: ")
+		return ok && strings.Contains(says, text)
 	})
 }
 

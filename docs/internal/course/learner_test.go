@@ -57,8 +57,8 @@ func TestEveryStory_HasAHint(t *testing.T) {
 		require.NoError(t, err)
 		for _, h := range list {
 			for _, of := range h.Of {
-				says, held := strings.CutPrefix(of, "held: ")
-				assert.Truef(t, known[of] || held && saidBefore(t, s, says), "hints/step%02d.md has a hint for %s, which does not begin in this step", s.N, of)
+				says, ok := strings.CutPrefix(of, "says: ")
+				assert.Truef(t, known[of] || ok && saidBefore(t, s, says), "hints/step%02d.md has a hint for %s, which does not begin in this step", s.N, of)
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func saidBefore(t *testing.T, s Step, says string) bool {
 	})
 }
 
-func TestHintHeld_IsForWhatTheFailureSays(t *testing.T) {
+func TestHintSaying_IsForWhatTheFailureSays(t *testing.T) {
 	for _, tt := range []struct {
 		step int
 		says string
@@ -86,7 +86,7 @@ func TestHintHeld_IsForWhatTheFailureSays(t *testing.T) {
 		{3, "bob's context had ended before he asked, and something was sent", ""},
 		{4, "", ""},
 	} {
-		h, ok, err := Steps[tt.step-1].HintHeld(tt.says)
+		h, ok, err := Steps[tt.step-1].HintSaying(tt.says)
 		require.NoError(t, err)
 		require.Equal(t, tt.want != "", ok, tt.says)
 		if ok {
