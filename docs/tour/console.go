@@ -131,6 +131,13 @@ func wrap(width int, text string) (out []string) {
 	return out
 }
 
+// item prints a paragraph behind a mark of two columns.
+func (c console) item(mark, text string) {
+	for i, line := range wrap(columns-4, text) {
+		c.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+	}
+}
+
 // prose prints a paragraph, all lines behind the prefix.
 func (c console) prose(prefix, format string, args ...any) {
 	c.printf("%s", indent(prefix, wrap(columns-len(prefix), fmt.Sprintf(format, args...))))

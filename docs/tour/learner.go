@@ -12,7 +12,7 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// parseTry reads: nothing; or a step, names of stories, and one of three flags.
+// parseTry reads: nothing; or a step, names of stories, one of three flags, and -back.
 func parseTry(req request, args []string) (request, error) {
 	for _, mode := range []string{"watch", "rules", "compare"} {
 		rest, on := takeFlag(args, mode)
@@ -23,15 +23,14 @@ func parseTry(req request, args []string) (request, error) {
 			req.mode = mode
 		}
 	}
-	if len(args) == 0 && req.mode == "" {
+	args, req.back = takeFlag(args, "back")
+	if len(args) == 0 && req.mode == "" && !req.back {
 		return req, nil
 	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			return request{}, wrongUsage("try has no flag %s%s", arg, didYouMean(arg, []string{"-watch", "-rules", "-compare"}))
-		}
-	}
 	mode := req.mode
+	if req.back && (mode == "rules" || mode == "compare") {
+		return request{}, wrongUsage("try N -%s moves nothing: it needs no -back", mode)
+	}
 	req, err := parseNames(req, args)
 	if err == nil && req.names != nil && (mode == "rules" || mode == "compare") {
 		err = wrongUsage("try N -%s takes no names: %s", mode, strings.Join(req.names, " "))
@@ -69,9 +68,9 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 	case "compare":
 		return t.compare(s)
 	case "watch":
-		return t.runWatch(ctx, s, req.names)
+		return t.runWatch(ctx, req)
 	}
-	return t.runTry(ctx, s, req.names)
+	return t.runTry(ctx, req)
 }
 
 // overview says what is solved, where the learner stands, and what to do next.
@@ -87,10 +86,12 @@ func (t *tour) overview() error {
 		st, word := p.Steps[s.N], "       "
 		text := ""
 		switch {
-		case st == nil:
-		case st.Solved:
+		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
-		case st.Of > 0:
+			if st != nil && st.Of > 0 && !st.Solved {
+				text = fmt.Sprintf("edited since: %d of %d", st.Passed, st.Of)
+			}
+		case st != nil && st.Of > 0:
 			word = fmt.Sprintf("%-7s", fmt.Sprintf("%d/%d", st.Passed, st.Of))
 			text = strings.Join(st.Parts, ", ")
 		}
@@ -98,7 +99,7 @@ func (t *tour) overview() error {
 		if p.Step == s.N && mine {
 			here = "   <- " + myDir
 		}
-		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Title, here)
+		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Problem, here)
 		if text != "" {
 			t.printf("               %s\n", text)
 		}
@@ -106,7 +107,7 @@ func (t *tour) overview() error {
 	t.printf("\n")
 	switch st := p.Steps[p.Step]; {
 	case p.Step == 0 || !mine:
-		for next < course.Last.N && p.Steps[next] != nil && p.Steps[next].Solved {
+		for next < course.Last.N && t.hasLock(solvedDir(next)) {
 			next++
 		}
 		t.prose("", "Next: go run ./docs/tour try %d puts the lock %[3]s into %[2]s and says what is missing. Any step is a good one to begin with.",
@@ -132,7 +133,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
-	t.strong("%s: %s", capital(s.Label()), s.Title)
+	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
 	if s.N == 1 && !everything { // all of it is in the start, which keeps the rules
 		t.prose("", "Only TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
@@ -152,22 +153,18 @@ func (t *tour) box(s course.Step, everything bool) error {
 	}
 	fresh, older := s.Rules()
 	t.printf("\nRules:\n\n")
-	rule := func(mark, text string) {
-		for i, line := range wrap(columns-4, text) {
-			t.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+	for _, r := range fresh {
+		t.item(t.paint(green, "+ "), r.Text)
+	}
+	if everything {
+		for _, r := range older {
+			t.item("- ", r.Text)
 		}
 	}
-	for _, r := range fresh {
-		rule(t.paint(green, "+ "), r.Text)
+	t.item("- ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
+	if !everything && older != nil {
+		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
 	}
-	if !everything && s.N > 1 {
-		older = nil
-		rule("  ", fmt.Sprintf("Those of the steps before hold as well: go run ./docs/tour try %d -rules shows all.", s.N))
-	}
-	for _, r := range older {
-		rule("  ", r.Text)
-	}
-	rule("  ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	own := 0
 	var files []string
 	for _, f := range s.Beginning() {
@@ -189,56 +186,119 @@ func (t *tour) compare(s course.Step) error {
 	if err != nil {
 		return err
 	}
+	a, err := t.mine(p, s)
+	if err != nil {
+		return err
+	}
+	b, err := t.side(s.Dir, "the course's")
+	if err != nil {
+		return err
+	}
+	if !t.hasLock(solvedDir(s.N)) {
+		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
+	}
+	differ, equal := differing(a, b)
+	if differ == nil {
+		t.printf("%s and %s say the same.\n", a.dir, b.dir)
+		return nil
+	}
+	if err := t.diffSides(a, b, differ); err != nil {
+		return err
+	}
+	if equal != nil {
+		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
+	}
+	return nil
+}
+
+// A side is a lock that is compared with another one.
+type side struct {
+	dir, whose string
+	list       []source.Declaration
+}
+
+func (t *tour) side(dir, whose string) (side, error) {
+	l, err := t.readLock(dir)
+	if err != nil {
+		return side{}, fmt.Errorf("cannot read the lock in %s: %w", dir, err)
+	}
+	list, err := l.declarations()
+	if err != nil {
+		return side{}, fmt.Errorf("cannot compare what Go cannot read: %w", err)
+	}
+	return side{dir, whose, list}, nil
+}
+
+// mine is the learner's attempt at s.
+func (t *tour) mine(p *progress, s course.Step) (side, error) {
 	dir := myDir
 	if p.Step != s.N && t.hasLock(keptDir(s.N)) {
 		dir = keptDir(s.N)
 	}
-	mine, err := t.readLock(dir)
-	if err != nil {
-		return fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
+	if !t.hasLock(dir) {
+		return side{}, fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
 	}
-	a, err := mine.declarations()
-	if err != nil {
-		return fmt.Errorf("cannot compare what Go cannot read: %w", err)
-	}
-	b, err := source.ReadDir(t.path(s.Dir, ""))
-	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
-	}
-	if st := p.Steps[s.N]; st == nil || !st.Solved {
-		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
-	}
-	var differ, equal []string
-	for _, d := range slices.Concat(b, a) {
+	return t.side(dir, "yours")
+}
+
+// differing names what two locks declare differently, and what not.
+func differing(a, b side) (differ, equal []string) {
+	for _, d := range slices.Concat(b.list, a.list) {
 		switch {
 		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case uncommented(declared(a, d.Name)) == uncommented(declared(b, d.Name)):
+		case uncommented(declared(a.list, d.Name)) == uncommented(declared(b.list, d.Name)):
 			equal = append(equal, d.Name)
 		default:
 			differ = append(differ, d.Name)
 		}
 	}
-	if differ == nil {
-		t.printf("%s and %s say the same.\n", dir, s.Dir)
-		return nil
-	}
+	return differ, equal
+}
+
+// diffSides compares declarations, each under the names of its files.
+func (t *tour) diffSides(a, b side, names []string) error {
 	var heading []string
-	for _, name := range differ {
-		list, err := namedDiff(a, b, []string{name})
+	for _, name := range names {
+		list, err := namedDiff(a.list, b.list, []string{name})
 		if err != nil {
 			return err
 		}
-		of := []string{"--- " + path.Join(dir, declared(a, name).File) + " (yours)", "+++ " + path.Join(s.Dir, declared(b, name).File) + " (the course's)"}
+		of := []string{
+			"--- " + path.Join(a.dir, declared(a.list, name).File) + " (" + a.whose + ")",
+			"+++ " + path.Join(b.dir, declared(b.list, name).File) + " (" + b.whose + ")",
+		}
 		if !slices.Equal(of, heading) {
 			heading = of
 			t.diffLines(heading)
 		}
 		t.diffLines(list)
 	}
-	if equal != nil {
-		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
-	}
 	return nil
+}
+
+// changes shows what the learner has changed since the start of s. That was the course's
+// lock or the learner's own: the one that is nearer.
+func (t *tour) changes(p *progress, s course.Step, of failing) error {
+	mine, err := t.mine(p, s)
+	if err != nil {
+		return err
+	}
+	start, err := t.side(s.Before().Dir, "your start")
+	if err != nil {
+		return err
+	}
+	differ, _ := differing(start, mine)
+	if own, err := t.side(solvedDir(s.N-1), "your start"); err == nil {
+		if list, _ := differing(own, mine); len(list) < len(differ) {
+			start, differ = own, list
+		}
+	}
+	if differ == nil {
+		t.prose("", "%s held at the start of %s. Your lock says the same as the one you started from.", of.Story, s.Label())
+		return nil
+	}
+	t.prose("", "%s held at the start of %s. What have you changed since?\n", of.Story, s.Label())
+	return t.diffSides(start, mine, differ)
 }
 
 // uncommented is a declaration without the lines that are comments.
@@ -283,16 +343,19 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 			from = course.Steps[f.From-1]
 		}
 	}
-	about := of.Story
-	if from.N < s.N {
-		about = of.File // it held before: what is new in its step is not what is wrong
-	}
-	h, err := from.HintFor(of.File, about)
-	if of.How != "" {
+	h, ok, err := s.HintSaying(of.Says)
+	switch {
+	case of.How != "":
 		h, err = course.HintForEnding(of.How)
+		ok = true
+	case !ok && err == nil && from.N == s.N: // the hints of an earlier step are about its fix
+		h, ok, err = s.HintFor(of.File, of.Story)
 	}
 	if err != nil {
 		return err
+	}
+	if !ok {
+		return t.changes(p, s, of)
 	}
 	if stage == 0 {
 		stage = min(st.Hints[of.Story]+1, course.Stages)
@@ -306,7 +369,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case of.How != "":
 		t.prose("", "(It %s.)", of.How)
 	case from.N < s.N:
-		t.prose("", "(A story of step %02d: it held before. What have you changed since?)", from.N)
+		t.prose("", "(It held at the start of %s.)", s.Label())
 	}
 	t.prose("", "\n%s\n", unfolded(h.Stages[stage-1]))
 	switch {
@@ -315,7 +378,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case stage < course.Stages:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Story)
 	default:
-		t.printf("It was the last one. The course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
+		t.printf("It was the last one.\nThe course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
 	}
 	if !t.exists(myDir, "") {
 		return nil // nobody has begun: there is nothing to remember

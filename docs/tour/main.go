@@ -50,6 +50,7 @@ var commands = []subcommand{
 		{"try N", "step N's stories on it, the Go files in mylock (made at first use from the lock before step N): what holds, what fails, the first failure in full"},
 		{"try N Test...", "only these stories, in full"},
 		{"try N -watch", "again at each save in mylock"},
+		{"try N -back", "go back from a later step, whose attempt is kept"},
 		{"try N -rules", "what step N's lock must have, and must not do"},
 		{"try N -compare", "your lock beside the course's"},
 	}, parseTry, (*tour).tryCommand},
@@ -130,6 +131,7 @@ type request struct {
 	all, check bool
 	json       bool   // records instead of a timeline
 	mode       string // of try: watch, rules, compare
+	back       bool   // to an earlier step
 	stage      int    // of a hint; 0 is the next one
 	file       string // of a lock
 	line       int    // of that file; 0 is the whole lock
@@ -294,13 +296,21 @@ func parseStep(req request, args []string) (request, error) {
 	return req, nil
 }
 
+// flags are those of the commands that take names.
+var flags = map[string][]string{"red": {"-all", "-json"}, "green": {"-json"}, "diff": {"-all"}, "try": {"-watch", "-rules", "-compare", "-back"}}
+
 // parseNames reads a step, and the names of stories or declarations behind it.
 func parseNames(req request, args []string) (request, error) {
-	if req.name != "green" {
+	if slices.Contains(flags[req.name], "-all") {
 		args, req.all = takeFlag(args, "all")
 	}
-	if req.name != "diff" {
+	if slices.Contains(flags[req.name], "-json") {
 		args, req.json = takeFlag(args, "json")
+	}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			return request{}, wrongUsage("%s has no flag %s%s", req.name, arg, didYouMean(arg, flags[req.name]))
+		}
 	}
 	req, err := parseStep(req, args[:min(1, len(args))])
 	if err == nil && req.json && len(args) != 2 {

@@ -26,6 +26,9 @@ const (
 // keptDir is where the attempt at a step is kept while another one is worked on.
 func keptDir(n int) string { return fmt.Sprintf("%s/_step%02d", myDir, n) }
 
+// solvedDir is where a copy of the lock that has solved a step stays.
+func solvedDir(n int) string { return keptDir(n) + "-solved" }
+
 // progress is what is known of the learner's attempts.
 type progress struct {
 	Step  int               `json:"step"` // whose attempt the lock is; 0 is not known
@@ -49,7 +52,8 @@ type standing struct {
 type failing struct {
 	File  string `json:"file"`
 	Story string `json:"story"`
-	How   string `json:"how,omitempty"` // it "hangs", "leaks" or "breaks"; "" is by its assertion
+	How   string `json:"how,omitempty"`  // it "hangs", "leaks" or "breaks"; "" is by its assertion
+	Says  string `json:"says,omitempty"` // that assertion
 }
 
 // is compares by name.
@@ -151,11 +155,16 @@ func (t *tour) readLock(dir string) (lock, error) {
 	return l, nil
 }
 
-// putLock makes l the lock that is worked on, where there is none.
-func (t *tour) putLock(l lock) error {
+// putLock makes l the lock in a folder.
+func (t *tour) putLock(dir string, l lock) error {
 	for name, text := range l {
-		if err := writeWhole(t.path(myDir, name), text); err != nil {
+		if err := writeWhole(t.path(dir, name), text); err != nil {
 			return err
+		}
+	}
+	for _, name := range t.lockFiles(dir) {
+		if l[name] == nil {
+			os.Remove(t.path(dir, name))
 		}
 	}
 	return nil
@@ -176,8 +185,8 @@ func (t *tour) moveLock(from, to string) error {
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
-// that was kept, the solution of the step before, or the course's lock before s. It
-// reports whether the learner sees this step for the first time.
+// that was kept, the learner's solution of the step before, or the course's lock before
+// s. It reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	mine := t.hasLock(myDir)
 	if mine && (p.Step == s.N || p.Step == 0) {
@@ -186,13 +195,11 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 		return fresh, t.writeProgress(p)
 	}
 	from, old := s.Before().Dir, p.Step
-	switch before := p.Steps[s.N-1]; {
+	switch {
 	case t.hasLock(keptDir(s.N)):
 		from = keptDir(s.N)
-	case before != nil && before.Solved && mine && old == s.N-1:
-		from = myDir
-	case before != nil && before.Solved && t.hasLock(keptDir(s.N-1)):
-		from = keptDir(s.N - 1)
+	case t.hasLock(solvedDir(s.N - 1)):
+		from = solvedDir(s.N - 1)
 	}
 	l, err := t.readLock(from)
 	if err != nil {
@@ -204,11 +211,12 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 			return false, err
 		}
 		t.prose("", "Your attempt at step %02d is kept in %s.", old, kept)
+		t.moved = fmt.Sprintf("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
 	}
 	if from == keptDir(s.N) {
 		err = t.moveLock(from, myDir)
 	} else {
-		err = t.putLock(l)
+		err = t.putLock(myDir, l)
 	}
 	if err != nil {
 		return false, err
@@ -217,8 +225,8 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	switch from {
 	case keptDir(s.N):
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
-	case myDir, keptDir(s.N - 1):
-		t.prose("", "The lock in %s goes on with yours of step %02d, which is solved (%s).\nTo start from the course's lock instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
+	case solvedDir(s.N - 1):
+		t.prose("", "The lock in %s goes on with yours that solved step %02d (%s).\nTo start from the course's lock instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
 		fresh = true
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
@@ -265,7 +273,7 @@ func (t *tour) runReset(s course.Step) error {
 	if err := errors.Join(put(keptDir(s.N), s.N), put(myDir, p.Step)); err != nil {
 		return err
 	}
-	if err := t.putLock(l); err != nil {
+	if err := t.putLock(myDir, l); err != nil {
 		return err
 	}
 	p.Step = s.N

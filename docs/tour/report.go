@@ -24,6 +24,10 @@ func (t *tour) tryReport(a attemptAt) error {
 	if err := t.writeProgress(p); err != nil {
 		return err
 	}
+	if now.Solved {
+		t.solved(a)
+		return t.putLock(solvedDir(s.N), a.src)
+	}
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
@@ -36,12 +40,8 @@ func (t *tour) tryReport(a attemptAt) error {
 		t.trial(a, a.trials[next])
 	}
 	t.tryNotes(a)
-	if !now.Solved {
-		t.whatNow(s, next >= 0)
-		return errUnsolved
-	}
-	t.solved(a)
-	return nil
+	t.whatNow(s, next >= 0)
+	return errUnsolved
 }
 
 // next is the index of the story to look at first, -1 if all is well. One that hangs has
@@ -90,6 +90,8 @@ func (r trial) failing() failing {
 	f := failing{File: r.file, Story: r.name}
 	if r.end != nil && r.verdict != failed {
 		f.How = r.end.kind.String()
+	} else if list := r.log.failing(r.name); list != nil {
+		f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
 	}
 	return f
 }
@@ -425,33 +427,37 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 	next := func(what, command string, args ...any) {
 		t.printf("%s", indent("  ", []string{fmt.Sprintf("%-36s %s", fmt.Sprintf("go run ./docs/tour "+command, args...), what)}))
 	}
-	t.printf("Change the lock in %s and run it again:\n", myDir)
-	next("", "try %d", s.N)
-	next("the same at each save", "try %d -watch", s.N)
+	if !t.watching {
+		t.printf("Change the lock in %s and run it again:\n", myDir)
+		next("", "try %d", s.N)
+		next("the same at each save", "try %d -watch", s.N)
+	}
 	if fails {
 		next("a hint for the story above", "hint %d", s.N)
+	}
+	if t.hasLock(solvedDir(s.N)) {
+		t.printf("The lock that solved %s is in %s.\n", s.Label(), solvedDir(s.N))
 	}
 }
 
 // solved says so, and what to do next.
 func (t *tour) solved(a attemptAt) {
 	s := a.step
-	t.strong("%s is solved.", capital(s.Label()))
 	if list := advice(a.src, s.N); list != nil {
-		t.printf("\nWhat no story can see, and your source shows:\n\n")
+		t.printf("What no story can see, and your source shows:\n\n")
 		for _, text := range list {
-			for i, line := range wrap(columns-4, text) {
-				t.printf("  %s%s\n", []string{"- ", "  "}[min(i, 1)], line)
-			}
+			t.item("- ", text)
 		}
 		t.printf("\n")
 	}
+	t.strong("%s is solved: all %d stories pass.", capital(s.Label()), len(a.trials))
+	t.prose("", "%s.", capital(s.Guarantee))
 	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")
 		return
 	}
-	t.printf("Next: go run ./docs/tour try %d\n", s.N+1)
+	t.prose("", "Next: go run ./docs/tour try %d (%s)", s.N+1, course.Steps[s.N].Problem)
 }
 
 // namedReport shows some stories in full.

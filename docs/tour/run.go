@@ -31,6 +31,9 @@ type tour struct {
 	tmp  string // everything built goes here
 	jobs sync.WaitGroup
 	stop context.CancelFunc
+
+	watching bool   // for the next save: nobody has to run anything
+	moved    string // that the learner's folder holds another attempt than before
 }
 
 // test2json is the path of the go command's reader of test output.

@@ -41,19 +41,38 @@ type trial struct {
 	end *ending // if it ended with its process
 }
 
-// runTry plays the stories of s on the learner's lock: all, or those with these names.
-func (t *tour) runTry(ctx context.Context, s course.Step, names []string) error {
-	if err := t.prepare(s); err != nil {
+// runTry plays the stories of a step on the learner's lock: all, or those with these names.
+// That another attempt is there now is the last thing it says.
+func (t *tour) runTry(ctx context.Context, req request) error {
+	if err := t.prepare(req); err != nil {
 		return err
 	}
-	return t.tryOnce(ctx, s, names)
+	err := t.tryOnce(ctx, req.steps[0], req.names)
+	switch {
+	case t.moved == "" || ctx.Err() != nil:
+	case err == nil:
+		t.printf("%s\n", t.moved)
+	default:
+		err = fmt.Errorf("%w\n%s", err, t.moved)
+	}
+	return err
 }
 
-// prepare puts the learner's attempt at s in its place, the first time with the rules.
-func (t *tour) prepare(s course.Step) error {
+// prepare puts the learner's attempt at a step in its place, the first time with the
+// rules. What it refuses has moved nothing.
+func (t *tour) prepare(req request) error {
+	s := req.steps[0]
+	for _, name := range req.names {
+		if _, err := t.beginsIn(s, name); err != nil {
+			return err
+		}
+	}
 	p, err := t.readProgress()
 	if err != nil {
 		return err
+	}
+	if p.Step > s.N && t.hasLock(myDir) && !req.back {
+		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
 	}
 	fresh, err := t.begin(p, s)
 	if err != nil || !fresh {

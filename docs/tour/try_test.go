@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -105,9 +106,9 @@ func work(t *testing.T, src string) {
 
 func TestTry(t *testing.T) {
 	inOwnMini(t)
-	shows(t, "try", 0, "  01           SETNX\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
+	shows(t, "try", 0, "  01           two clients are inside at once\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
 	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
-	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: a watchdog that renews", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:",
+	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: the lease ends during the work, and two are inside\n", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:\n\n  + Renew every ttl/3.", "\n  + A hold is valid", "\n  - The Go files in mylock", "\n\nThe rules of the steps before hold as well: go run ./docs/tour try 7 -rules\n",
 		"holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "needs Lost, ValidUntil, MaxHold, ErrLost", "Stories passed: 22 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
@@ -115,28 +116,120 @@ func TestTry(t *testing.T) {
 	text, err := os.ReadFile(myLockFile)
 	require.NoError(t, err)
 	require.Equal(t, miniLock(6), string(text))
-	shows(t, "try", 0, "  07  22/27    a watchdog", "<- mylock\n", "renew 1 of 3, Lost 0 of 3", "Next: change the lock in mylock, then go run ./docs/tour try 7")
+	shows(t, "try", 0, "  07  22/27    the lease ends during the work", "<- mylock\n", "renew 1 of 3, Lost 0 of 3", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
 	work(t, miniLock(7))
-	out := shows(t, "try 7", 0, "solved   1. renew      3 of 3", "solved   2. Lost       3 of 3", "Stories passed: 27 of 27. 5 more than in the last run.", "now ok TestLeadWatchdog\n",
-		"Step 07 is solved.\n", "your source shows:\n\n  - The token does not come from crypto/rand.", "Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8")
-	require.NotContains(t, out, "is new")
-	require.NotContains(t, out, "Rules:")
+	out := shows(t, "try 7", 0, "your source shows:\n\n  - The token does not come from crypto/rand.",
+		"Step 07 is solved: all 27 stories pass.\nWork longer than the ttl keeps the lock; a dead holder's lock still expires.\n",
+		"Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n")
+	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
+	out = shows(t, "try 7 -rules", 0, "\n  + Renew every", "\n  - Every error begins", "\n  - The Go files in mylock")
+	require.NotContains(t, out, "The rules of the steps before")
 	shows(t, "try 7 -compare", 0, "mylock and step07_watchdog say the same")
 
 	shows(t, "try 7 TestOtherLost", 0, "ok    TestOtherLost\n          0.1ms", "1 of 1 passed. All of the step: go run ./docs/tour try 7")
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
-	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo that your lock can play (did you mean TestOtherWatchdog?)")
+	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo (did you mean TestOtherWatchdog?)")
 	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the course's)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
 
 	work(t, miniLock(7))
-	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours of step 07, which is solved (lock.go).", "reset 8",
+	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours that solved step 07 (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
 	shows(t, "try 8", 0, "It was the last one.")
 	shows(t, "try 7 -compare", 0, "mylock/_step07 and step07_watchdog say the same")
+}
+
+func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
+	inOwnMini(t)
+	work(t, miniLock(2)+"\n// mine\n")
+	shows(t, "try 3 TestNope", 2, "step 03 has no story TestNope")
+	require.NoFileExists(t, myProgress, "it has not begun")
+	shows(t, "try 3", 1, "not solved yet\n")
+	for _, args := range []string{"try 5 TestNope", "try 5 TestNope -watch", "try 2 TestNope -back"} {
+		shows(t, args, 2, "has no story TestNope")
+	}
+	shows(t, "try 2", 2, "mylock has your attempt at step 03. To keep that and go back to step 02:\n  go run ./docs/tour try 2 -back\n")
+	shows(t, "try 2 -watch", 2, "try 2 -back")
+	text, err := os.ReadFile(myLockFile)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "// mine", "nothing has moved")
+	require.NoDirExists(t, keptDir(3))
+
+	const moved = "mylock is now your attempt at step %02d; that at step %02d is in mylock/_step%02[2]d.\n"
+	_, errs, _ := tourOf(t, "try 5")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
+	_, errs, _ = tourOf(t, "try 5")
+	require.True(t, strings.HasSuffix(errs, "not solved yet\n"), errs)
+	work(t, miniLock(4)+"\nvar x = y\n")
+	_, errs, _ = tourOf(t, "try 3 -back")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 3, 5)), errs)
+	_, errs, _ = tourOf(t, "try 5")
+	require.Contains(t, errs, "undefined: y")
+	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
+	work(t, miniLock(5))
+	shows(t, "try 5", 0, "solved")
+	shows(t, "try 3 -back", 1, "mylock is now")
+	out, _, _ := tourOf(t, "try 5 TestLeadAtomic_release")
+	require.True(t, strings.HasSuffix(out, fmt.Sprintf(moved, 5, 3)), out)
+}
+
+// A seer calls a function when it is told something.
+type seer struct {
+	strings.Builder
+	what string
+	then func()
+}
+
+func (s *seer) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.what) {
+		s.then()
+	}
+	return s.Builder.Write(p)
+}
+
+func TestTry_WhoWatchesIsNotToldToRunItAgain(t *testing.T) {
+	inOwnMini(t)
+	work(t, miniLock(2))
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &seer{what: "Watching mylock", then: cancel}
+	require.Zero(t, run(ctx, []string{"try", "3", "-watch"}, console{out: out, err: out}))
+	inOrder(t, out.String(), "the lock of 2 lacks what 3 has", "go run ./docs/tour hint 3 ", "Watching mylock: save a file, and it runs again.")
+	require.NotContains(t, out.String(), "run it again")
+	require.NotContains(t, out.String(), "-watch")
+}
+
+func TestTry_WhatIsSolvedStays(t *testing.T) {
+	inOwnMini(t)
+	work(t, miniLock(2)+"\n// mine, solved\n")
+	require.NoError(t, write(myDir+"/more.go", "package redislock\n"))
+	shows(t, "try 2", 0, "Step 02 is solved")
+	filesIn(t, "mylock/_step02-solved", "lock.go", "more.go")
+	require.NoError(t, os.Remove(myDir+"/more.go"))
+	shows(t, "try 2", 0, "Step 02 is solved")
+	filesIn(t, "mylock/_step02-solved", "lock.go")
+	work(t, miniLock(1)+"\n// mine, broken\n")
+	shows(t, "try 2", 1, "The lock that solved step 02 is in mylock/_step02-solved.")
+	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")
+	shows(t, "try 3", 1, "goes on with yours that solved step 02 (lock.go)")
+	for file, want := range map[string]string{myLockFile: "solved", "mylock/_step02-solved/lock.go": "solved", "mylock/_step02/lock.go": "broken"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "// mine, "+want, file)
+	}
+	work(t, miniLock(2)+"\n// mine, solved again\n")
+	require.NoError(t, write(keptDir(2)+"/lock.go", miniLock(2)+"\n// mine, solved again\n"))
+	shows(t, "try 2 -back", 0, "Step 02 is solved")
+	text, err := os.ReadFile("mylock/_step02-solved/lock.go")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "solved again")
+	out := shows(t, "try", 0, "  02  solved ")
+	require.NotContains(t, out, "edited since")
+	work(t, miniLock(1))
+	shows(t, "reset 2", 0, "Next: go run ./docs/tour try 2")
+	shows(t, "try", 0, "  02  solved ")
 }
 
 func TestTry_NothingIsEverLost(t *testing.T) {
@@ -147,7 +240,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	shows(t, "try 5", 1, "Your attempt at step 03 is kept in mylock/_step03.", "The lock in mylock is new: a copy of step04_owner_token (lock.go).")
 	work(t, miniLock(4)+"\n// mine, at step 5\n")
 	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "The lock in mylock is a copy of step04_owner_token (lock.go).\nNext: go run ./docs/tour try 5")
-	shows(t, "try 3", 1, "Your attempt at step 05 is kept in mylock/_step05.", "The lock in mylock is your attempt at step 03 again (lock.go).")
+	shows(t, "try 3 -back", 1, "Your attempt at step 05 is kept in mylock/_step05.", "The lock in mylock is your attempt at step 03 again (lock.go).")
 	shows(t, "reset 5", 0, "Your attempt at step 05 is kept in mylock/_step05-2.", "Your attempt at step 03 is kept in mylock/_step03.")
 	for file, want := range map[string]string{
 		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
@@ -202,11 +295,12 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 6", 1, "The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
 	filesIn(t, myDir, "lock.go", "send.go")
 	work(t, miniLock(6))
-	shows(t, "try 6", 0, "Step 06 is solved.")
+	shows(t, "try 6", 0, "Step 06 is solved")
 	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
-	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours of step 06, which is solved (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
+	shows(t, "try 6", 0, "Step 06 is solved")
+	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours that solved step 06 (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
 	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
 	text, err := os.ReadFile("step07_watchdog/watchdog.go")
 	require.NoError(t, err)
@@ -216,22 +310,22 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	require.NoError(t, write(myDir+"/dog.go", strings.TrimPrefix(miniLock(7), "const")))
 	shows(t, "try 7", 1, "mylock/dog.go:", "Lock redeclared in this block", "mylock/lock.go:")
 	work(t, "package redislock\n")
-	shows(t, "try 7", 0, "Step 07 is solved.")
+	shows(t, "try 7", 0, "Step 07 is solved")
 
 	// One file is enough.
-	shows(t, "try 5", 1, "Your attempt at step 07 is kept in mylock/_step07.", "a copy of step04_owner_token (lock.go)")
+	shows(t, "try 5 -back", 1, "Your attempt at step 07 is kept in mylock/_step07.", "a copy of step04_owner_token (lock.go)")
 	filesIn(t, myDir, "lock.go")
 	work(t, miniLock(5))
-	shows(t, "try 5", 0, "Step 05 is solved.")
+	shows(t, "try 5", 0, "Step 05 is solved")
 
-	shows(t, "try 7", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go, send.go).", "Step 07 is solved.")
+	shows(t, "try 7", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go, send.go).", "Step 07 is solved")
 	filesIn(t, myDir, "lock.go", "dog.go", "pub_sub.go", "send.go")
 	require.NoDirExists(t, keptDir(7))
 	shows(t, "reset 7", 0, "Your attempt at step 07 is kept in mylock/_step07-1.", "a copy of step06_reentrant (lock.go, send.go, waiting.go).")
 	filesIn(t, myDir, "lock.go", "send.go", "waiting.go")
 	filesIn(t, keptDir(7)+"-1", "lock.go", "dog.go", "pub_sub.go", "send.go")
 	filesIn(t, keptDir(6), "lock.go", "pub_sub.go", "send.go")
-	shows(t, "try 6", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved.")
+	shows(t, "try 6 -back", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved")
 }
 
 // What was kept when a lock was one file.
@@ -242,10 +336,10 @@ func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
 		require.NoError(t, write(myDir+"/"+name, text))
 	}
 	require.NoError(t, write(myProgress, `{"step": 5}`))
-	shows(t, "try 3", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved.")
+	shows(t, "try 3 -back", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved")
 	filesIn(t, keptDir(3), "lock-1.go")
-	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours of step 03")
-	shows(t, "try 3", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
+	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours that solved step 03")
+	shows(t, "try 3 -back", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
 	filesIn(t, keptDir(3), "lock-1.go")
 	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
 }
@@ -300,7 +394,7 @@ func TestTry_OneSentenceThatSaysWhatToDo(t *testing.T) {
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nimport \"sync\"\n\nvar y = 1\n\nvar z = x.y\n"))
 	shows(t, "try 3", 1, "mylock does not compile", `mylock/more.go:3:8: "sync" imported and not used`, "mylock/more.go:7:11: x.y undefined")
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n\nvar y = 1\n"))
-	shows(t, "try 3", 0, "Step 03 is solved.")
+	shows(t, "try 3", 0, "Step 03 is solved")
 	work(t, "package redislock\n\nimport _ \"github.com/google/uuid\"\n"+strings.TrimPrefix(miniLock(3), "package redislock\n"))
 	shows(t, "try 3", 1, "does not compile", "A lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
 	work(t, strings.Replace(miniLock(3), "const at = 3", "", 1))
@@ -316,12 +410,45 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", min(stage+1, 3)), want)
 	}
 	shows(t, "hint 2 1", 0, "Hint 1 of 3 for TestTheHolderDies", "More: go run ./docs/tour hint 2\n")
-	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.", "try 2 -compare")
-	shows(t, "hint 2 TestOtherMutual_exclusion", 0, "Hint 1 of 3 for TestOtherMutual_exclusion", "A story of step 01: it held before")
+	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.\nThe course's lock beside yours: go run ./docs/tour try 2 -compare\n")
+	out := shows(t, "hint 2 TestOtherMutual_exclusion", 0, "TestOtherMutual_exclusion held at the start of step 02.", "Your lock says the same as the one you started from.")
+	require.NotContains(t, out, "Hint")
 	shows(t, "hint 2 TestNope", 2, "step 02 has no story TestNope")
 	work(t, miniLock(2))
 	shows(t, "try 2", 0, "solved")
 	shows(t, "hint 2", 2, "step 02 is solved")
+}
+
+func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
+	buildsMany(t)
+	root := inOwnMini(t)
+	shows(t, "hint 3 TestOtherMutual_exclusion", 1, "there is no lock of yours to compare: go run ./docs/tour try 3 makes one")
+	work(t, miniLock(2))
+	shows(t, "try 3", 1, "the lock of 2 lacks what 3 has")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
+	shows(t, "try 3", 1, "FAIL  TestLeadMutual_exclusion")
+	for range 2 {
+		shows(t, "hint 3", 0, "TestLeadMutual_exclusion held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 0\n")
+	}
+
+	// The start is the nearer one: the course's, or the learner's own.
+	require.NoError(t, write("mylock/_step02-solved/lock.go", strings.Replace(miniLock(2), "at = 2", "at = 1+1", 1)+"\nfunc mine() {}\n"))
+	shows(t, "hint 3", 0, "--- step02_expire/lock.go (your start)")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1)+"\nfunc mine() {}\n")
+	shows(t, "hint 3", 0, "--- mylock/_step02-solved/lock.go (your start)", "-const at = 1+1\n")
+
+	// Where people break the same thing, a hint says so; a control is told like an earlier one.
+	lab := root + "/step04_owner_token/lab_test.go"
+	text, err := os.ReadFile(lab)
+	require.NoError(t, err)
+	require.NoError(t, write(lab, strings.Replace(string(text), `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
+	shows(t, "try 4", 1, "FAIL  TestLeadOwner_release")
+	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call ended with `redis: nil`")
+	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
+	shows(t, "try 4", 1, "FAIL  TestLeadMutual_exclusion", "got: redis: nil")
+	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadMutual_exclusion\n(It held at the start of step 04.)\n", "redis: nil")
+	shows(t, "hint 4", 0, "Hint 2 of 3 for TestLeadMutual_exclusion", "no key")
+	shows(t, "hint 4 TestControlOwner_release", 0, "TestControlOwner_release held at the start of step 04. What have you changed since?")
 }
 
 func TestCompilerText(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -267,15 +268,40 @@ func (t *test) message() []string {
 	return list
 }
 
-// outcome returns what was expected and what came, where it can be said so.
+// outcome returns what was expected and what came, where it can be said so. A number that
+// counts nobody knows what says nothing.
 func (t *test) outcome() []string {
 	var list []string
 	for _, v := range t.verdicts {
-		if v.Wanted != "" {
-			list = append(list, fmt.Sprintf("expected: %s   got: %s", v.Wanted, v.Got))
+		_, err := strconv.Atoi(v.Wanted)
+		of := ""
+		if err == nil {
+			of = t.counted()
+		}
+		if v.Wanted != "" && (err != nil || of != "") {
+			list = append(list, fmt.Sprintf("expected: %s%s   got: %s", v.Wanted, of, v.Got))
 		}
 	}
 	return list
+}
+
+// counted is what the assertion that failed counts, which only its source says.
+func (t *test) counted() string {
+	at := append(fields(t.output)["Error Trace:"], "")[0]
+	colon := max(0, strings.LastIndex(at, ":"))
+	text, err := os.ReadFile(at[:colon])
+	n, notLine := strconv.Atoi(strings.TrimPrefix(at[colon:], ":"))
+	src := lines(string(text))
+	if err != nil || notLine != nil || n < 1 || n > len(src) {
+		return ""
+	}
+	switch code, _, _ := strings.Cut(src[n-1], `"`); {
+	case strings.Contains(code, "sent"), strings.Contains(code, "scripts()"):
+		return " commands sent"
+	case strings.Contains(code, "sold"):
+		return " coupons sold"
+	}
+	return ""
 }
 
 // said returns what stands behind "Messages:" in testify's output, or else behind "Error:".

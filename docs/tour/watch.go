@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"example.com/redislock-steps/docs/internal/course"
 )
 
 // watchEvery is how often the files are looked at. A look costs nothing, and works on file
@@ -16,10 +14,11 @@ import (
 const watchEvery = 300 * time.Millisecond
 
 // runWatch tries at each save, until it is interrupted.
-func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) error {
-	if err := t.prepare(s); err != nil {
+func (t *tour) runWatch(ctx context.Context, req request) error {
+	if err := t.prepare(req); err != nil {
 		return err
 	}
+	t.watching = true
 	files := newWatched(func() lock {
 		l, _ := t.readLock(myDir)
 		return l
@@ -28,7 +27,7 @@ func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) erro
 		if t.live {
 			t.printf("\x1b[2J\x1b[3J\x1b[H") // an empty screen
 		}
-		err := t.untilChanged(ctx, files, func(ctx context.Context) error { return t.tryOnce(ctx, s, names) })
+		err := t.untilChanged(ctx, files, func(ctx context.Context) error { return t.tryOnce(ctx, req.steps[0], req.names) })
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, errChanged):
@@ -38,6 +37,9 @@ func (t *tour) runWatch(ctx context.Context, s course.Step, names []string) erro
 		}
 		if ctx.Err() == nil {
 			t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
+			if t.moved != "" {
+				t.printf("%s\n", t.moved)
+			}
 			files.wait(ctx)
 		}
 	}

@@ -19,6 +19,7 @@ type Step struct {
 	Source    string // the file in Dir in which it differs from the step before
 	Nodes     int    // how many servers its stories use
 	Title     string //
+	Problem   string // what breaks without it; it does not name the fix
 	Lock      string // how it acquires and releases, in commands
 	Words     string // the same in words, for a reader who has not seen the lock
 	Asks      string // what its stories ask for, in words
@@ -46,6 +47,7 @@ var Steps = [...]Step{
 		Source:    LockFile,
 		Nodes:     1,
 		Title:     "SETNX",
+		Problem:   "two clients are inside at once",
 		Lock:      "SETNX; DEL",
 		Words:     "It writes the key with SETNX, which refuses a key that exists. Unlock deletes it.",
 		Asks:      "Two clients never hold the lock at once. Unlock lets the next one in, and Lock waits for that.",
@@ -60,6 +62,7 @@ var Steps = [...]Step{
 		Source:    LockFile,
 		Nodes:     1,
 		Title:     "SETNX, then EXPIRE",
+		Problem:   "a holder dies, and the lock stays taken forever",
 		Lock:      "SETNX, then PEXPIRE; DEL",
 		Words:     "It writes the key with SETNX and then gives it a ttl with a second command. Unlock deletes it.",
 		Asks:      "A holder that dies, or forgets to unlock, blocks nobody beyond the ttl. A ttl under a millisecond is refused with an error.",
@@ -74,6 +77,7 @@ var Steps = [...]Step{
 		Source:    LockFile,
 		Nodes:     1,
 		Title:     "SET key value NX EX ttl",
+		Problem:   "dying between two commands locks everybody out",
 		Lock:      "SET NX EX; DEL",
 		Words:     "It writes the key and its ttl with one SET, unless the key exists. Unlock deletes the key.",
 		Asks:      "Whatever happens to a client in its TryLock, the lock ends with its ttl.",
@@ -83,13 +87,14 @@ var Steps = [...]Step{
 		Broken:    "A late holder's DEL, or a DEL resent after a lost reply, removes the next owner's lock.",
 	},
 	{
-		N:      4,
-		Dir:    "step04_owner_token",
-		Source: LockFile,
-		Nodes:  1,
-		Title:  "a random token as the value",
-		Lock:   "SET token NX EX; GET, compare, DEL",
-		Words:  "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
+		N:       4,
+		Dir:     "step04_owner_token",
+		Source:  LockFile,
+		Nodes:   1,
+		Title:   "a random token as the value",
+		Problem: "a late holder deletes the next owner's lock",
+		Lock:    "SET token NX EX; GET, compare, DEL",
+		Words:   "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
 		Asks: "Only the owner releases a lock: every acquisition has a random token of " +
 			"its own. Unlock without a hold is ErrNotHeld. When the reply to a SET is " +
 			"lost, go-redis sends it again: the owner then recognises its own lock.",
@@ -99,13 +104,14 @@ var Steps = [...]Step{
 		Broken:    "The lock can expire between GET and DEL: the DEL then removes the next owner's lock.",
 	},
 	{
-		N:      5,
-		Dir:    "step05_lua_release",
-		Source: LockFile,
-		Nodes:  1,
-		Title:  "compare and delete in one Lua script",
-		Lock:   "SET token NX EX; a script that compares and deletes",
-		Words:  "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
+		N:       5,
+		Dir:     "step05_lua_release",
+		Source:  LockFile,
+		Nodes:   1,
+		Title:   "compare and delete in one Lua script",
+		Problem: "the lease ends in the middle of Unlock",
+		Lock:    "SET token NX EX; a script that compares and deletes",
+		Words:   "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
 		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
 			"lost may have run, and go-redis silently sends it again: Unlock must not " +
 			"say ErrNotHeld for a release that has run. It works under a cancelled " +
@@ -117,13 +123,14 @@ var Steps = [...]Step{
 		Broken:    "The owner blocks itself when it locks again; a lease that ends during the work lets a second holder in.",
 	},
 	{
-		N:      6,
-		Dir:    "step06_reentrant",
-		Source: LockFile,
-		Nodes:  1,
-		Title:  "a depth beside the token, and waiters that are woken",
-		Lock:   "a hash {token: depth}, written by a script; the last release publishes",
-		Words:  "It stores a random token and how deeply its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The ttl is set once, when the lock is taken.",
+		N:       6,
+		Dir:     "step06_reentrant",
+		Source:  LockFile,
+		Nodes:   1,
+		Title:   "a depth beside the token, and waiters that are woken",
+		Problem: "the owner locks again and blocks itself; waiters poll",
+		Lock:    "a hash {token: depth}, written by a script; the last release publishes",
+		Words:   "It stores a random token and how deeply its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The ttl is set once, when the lock is taken.",
 		Asks: "Each Lock value is one owner. It may lock again, and its outermost Unlock " +
 			"frees the lock; what is sent twice counts once. Waiters in Lock are woken, " +
 			"and do not poll. From here on a lock is a hash, so a string at its key is " +
@@ -134,13 +141,14 @@ var Steps = [...]Step{
 		Broken:    "A lease that ends during the work: two inside, an update lost at the resource.",
 	},
 	{
-		N:      7,
-		Dir:    "step07_watchdog",
-		Source: LockFile,
-		Nodes:  1,
-		Title:  "a watchdog that renews",
-		Lock:   "as step 06; renewed every ttl/3 until Unlock or loss",
-		Words:  "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
+		N:       7,
+		Dir:     "step07_watchdog",
+		Source:  LockFile,
+		Nodes:   1,
+		Title:   "a watchdog that renews",
+		Problem: "the lease ends during the work, and two are inside",
+		Lock:    "as step 06; renewed every ttl/3 until Unlock or loss",
+		Words:   "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
 		Asks: "Work that takes longer than the ttl keeps the lock. A dead holder's lock " +
 			"still expires; one that is alive and forgets to unlock now keeps it, unless " +
 			"it limits its hold.",
@@ -150,13 +158,14 @@ var Steps = [...]Step{
 		Broken:    "The master fails over before it has replicated the key: two inside.",
 	},
 	{
-		N:      8,
-		Dir:    "step08_redlock",
-		Source: LockFile,
-		Nodes:  5,
-		Title:  "a majority of independent masters",
-		Lock:   "the scripts of step 06 on all nodes at once, by majority; all nodes",
-		Words:  "It asks five independent Redis masters at once, and holds the lock if at least three of them agree.",
+		N:       8,
+		Dir:     "step08_redlock",
+		Source:  LockFile,
+		Nodes:   5,
+		Title:   "a majority of independent masters",
+		Problem: "the master fails over, and two are inside",
+		Lock:    "the scripts of step 06 on all nodes at once, by majority; all nodes",
+		Words:   "It asks five independent Redis masters at once, and holds the lock if at least three of them agree.",
 		Asks: "The lock lives on five independent masters. When a minority of them " +
 			"fails, in any way and at any moment, it is neither lost nor blocked. The " +
 			"lock of step 07 has one Redis, so that is the one that fails here.",
@@ -176,13 +185,14 @@ var Last = Steps[len(Steps)-1]
 // resource, and red is the resource without the check. Its number is its place behind the
 // steps.
 var Epilogue = Step{
-	N:      len(Steps) + 1,
-	Dir:    "docs/fencing",
-	Source: "check.go",
-	Nodes:  1,
-	Title:  "fencing tokens",
-	Lock:   "step 05, with a number for each hold",
-	Words:  "They compare the number of a write with the highest they have seen, and refuse an older one.",
+	N:       len(Steps) + 1,
+	Dir:     "docs/fencing",
+	Source:  "check.go",
+	Nodes:   1,
+	Title:   "fencing tokens",
+	Problem: "a paused holder wakes up, and writes",
+	Lock:    "step 05, with a number for each hold",
+	Words:   "They compare the number of a write with the highest they have seen, and refuse an older one.",
 	Fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped " +
 		"process, a moved virtual machine) does not know that its lock has ended, and " +
 		"writes when it wakes up. No lock can prevent that. The resource has to: it " +

@@ -10,7 +10,7 @@ import (
 // A Hint helps with a story that fails. Its stages say more and more: a question, the
 // direction, nearly the code.
 type Hint struct {
-	Of     []string // stories; or files of tests, for all others in them
+	Of     []string // stories; files, for all others in them; "says: " and what a failure says
 	Stages []string // Markdown
 }
 
@@ -20,10 +20,11 @@ const Stages = 3
 //go:embed hints
 var hintTexts embed.FS
 
-// Hints returns the hints of the stories that begin in s. They stand in hints/stepNN.md:
+// Hints returns the hints of the stories that begin in s, and those for what people then
+// break, by what the failure says. They stand in hints/stepNN.md:
 //
 //	# TestOneStory
-//	# TestAnother
+//	# says: somebody was refused
 //
 //	1. The first stage.
 //
@@ -39,18 +40,29 @@ func (s Step) Hints() ([]Hint, error) {
 	return parseHints(name, string(text))
 }
 
-// HintFor returns the hint of a story, or that of its file.
-func (s Step) HintFor(file, story string) (Hint, error) {
+// HintFor returns the hint of a story that begins in s, or that of its file, if there is one.
+func (s Step) HintFor(file, story string) (Hint, bool, error) {
+	h, ok, err := s.hint(func(of string) bool { return of == story })
+	if !ok && err == nil {
+		h, ok, err = s.hint(func(of string) bool { return of == file })
+	}
+	return h, ok, err
+}
+
+// HintSaying returns the hint for a failure in s that says itself why.
+func (s Step) HintSaying(says string) (Hint, bool, error) {
+	return s.hint(func(of string) bool {
+		text, ok := strings.CutPrefix(of, "says: ")
+		return ok && strings.Contains(says, text)
+	})
+}
+
+func (s Step) hint(is func(of string) bool) (Hint, bool, error) {
 	list, err := s.Hints()
-	if err != nil {
-		return Hint{}, err
+	if i := slices.IndexFunc(list, func(h Hint) bool { return slices.ContainsFunc(h.Of, is) }); i >= 0 {
+		return list[i], true, err
 	}
-	for _, of := range []string{story, file} {
-		if i := slices.IndexFunc(list, func(h Hint) bool { return slices.Contains(h.Of, of) }); i >= 0 {
-			return list[i], nil
-		}
-	}
-	return Hint{}, fmt.Errorf("there is no hint for %s in step %02d", story, s.N)
+	return Hint{}, false, err
 }
 
 // HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"

@@ -32,7 +32,8 @@ var rules = []Rule{
 		"TestUnlockWithoutAHold_DoesNotNeedRedis"},
 	{5, 8, "Unlock comes back within 6s, even when Redis hangs, and does not need a context that is alive. go-redis does not interrupt a read for a context: it waits for its ReadTimeout, 5s, and then resends.",
 		"TestUnlockAgainstAHungRedis_ComesBackWithinItsBound"},
-	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not.",
+	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not. go-redis has a door for whoever " +
+		"must know: it sends a command once if its NoRetry() method returns true (noRetryCmd in step05_lua_release/send.go).",
 		"TestTheHoldEndsBeforeTheRelease_ThatIsALoss"},
 	{5, 8, "After an Unlock of unknown outcome, Unlock may be called again. The next TryLock has a new token all the same.",
 		"TestUnlockFails_ItMayBeRepeated"},
