@@ -190,12 +190,25 @@ func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *test
 			defer cancel()
 			start := time.Now()
 			err := alice.Lock(patience)
-			require.InDelta(t, ttl/10, time.Since(start), float64(slack(100*time.Millisecond)), "three of five nodes %s, and alice did not wait until her context ended", fault.name)
+			require.InDelta(t, ttl/10, time.Since(start), float64(slack(110*time.Millisecond)), "three of five nodes %s, and alice did not wait until her context ended", fault.name)
 			require.ErrorIs(t, err, context.DeadlineExceeded, "three of five nodes %s, alice's context has ended, and the error does not say so", fault.name)
 			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, and the error says that somebody holds the lock", fault.name)
 			require.ErrorContains(t, err, "of 5 nodes said yes", "three of five nodes %s, and the error does not say how many answered what", fault.name)
 		})
 	}
+}
+
+func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, bob.TryLock(ctx))
+		request, cancel := context.WithCancel(ctx)
+		lab.announce("alice", &twist{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
+			lose: func(*message) bool { cancel(); return true }})
+		err := alice.Lock(request)
+		require.ErrorIs(t, err, context.Canceled, "alice's context ended, and the error does not say so")
+		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost, her context ended, and the error says that somebody else has the lock")
+	})
 }
 
 func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
