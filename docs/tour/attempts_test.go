@@ -39,6 +39,7 @@ type attempt struct {
 	wrong    bool
 	caughtBy []string // the first story that fails, of a wrong one; several if chance decides
 	advice   []string // how what only the source shows begins, of a right one
+	refused  string   // how the rule begins that only the source shows to be broken, of a wrong one
 	src      []byte   // the whole lock in one file
 }
 
@@ -48,6 +49,12 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 		counts[path.Dir(a.name)]++
 		if !a.wrong {
 			assert.Empty(t, a.caughtBy, "%s: nothing catches a right one", a.name)
+			continue
+		}
+		if a.refused != "" {
+			broken, _ := advice(lock{course.LockFile: a.src}, a.step.N)
+			require.Len(t, broken, 1, a.name)
+			require.Contains(t, broken[0], a.refused, a.name)
 			continue
 		}
 		assert.NotEmpty(t, a.caughtBy, "%s: what catches it?", a.name)
@@ -115,6 +122,9 @@ func (a attempt) judge(t *testing.T, results []result) {
 		failing := r.log.failing(r.name)[0]
 		t.Logf("%s: %s", r.name, strings.Join(failing.message(), "\n"))
 	}
+	if a.refused != "" {
+		return // a story may see it as well, by luck
+	}
 	if !a.wrong {
 		require.Empty(t, failures, "a right lock is refused")
 		return
@@ -155,6 +165,7 @@ func attempts(t *testing.T) (list []attempt) {
 const (
 	caughtBy = "caught by: "
 	advised  = "advice: "
+	refused  = "refused: "
 	leftOut  = "without: "
 )
 
@@ -177,6 +188,9 @@ func readAttempt(file, text string) (attempt, error) {
 		}
 		if value, ok := strings.CutPrefix(line, advised); ok {
 			a.advice = append(a.advice, value)
+		}
+		if value, ok := strings.CutPrefix(line, refused); ok {
+			a.refused = value
 		}
 		if value, ok := strings.CutPrefix(line, leftOut); ok {
 			out = append(out, strings.Split(value, ", ")...)

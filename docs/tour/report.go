@@ -67,7 +67,7 @@ func (a attemptAt) standing() standing {
 		st.Failing = slices.DeleteFunc(st.Failing, func(f failing) bool { return f.is(first.Story) })
 		st.Failing = slices.Insert(st.Failing, 0, first)
 	}
-	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil
+	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
 	for _, part := range a.parts() {
 		st.Parts = append(st.Parts, fmt.Sprintf("%s %d of %d", part.Name, part.passed, part.of))
 	}
@@ -420,6 +420,13 @@ func (t *tour) tryNotes(a attemptAt) {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
 			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
 	}
+	if a.next() < 0 && a.broken != nil {
+		t.printf("A rule is broken. No story can see it, but your source shows it:\n\n")
+		for _, text := range a.broken {
+			t.item("- ", text)
+		}
+		t.printf("\n")
+	}
 }
 
 // whatNow says what to do next.
@@ -443,7 +450,7 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 // solved says so, and what to do next.
 func (t *tour) solved(a attemptAt) {
 	s := a.step
-	if list := advice(a.src, s.N); list != nil {
+	if _, list := advice(a.src, s.N); list != nil {
 		t.printf("What no story can see, and your source shows:\n\n")
 		for _, text := range list {
 			t.item("- ", text)

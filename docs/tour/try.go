@@ -114,6 +114,7 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	a := attemptAt{step: s, src: src, older: older, missing: missingAPI(s, src), later: later}
+	a.broken, _ = advice(src, s.N)
 	if names != nil {
 		if list, err = chosen(s, list, names); err != nil {
 			return err
@@ -141,6 +142,7 @@ type attemptAt struct {
 	src     lock
 	older   bool     // it has the constructor of the step before
 	missing []string // what it lacks, for people
+	broken  []string // rules, as only the source shows
 	later   []story  // stories that need what it lacks
 	trials  []trial
 }
