@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,34 +47,52 @@ func openInTurns(open func(network) (locker, error)) func(network) (locker, erro
 	}
 }
 
-func (t turnsLocker) lock(ctx context.Context, key string) (hold, error) {
+func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
-		return hold{}, ctx.Err()
+		return nil, ctx.Err()
 	}
-	h, err := t.locker.lock(ctx, key)
+	release, err := t.locker.lock(ctx, key)
 	if err != nil {
 		<-t.turn
-		return hold{}, err
+		return nil, err
 	}
-	unlock := h.unlock
-	h.unlock = func() error { defer func() { <-t.turn }(); return unlock() }
-	return h, nil
+	return func() error { defer func() { <-t.turn }(); return release() }, nil
 }
 
 // many is what it costs to let n clients in, one after the other, that all wait in one process.
 type many struct {
-	Times    times    // from the holder's unlock until the last one has left, one of each round
-	Commands series   // run by all servers meanwhile
-	Conns    series   // that the waiters have opened
-	Late     int      // waiters that were not served within manyBound, in the worst round
-	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
+	Times    times  // from the holder's unlock until the last one has left, one of each round
+	Commands series // run by all servers meanwhile
+	Conns    series // that the waiters have opened
+	Late     int    // waiters that were not served within manyBound, in the worst round
+}
+
+// measureMany measures the most waiters in one round: it is long, and each of them is a sample.
+func (r *results) measureMany(ctx context.Context, servers []*server) error {
+	for _, n := range manyWaiters {
+		rounds := r.Plan.Many
+		if n == slices.Max(manyWaiters) {
+			rounds = r.Plan.Most
+		}
+		err := inTurns(ctx, rounds, manyOnes(), func(c contestant) error {
+			if r.Many[c.name] == nil {
+				r.Many[c.name] = map[int]*many{}
+			}
+			where := fmt.Sprintf("%s, %d waiters", c.name, n)
+			return named(where, of(r.Many[c.name], n).measure(c, servers, n, func(err error) { r.failed(where, err) }))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // measure lets n waiters of one process wait until they have all asked, frees the lock,
-// and waits until all were inside.
-func (m *many) measure(c contestant, servers []*server, n int) error {
+// and waits until all were inside. Locks that fail are tried again, and reported, as are unlocks that fail.
+func (m *many) measure(c contestant, servers []*server, n int, failed func(error)) error {
 	servers = servers[:c.nodes]
 	if err := flush(servers); err != nil {
 		return err
@@ -85,7 +104,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	defer holder.close()
 	first, cancelFirst := bounded(patience)
 	defer cancelFirst()
-	held, err := holder.lock(first, "many")
+	release, err := holder.lock(first, "many")
 	if err != nil {
 		return err
 	}
@@ -108,7 +127,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 			err := one(ctx, l, func(err error) {
 				mu.Lock()
 				defer mu.Unlock()
-				m.Failed.add(err)
+				failed(err)
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -121,7 +140,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
 
 	commands, took, err := commandsDuring(servers, func() error {
-		if err := held.unlock(); err != nil {
+		if err := release(); err != nil {
 			return err
 		}
 		defer time.AfterFunc(manyBound, cancel).Stop()
@@ -143,10 +162,10 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 // a service would.
 func one(ctx context.Context, l locker, failed func(error)) error {
 	for {
-		h, err := l.lock(ctx, "many")
+		release, err := l.lock(ctx, "many")
 		if err == nil {
 			time.Sleep(section)
-			if err := h.unlock(); err != nil {
+			if err := release(); err != nil {
 				failed(err)
 			}
 			return nil
