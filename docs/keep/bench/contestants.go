@@ -49,11 +49,9 @@ type unlock func() error
 const (
 	raw         = "raw pair"
 	rawFive     = "5 raw pairs, going on after 3 answers"
-	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
 	redsync5    = "redsync on 5"
 	bsmWatchdog = "bsm/redislock + watchdog"
-	rueidisName = "rueidislock"
 	rueidisProc = "rueidislock, one Locker"
 )
 
@@ -66,10 +64,10 @@ var contestants = []contestant{
 	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
 	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
 	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
-	{name: bsmName, nodes: 1, waits: true, open: openBSM(false)},
+	{name: "bsm/redislock", nodes: 1, waits: true, open: openBSM(false)},
 	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSM(true)},
 	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
-	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
+	{name: "rueidislock", nodes: 1, waits: true, open: openRueidis},
 	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
 	{name: rawFive, nodes: 5, open: openRawFive},
 	{name: "step 08 on 5", nodes: 5, waits: true, open: openStep(8)},
@@ -87,10 +85,6 @@ func alone() []contestant { return those(func(c contestant) bool { return !c.pro
 
 // waitingOnes are those that can wait.
 func waitingOnes() []contestant { return those(func(c contestant) bool { return c.waits }) }
-
-func contestantNamed(name string) contestant {
-	return those(func(c contestant) bool { return c.name == name })[0]
-}
 
 // A network is the servers to connect to, and how.
 type network struct {

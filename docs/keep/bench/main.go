@@ -119,10 +119,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
-	redisVersion, err := well[0].info("Server", "redis_version")
-	if err != nil {
-		return nil, err
-	}
 	for _, stage := range []struct {
 		name string
 		run  func() error
@@ -143,6 +139,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		}
 		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
 	}
-	r.Machine = p.machine(redisVersion)
+	r.Machine = p.machine(well[0].admin.InfoMap(ctx, "Server").Item("Server", "redis_version"))
 	return r, nil
 }

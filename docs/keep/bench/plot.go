@@ -74,13 +74,13 @@ func (r *results) plot(th theme) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// plotX is where a time is: in the template, 0.1 ms are at 178, 1 ms at 248, 10 ms at 318 and 100 ms at 388.
+// plotX is where a time is: in the template, 0.1 ms are at 178, 1 ms at 244, 10 ms at 310 and 100 ms at 376.
 func plotX(seconds float64) (string, error) {
 	if !(seconds >= 100e-6 && seconds <= 0.15) {
 		return "", fmt.Errorf("%v s are beside the axis of plot.svg.tmpl", seconds)
 	}
 	// Some processors round a product and a sum at once. With float64, all round the product first:
 	// the plot is the same everywhere.
-	x := 248 + float64(70*math.Log10(1000*seconds))
+	x := 244 + float64(66*math.Log10(1000*seconds))
 	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64), nil
 }

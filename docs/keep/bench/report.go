@@ -173,12 +173,10 @@ func (p plan) machine(redisVersion string) string {
 	}
 	var libraries []string
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, path := range []string{"github.com/redis/go-redis/v9", "github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis"} {
-			for _, m := range info.Deps {
-				if m.Path == path {
-					name := strings.NewReplacer("github.com/", "", "/v9", "", "/v4", "").Replace(path)
-					libraries = append(libraries, name+" "+m.Version)
-				}
+		for _, m := range info.Deps {
+			switch m.Path {
+			case "github.com/redis/go-redis/v9", "github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis":
+				libraries = append(libraries, strings.NewReplacer("github.com/", "", "/v9", "", "/v4", "").Replace(m.Path)+" "+m.Version)
 			}
 		}
 	}

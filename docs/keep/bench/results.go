@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // results is all that was measured. Their file has all that the page and the plot say.
@@ -23,6 +24,7 @@ type results struct {
 	Waits    map[string]*waiting
 	Many     map[string]map[int]*many // by waiters
 	Failed   map[string]failures      `json:",omitempty"` // by who and where
+	mu       sync.Mutex               // for Failed
 }
 
 // failures are calls that failed and were made again, while nothing was wrong with the servers.
@@ -42,6 +44,8 @@ func newResults(p plan) *results {
 }
 
 func (r *results) failed(where string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	f := r.Failed[where]
 	if f.Count == 0 {
 		f.First = err.Error()
@@ -97,15 +101,11 @@ func marshal(values []float64, scale float64) ([]byte, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("%v was measured", v)
 		}
-		digits := 0 // after the point
-		if v != 0 {
-			digits = max(0, 4-int(math.Floor(math.Log10(math.Abs(v)))))
+		if v < 1e4 {
+			list = append(list, strconv.FormatFloat(v, 'g', 5, 64))
+		} else {
+			list = append(list, strconv.FormatFloat(v, 'f', 0, 64))
 		}
-		text := strconv.FormatFloat(v, 'f', digits, 64)
-		if digits > 0 {
-			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-		}
-		list = append(list, text)
 	}
 	return []byte("[" + strings.Join(list, ",") + "]"), nil
 }

@@ -26,7 +26,7 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 	})
 }
 
-// An entry is a client that has got in.
+// An entry is a client that has got in, or has given up.
 type entry struct {
 	client int
 	at     time.Time
@@ -38,61 +38,36 @@ type entry struct {
 type crowd struct {
 	ctx     context.Context
 	lockers []locker
-	failed  func(error) // locks, which are then tried again, and unlocks
-	in      chan entry  // has room for all
+	failed  func(error)
+	in      chan entry // has room for all
 	wg      sync.WaitGroup
-}
-
-// openAll empties the servers and opens a locker for each client, or one for all if the
-// contestant shares it.
-func openAll(c contestant, servers []*server) (lockers []locker, done func(), err error) {
-	if err := flush(servers[:c.nodes]); err != nil {
-		return nil, nil, err
-	}
-	done = func() {
-		for i, l := range lockers {
-			if i == 0 || !c.proc {
-				l.close()
-			}
-		}
-	}
-	for range waiters + 1 {
-		if c.proc && len(lockers) > 0 {
-			lockers = append(lockers, lockers[0])
-			continue
-		}
-		l, err := c.open(networkOf(servers[:c.nodes]))
-		if err != nil {
-			done()
-			return nil, nil, err
-		}
-		lockers = append(lockers, l)
-	}
-	return lockers, done, nil
 }
 
 func (c *crowd) join(client int) {
 	c.wg.Go(func() {
-		unlock, err := c.lockers[client].lock(c.ctx, "waiting")
+		unlock, err := lockAgain(c.ctx, c.lockers[client], "waiting", c.failed)
 		c.in <- entry{client, time.Now(), unlock, err}
 	})
 }
 
-// next returns the next client that has got in. One that has failed tries again, as a
-// service would.
-func (c *crowd) next() (entry, error) {
-	timeout := time.After(patience)
+// lockAgain locks. If that fails, it tries again, as a service would, until ctx ends.
+func lockAgain(ctx context.Context, l locker, key string, failed func(error)) (unlock, error) {
 	for {
-		select {
-		case e := <-c.in:
-			if e.err == nil || c.ctx.Err() != nil {
-				return e, e.err
-			}
-			c.failed(e.err)
-			c.join(e.client)
-		case <-timeout:
-			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
+		unlock, err := l.lock(ctx, key)
+		if err == nil || ctx.Err() != nil {
+			return unlock, err
 		}
+		failed(err)
+	}
+}
+
+// next returns the next client that has got in.
+func (c *crowd) next() (entry, error) {
+	select {
+	case e := <-c.in:
+		return e, e.err
+	case <-time.After(patience):
+		return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
 	}
 }
 
@@ -107,13 +82,26 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 	}
 }
 
-// measure lets 10 clients wait: first for a holder that stays; then the holders leave one after the other.
+// measure lets 10 clients wait: first for a holder that stays; then the holders leave one after
+// the other. It reports locks and unlocks that fail.
 func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(error)) error {
-	lockers, done, err := openAll(c, servers)
-	if err != nil {
+	servers = servers[:c.nodes]
+	if err := flush(servers); err != nil {
 		return err
 	}
-	defer done()
+	var lockers []locker
+	for range waiters + 1 {
+		if c.proc && len(lockers) > 0 {
+			lockers = append(lockers, lockers[0])
+			continue
+		}
+		l, err := c.open(networkOf(servers))
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		lockers = append(lockers, l)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	crowd := &crowd{ctx: ctx, lockers: lockers, failed: failed, in: make(chan entry, waiters+1)}
@@ -129,7 +117,7 @@ func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(e
 	}
 	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
 
-	commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(p.Quiet); return nil })
+	commands, took, err := commandsDuring(servers, func() error { time.Sleep(p.Quiet); return nil })
 	if err != nil {
 		return err
 	}
