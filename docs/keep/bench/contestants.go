@@ -88,24 +88,16 @@ func waitingOnes() []contestant { return those(func(c contestant) bool { return 
 
 // A network is the servers to connect to, and how.
 type network struct {
-	addrs []string
+	servers []*server
 	// dial is nil where the client does it by itself.
 	dial func(ctx context.Context, addr string) (net.Conn, error)
-}
-
-func networkOf(servers []*server) network {
-	var n network
-	for _, s := range servers {
-		n.addrs = append(n.addrs, s.Addr)
-	}
-	return n
 }
 
 // clients are go-redis clients with default options, one per server.
 func (n network) clients() []redis.UniversalClient {
 	var clients []redis.UniversalClient
-	for _, addr := range n.addrs {
-		options := &redis.Options{Addr: addr}
+	for _, s := range n.servers {
+		options := &redis.Options{Addr: s.Addr}
 		if n.dial != nil {
 			options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return n.dial(ctx, addr) }
 		}
@@ -297,7 +289,7 @@ type rueidisLocker struct{ locker rueidislock.Locker }
 // openRueidis sets what the README says for one Redis of version 7.0.5 or newer.
 func openRueidis(n network) (locker, error) {
 	option := rueidislock.LockerOption{
-		ClientOption:   rueidis.ClientOption{InitAddress: n.addrs},
+		ClientOption:   rueidis.ClientOption{InitAddress: []string{n.servers[0].Addr}},
 		KeyValidity:    ttl,
 		KeyMajority:    1,
 		NoLoopTracking: true,

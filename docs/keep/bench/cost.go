@@ -31,9 +31,7 @@ func (r *results) measureCosts(ctx context.Context, servers []*server) error {
 func measureCost(c contestant, servers []*server, n int) (cost, error) {
 	servers = servers[:c.nodes]
 	var m meter
-	net := networkOf(servers)
-	net.dial = m.dial
-	l, err := c.open(net)
+	l, err := c.open(network{servers, m.dial})
 	if err != nil {
 		return cost{}, err
 	}

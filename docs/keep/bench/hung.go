@@ -26,7 +26,7 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) (err err
 		name    string
 		servers []*server
 	}{{allWell, well}, {twoHung, ill}} {
-		l := stepLocker{networkOf(e.servers).clients(), 8}
+		l := stepLocker{network{servers: e.servers}.clients(), 8}
 		defer l.close()
 		entrants = append(entrants, entrant{name: e.name, locker: l, key: "warm"})
 		if err := r.round(new(pairs), entrants[len(entrants)-1]); err != nil {
@@ -43,8 +43,8 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) (err err
 		return err
 	}
 	r.Attempts = []attempt{
-		tryRedsync(networkOf(ill), "go-redis's defaults", false, r.Plan.Patience),
-		tryRedsync(networkOf(ill), "ContextTimeoutEnabled", true, r.Plan.Patience),
+		tryRedsync(ill, "go-redis's defaults", false, r.Plan.Patience),
+		tryRedsync(ill, "ContextTimeoutEnabled", true, r.Plan.Patience),
 	}
 	return nil
 }
@@ -57,10 +57,10 @@ type attempt struct {
 	Failed       string `json:",omitzero"` // why it did not get that far
 }
 
-func tryRedsync(n network, options string, contextTimeout bool, patience time.Duration) attempt {
+func tryRedsync(servers []*server, options string, contextTimeout bool, patience time.Duration) attempt {
 	var pools []redsyncredis.Pool
-	for _, addr := range n.addrs {
-		rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: contextTimeout})
+	for _, s := range servers {
+		rdb := redis.NewClient(&redis.Options{Addr: s.Addr, ContextTimeoutEnabled: contextTimeout})
 		defer rdb.Close()
 		pools = append(pools, goredis.NewPool(rdb))
 	}

@@ -97,7 +97,7 @@ func (m *many) measure(c contestant, servers []*server, n int, failed func(error
 	if err := flush(servers); err != nil {
 		return err
 	}
-	holder, err := c.open(networkOf(servers))
+	holder, err := c.open(network{servers: servers})
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (m *many) measure(c contestant, servers []*server, n int, failed func(error
 		return err
 	}
 
-	l, err := c.open(networkOf(servers))
+	l, err := c.open(network{servers: servers})
 	if err != nil {
 		return err
 	}

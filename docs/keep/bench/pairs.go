@@ -29,7 +29,7 @@ const (
 func (r *results) measureAlone(ctx context.Context, servers []*server) (err error) {
 	var entrants []entrant
 	for _, c := range alone() {
-		l, err := c.open(networkOf(servers[:c.nodes]))
+		l, err := c.open(network{servers: servers[:c.nodes]})
 		if err != nil {
 			return err
 		}

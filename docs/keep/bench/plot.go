@@ -19,7 +19,7 @@ var themes = [2]theme{
 	{"pictures/handoff-dark.svg", "#0d1117", "#f0f6fc", "#3d444d", "#58a6ff", "#ffa657"},
 }
 
-const plotTitle = "Hand-off with ten waiters: median, and 99 of 100"
+const plotTitle = "Hand-off with ten waiters: median to 99th percentile"
 
 // plotDesc says what the plot shows, for those who cannot see it.
 func (r *results) plotDesc() string {

@@ -95,7 +95,7 @@ func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(e
 			lockers = append(lockers, lockers[0])
 			continue
 		}
-		l, err := c.open(networkOf(servers))
+		l, err := c.open(network{servers: servers})
 		if err != nil {
 			return err
 		}
