@@ -39,25 +39,19 @@ type locker interface {
 	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
 	pair(ctx context.Context, key string) error
 	// lock waits for the lock.
-	lock(ctx context.Context, key string) (hold, error)
+	lock(ctx context.Context, key string) (unlock, error)
 	close()
 }
 
-// A hold is a lock that is held.
-type hold struct {
-	unlock func() error
-	// lost is whether the contestant says that the lock was lost; nil if it never says so.
-	lost func() bool
-}
+// An unlock releases a lock that is held.
+type unlock func() error
 
 const (
 	raw         = "raw pair"
 	rawFive     = "5 raw pairs, going on after 3 answers"
-	bsmName     = "bsm/redislock"
 	redsync1    = "redsync"
 	redsync5    = "redsync on 5"
 	bsmWatchdog = "bsm/redislock + watchdog"
-	rueidisName = "rueidislock"
 	rueidisProc = "rueidislock, one Locker"
 )
 
@@ -70,10 +64,10 @@ var contestants = []contestant{
 	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
 	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
 	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
-	{name: bsmName, nodes: 1, waits: true, open: openBSM(false)},
+	{name: "bsm/redislock", nodes: 1, waits: true, open: openBSM(false)},
 	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSM(true)},
 	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
-	{name: rueidisName, nodes: 1, waits: true, open: openRueidis},
+	{name: "rueidislock", nodes: 1, waits: true, open: openRueidis},
 	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
 	{name: rawFive, nodes: 5, open: openRawFive},
 	{name: "step 08 on 5", nodes: 5, waits: true, open: openStep(8)},
@@ -92,30 +86,18 @@ func alone() []contestant { return those(func(c contestant) bool { return !c.pro
 // waitingOnes are those that can wait.
 func waitingOnes() []contestant { return those(func(c contestant) bool { return c.waits }) }
 
-func contestantNamed(name string) contestant {
-	return those(func(c contestant) bool { return c.name == name })[0]
-}
-
 // A network is the servers to connect to, and how.
 type network struct {
-	addrs []string
+	servers []*server
 	// dial is nil where the client does it by itself.
 	dial func(ctx context.Context, addr string) (net.Conn, error)
-}
-
-func networkOf(servers []*server) network {
-	var n network
-	for _, s := range servers {
-		n.addrs = append(n.addrs, s.Addr)
-	}
-	return n
 }
 
 // clients are go-redis clients with default options, one per server.
 func (n network) clients() []redis.UniversalClient {
 	var clients []redis.UniversalClient
-	for _, addr := range n.addrs {
-		options := &redis.Options{Addr: addr}
+	for _, s := range n.servers {
+		options := &redis.Options{Addr: s.Addr}
 		if n.dial != nil {
 			options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return n.dial(ctx, addr) }
 		}
@@ -147,8 +129,8 @@ func (r rawLocker) pair(ctx context.Context, key string) error {
 	return rawRelease.Run(ctx, r.goRedis[0], []string{key}, "token").Err()
 }
 
-func (r rawLocker) lock(context.Context, string) (hold, error) {
-	return hold{}, errors.New("the raw pair does not wait")
+func (r rawLocker) lock(context.Context, string) (unlock, error) {
+	return nil, errors.New("the raw pair does not wait")
 }
 
 // rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have
@@ -194,12 +176,12 @@ func (s stepLocker) pair(ctx context.Context, key string) error {
 	return l.Unlock(ctx)
 }
 
-func (s stepLocker) lock(ctx context.Context, key string) (hold, error) {
+func (s stepLocker) lock(ctx context.Context, key string) (unlock, error) {
 	l := locks.New(s.step, s.goRedis, key, ttl)
 	if err := l.Lock(ctx); err != nil {
-		return hold{}, err
+		return nil, err
 	}
-	return hold{func() error { return l.Unlock(context.Background()) }, func() bool { return locks.Lost(l) }}, nil
+	return func() error { return l.Unlock(context.Background()) }, nil
 }
 
 // bsmLocker has, if it is watched, the watchdog that the README tells users to write
@@ -223,29 +205,28 @@ func (b bsmLocker) pair(ctx context.Context, key string) error {
 		return err
 	}
 	if b.watched {
-		_, cancel := refresh(ctx, l)
-		defer cancel()
+		defer refresh(ctx, l)()
 	}
 	return l.Release(ctx)
 }
 
 // lock waits as the package's example does: it tries every 100 ms.
-func (b bsmLocker) lock(ctx context.Context, key string) (hold, error) {
+func (b bsmLocker) lock(ctx context.Context, key string) (unlock, error) {
 	l, err := b.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
 	if err != nil {
-		return hold{}, err
+		return nil, err
 	}
 	release := func() error { return l.Release(context.Background()) }
 	if !b.watched {
-		return hold{unlock: release}, nil
+		return release, nil
 	}
-	work, cancel := refresh(context.WithoutCancel(ctx), l)
-	return hold{func() error { defer cancel(); return release() }, func() bool { return work.Err() != nil }}, nil
+	cancel := refresh(context.WithoutCancel(ctx), l)
+	return func() error { defer cancel(); return release() }, nil
 }
 
-// refresh renews l every ttl/3 until it is cancelled or fails; work ends then.
-func refresh(ctx context.Context, l *bsm.Lock) (work context.Context, cancel context.CancelFunc) {
-	work, cancel = context.WithCancel(ctx)
+// refresh renews l every ttl/3 until it is cancelled or fails.
+func refresh(ctx context.Context, l *bsm.Lock) context.CancelFunc {
+	work, cancel := context.WithCancel(ctx)
 	go func() {
 		t := time.NewTicker(ttl / 3)
 		defer t.Stop()
@@ -262,7 +243,7 @@ func refresh(ctx context.Context, l *bsm.Lock) (work context.Context, cancel con
 			}
 		}
 	}()
-	return work, cancel
+	return cancel
 }
 
 type redsyncLocker struct {
@@ -289,7 +270,7 @@ func (r redsyncLocker) pair(ctx context.Context, key string) error {
 }
 
 // lock tries 32 times, redsync's default, and then again until ctx ends.
-func (r redsyncLocker) lock(ctx context.Context, key string) (hold, error) {
+func (r redsyncLocker) lock(ctx context.Context, key string) (unlock, error) {
 	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
 	for {
 		err := m.LockContext(ctx)
@@ -297,10 +278,10 @@ func (r redsyncLocker) lock(ctx context.Context, key string) (hold, error) {
 			break
 		}
 		if ctx.Err() != nil {
-			return hold{}, err
+			return nil, err
 		}
 	}
-	return hold{unlock: func() error { _, err := m.UnlockContext(context.Background()); return err }}, nil
+	return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
 }
 
 type rueidisLocker struct{ locker rueidislock.Locker }
@@ -308,7 +289,7 @@ type rueidisLocker struct{ locker rueidislock.Locker }
 // openRueidis sets what the README says for one Redis of version 7.0.5 or newer.
 func openRueidis(n network) (locker, error) {
 	option := rueidislock.LockerOption{
-		ClientOption:   rueidis.ClientOption{InitAddress: n.addrs},
+		ClientOption:   rueidis.ClientOption{InitAddress: []string{n.servers[0].Addr}},
 		KeyValidity:    ttl,
 		KeyMajority:    1,
 		NoLoopTracking: true,
@@ -331,20 +312,17 @@ func (r rueidisLocker) pair(ctx context.Context, key string) error {
 	return nil
 }
 
-func (r rueidisLocker) lock(ctx context.Context, key string) (hold, error) {
+func (r rueidisLocker) lock(ctx context.Context, key string) (unlock, error) {
 	// The lock lasts as long as its context: it must not end with the time to wait.
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
-	lock, unlock, err := r.locker.WithContext(held, key)
+	_, release, err := r.locker.WithContext(held, key)
 	if err != nil {
 		cancel()
-		return hold{}, err
+		return nil, err
 	}
 	stop()
-	return hold{
-		unlock: func() error { unlock(); cancel(); return nil },
-		lost:   func() bool { return lock.Err() != nil },
-	}, nil
+	return func() error { release(); cancel(); return nil }, nil
 }
 
 func (r rueidisLocker) close() { r.locker.Close() }

@@ -20,34 +20,33 @@ const (
 // measureHung compares step 08 on five nodes with step 08 on five others of which two are
 // stopped, and then lets redsync try on the latter. The nodes hang: they take connections
 // and commands, and never answer.
-func measureHung(ctx context.Context, well, ill []*server, rounds int, slice, patience time.Duration) (map[string]*pairs, []attempt, error) {
+func (r *results) measureHung(ctx context.Context, well, ill []*server) (err error) {
 	var entrants []entrant
 	for _, e := range []struct {
 		name    string
 		servers []*server
 	}{{allWell, well}, {twoHung, ill}} {
-		l := stepLocker{networkOf(e.servers).clients(), 8}
+		l := stepLocker{network{servers: e.servers}.clients(), 8}
 		defer l.close()
-		e := entrant{name: e.name, locker: l, key: "warm"}
-		if err := new(pairs).round(e, slice); err != nil {
-			return nil, nil, err
+		entrants = append(entrants, entrant{name: e.name, locker: l, key: "warm"})
+		if err := r.round(new(pairs), entrants[len(entrants)-1]); err != nil {
+			return err
 		}
-		entrants = append(entrants, e)
 	}
 	for _, s := range ill[:2] {
 		if err := s.signal("STOP"); err != nil {
-			return nil, nil, err
+			return err
 		}
 		defer s.signal("CONT")
 	}
-	results, err := measurePairs(ctx, entrants, rounds, slice)
-	if err != nil {
-		return nil, nil, err
+	if r.Hung, err = r.measurePairs(ctx, entrants); err != nil {
+		return err
 	}
-	return results, []attempt{
-		tryRedsync(networkOf(ill), "go-redis's defaults", false, patience),
-		tryRedsync(networkOf(ill), "ContextTimeoutEnabled", true, patience),
-	}, nil
+	r.Attempts = []attempt{
+		tryRedsync(ill, "go-redis's defaults", false, r.Plan.Patience),
+		tryRedsync(ill, "ContextTimeoutEnabled", true, r.Plan.Patience),
+	}
+	return nil
 }
 
 // An attempt is one Lock and Unlock of redsync with its default options (expiry 8s) on
@@ -58,10 +57,10 @@ type attempt struct {
 	Failed       string `json:",omitzero"` // why it did not get that far
 }
 
-func tryRedsync(n network, options string, contextTimeout bool, patience time.Duration) attempt {
+func tryRedsync(servers []*server, options string, contextTimeout bool, patience time.Duration) attempt {
 	var pools []redsyncredis.Pool
-	for _, addr := range n.addrs {
-		rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: contextTimeout})
+	for _, s := range servers {
+		rdb := redis.NewClient(&redis.Options{Addr: s.Addr, ContextTimeoutEnabled: contextTimeout})
 		defer rdb.Close()
 		pools = append(pools, goredis.NewPool(rdb))
 	}

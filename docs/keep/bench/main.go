@@ -4,7 +4,6 @@
 //	go run .          # measure, and print the page
 //	go run . -write   # write results.json, and from it docs/read/benchmarks.md and the plot
 //	go run . -render  # write the page and the plot again, from results.json
-//	go run . -many    # measure and print only the part on many waiters, in about two minutes
 //	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
 package main
 
@@ -13,7 +12,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"os/signal"
@@ -25,40 +23,30 @@ import (
 
 // A plan says how long to measure.
 type plan struct {
-	Rounds    int           // of uncontended pairs
-	Slice     time.Duration // of each contestant in such a round
-	Costs     int           // pairs to count round trips and commands of
-	Patience  time.Duration // with redsync on hung nodes
-	Waits     int           // rounds of waiting
-	Quiet     time.Duration // of a holder that stays
-	Moving    time.Duration // of holders that leave
-	Many      int           // rounds of many waiters
-	Most      int           // rounds of the most of them
-	Watchdogs int
-	Hold      time.Duration
+	Rounds   int           // of uncontended pairs
+	Slice    time.Duration // of each contestant in such a round
+	Costs    int           // pairs to count round trips and commands of
+	Patience time.Duration // with redsync on hung nodes
+	Waits    int           // rounds of waiting
+	Quiet    time.Duration // of a holder that stays
+	Moving   time.Duration // of holders that leave
+	Many     int           // rounds of many waiters
+	Most     int           // rounds of the most of them
 }
 
 var (
-	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1, 10_000, 60 * time.Second}
-	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 200, time.Second}
+	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1}
+	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0}
 )
 
-const runTime = "about ten minutes" // of the full plan
+const runTime = "less than ten minutes" // of the full plan
 
 func main() {
 	log.SetFlags(0)
 	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
-	if order := os.Getenv(childVar); order != "" {
-		if err := child(order); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
 	write := flag.Bool("write", false, "write results.json, docs/read/benchmarks.md and the plot instead of printing the page, after "+runTime)
 	render := flag.Bool("render", false, "write docs/read/benchmarks.md and the plot from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
-	manyOnly := flag.Bool("many", false, "measure only many waiters, and print that part of the page")
-	rawFile := flag.String("raw", "", "write the single measurements of uncontended pairs to this `file`, for benchstat")
 	flag.Parse()
 	p := full
 	if *short {
@@ -66,17 +54,12 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	all := func() error { return run(ctx, p, *write, *render, *rawFile) }
-	if *manyOnly {
-		all = func() error { return runMany(ctx, p) }
-	}
-	if err := all(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if err := run(ctx, p, *write, *render); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, p plan, write, render bool, rawFile string) error {
+func run(ctx context.Context, p plan, write, render bool) error {
 	if _, err := os.Stat("contestants.go"); err != nil && (write || render) {
 		return errors.New("-write and -render need docs/keep/bench as the working directory")
 	}
@@ -86,11 +69,6 @@ func run(ctx context.Context, p plan, write, render bool, rawFile string) error 
 	}
 	if err != nil {
 		return err
-	}
-	if rawFile != "" {
-		if err := toFile(rawFile, r.benchfmt); err != nil {
-			return err
-		}
 	}
 	if !write && !render {
 		return r.page(os.Stdout)
@@ -133,27 +111,6 @@ func measured(ctx context.Context, p plan, write bool) (*results, error) {
 	return parseResults(file)
 }
 
-func runMany(ctx context.Context, p plan) error {
-	servers, err := startServers(5)
-	if err != nil {
-		return err
-	}
-	defer stopServers(servers)
-	r := newResults(p)
-	if err := r.measureMany(ctx, servers); err != nil {
-		return err
-	}
-	return r.manyPart(os.Stdout)
-}
-
-func toFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
-}
-
 func measure(ctx context.Context, p plan) (*results, error) {
 	servers, err := startServers(10)
 	if err != nil {
@@ -162,34 +119,15 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
-	redisVersion, err := well[0].info("Server", "redis_version")
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
 	for _, stage := range []struct {
 		name string
 		run  func() error
 	}{
-		{"uncontended lock+unlock", func() (err error) {
-			r.Pairs, err = openAndMeasurePairs(ctx, networkOf(well).addrs, p.Rounds, p.Slice)
-			return err
-		}},
-		{"the same, client and servers on processors of their own", func() (err error) {
-			r.Apart, err = measureApart(ctx, well, p.Rounds, p.Slice)
-			return err
-		}},
-		{"two of five nodes hung", func() (err error) {
-			r.Hung, r.Attempts, err = measureHung(ctx, well, ill, p.Rounds, p.Slice, p.Patience)
-			return err
-		}},
+		{"uncontended lock+unlock", func() error { return r.measureAlone(ctx, well) }},
+		{"two of five nodes hung", func() error { return r.measureHung(ctx, well, ill) }},
 		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
 		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
-		{"watchdogs", func() (err error) {
-			r.Watchdogs, err = measureWatchdogs(ctx, p.Watchdogs, p.Hold)
-			return err
-		}},
 	} {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -201,6 +139,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 		}
 		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
 	}
-	r.Machine = p.machine(redisVersion, time.Since(start))
+	r.Machine = p.machine(well[0].admin.InfoMap(ctx, "Server").Item("Server", "redis_version"))
 	return r, nil
 }

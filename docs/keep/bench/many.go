@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -19,18 +22,16 @@ var manyWaiters = []int{10, 100, 1000}
 // manyOnes are the ways to wait from step 05 on, and those in which one of a process
 // waits for all of them.
 func manyOnes() []contestant {
-	var list []contestant
-	for _, name := range []string{"step 05", "step 06", "step 07", "step 08 on 5", rueidisProc} {
-		list = append(list, contestantNamed(name))
-	}
-	for _, name := range []string{"step 07", "step 08 on 5"} {
-		c := contestantNamed(name)
-		list = append(list, contestant{name: name + oneAtATime, nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+	list := those(func(c contestant) bool {
+		return slices.Contains([]string{"step 05", "step 06", "step 07", rueidisProc, "step 08 on 5"}, c.name)
+	})
+	for _, c := range list {
+		if c.name == "step 07" || c.name == "step 08 on 5" {
+			list = append(list, contestant{name: c.name + ", one at a time", nodes: c.nodes, waits: true, open: openInTurns(c.open)})
+		}
 	}
 	return list
 }
-
-const oneAtATime = ", one at a time"
 
 // turnsLocker lets one goroutine of the process at a time ask for the lock, and the
 // others wait for that one: a service with many waiters has this around its lock.
@@ -46,46 +47,64 @@ func openInTurns(open func(network) (locker, error)) func(network) (locker, erro
 	}
 }
 
-func (t turnsLocker) lock(ctx context.Context, key string) (hold, error) {
+func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
-		return hold{}, ctx.Err()
+		return nil, ctx.Err()
 	}
-	h, err := t.locker.lock(ctx, key)
+	release, err := t.locker.lock(ctx, key)
 	if err != nil {
 		<-t.turn
-		return hold{}, err
+		return nil, err
 	}
-	unlock := h.unlock
-	h.unlock = func() error { defer func() { <-t.turn }(); return unlock() }
-	return h, nil
+	return func() error { defer func() { <-t.turn }(); return release() }, nil
 }
 
 // many is what it costs to let n clients in, one after the other, that all wait in one process.
 type many struct {
-	Times    times    // from the holder's unlock until the last one has left, one of each round
-	Commands series   // run by all servers meanwhile
-	Conns    series   // that the waiters have opened
-	Late     int      // waiters that were not served within manyBound, in the worst round
-	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
+	Times    times  // from the holder's unlock until the last one has left, one of each round
+	Commands series // run by all servers meanwhile
+	Conns    series // that the waiters have opened
+	Late     int    // waiters that were not served within manyBound, in the worst round
+}
+
+// measureMany measures the most waiters in one round: it is long, and each of them is a sample.
+func (r *results) measureMany(ctx context.Context, servers []*server) error {
+	for _, n := range manyWaiters {
+		rounds := r.Plan.Many
+		if n == slices.Max(manyWaiters) {
+			rounds = r.Plan.Most
+		}
+		err := inTurns(ctx, rounds, manyOnes(), func(c contestant) error {
+			if r.Many[c.name] == nil {
+				r.Many[c.name] = map[int]*many{}
+			}
+			where := fmt.Sprintf("%s, %d waiters", c.name, n)
+			return named(where, of(r.Many[c.name], n).measure(c, servers, n, func(err error) { r.failed(where, err) }))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // measure lets n waiters of one process wait until they have all asked, frees the lock,
-// and waits until all were inside.
-func (m *many) measure(c contestant, servers []*server, n int) error {
+// and waits until all were inside. It reports locks and unlocks that fail.
+func (m *many) measure(c contestant, servers []*server, n int, failed func(error)) error {
 	servers = servers[:c.nodes]
 	if err := flush(servers); err != nil {
 		return err
 	}
-	holder, err := c.open(networkOf(servers))
+	holder, err := c.open(network{servers: servers})
 	if err != nil {
 		return err
 	}
 	defer holder.close()
 	first, cancelFirst := bounded(patience)
 	defer cancelFirst()
-	held, err := holder.lock(first, "many")
+	release, err := holder.lock(first, "many")
 	if err != nil {
 		return err
 	}
@@ -93,7 +112,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 		return err
 	}
 
-	l, err := c.open(networkOf(servers))
+	l, err := c.open(network{servers: servers})
 	if err != nil {
 		return err
 	}
@@ -101,19 +120,17 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	served := 0
+	var served atomic.Int64
 	for range n {
 		wg.Go(func() {
-			err := one(ctx, l, func(err error) {
-				mu.Lock()
-				defer mu.Unlock()
-				m.Failed.add(err)
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				served++
+			release, err := lockAgain(ctx, l, "many", failed)
+			if err != nil {
+				return
+			}
+			served.Add(1)
+			time.Sleep(section)
+			if err := release(); err != nil {
+				failed(err)
 			}
 		})
 	}
@@ -121,7 +138,7 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
 
 	commands, took, err := commandsDuring(servers, func() error {
-		if err := held.unlock(); err != nil {
+		if err := release(); err != nil {
 			return err
 		}
 		defer time.AfterFunc(manyBound, cancel).Stop()
@@ -135,40 +152,18 @@ func (m *many) measure(c contestant, servers []*server, n int) error {
 	m.Times = append(m.Times, took.Seconds())
 	m.Commands = append(m.Commands, commands)
 	m.Conns = append(m.Conns, float64(conns))
-	m.Late = max(m.Late, n-served)
+	m.Late = max(m.Late, n-int(served.Load()))
 	return err
 }
 
-// one waits, stays inside for a moment, and leaves. If its lock fails, it tries again, as
-// a service would.
-func one(ctx context.Context, l locker, failed func(error)) error {
-	for {
-		h, err := l.lock(ctx, "many")
-		if err == nil {
-			time.Sleep(section)
-			if err := h.unlock(); err != nil {
-				failed(err)
-			}
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		failed(err)
-	}
-}
-
 // connectionsOpened returns how many connections the servers have taken since resetCounts.
-func connectionsOpened(servers []*server) (int, error) {
-	sum := 0
-	var errs []error
-	for _, s := range servers {
-		text, err := s.info("Stats", "total_connections_received")
-		n, _ := strconv.Atoi(text)
+func connectionsOpened(servers []*server) (sum int, err error) {
+	err = each(servers, func(ctx context.Context, admin *redis.Client) error {
+		n, err := strconv.Atoi(admin.InfoMap(ctx, "Stats").Item("Stats", "total_connections_received"))
 		sum += n
-		errs = append(errs, err)
-	}
-	return sum, errors.Join(errs...)
+		return err
+	})
+	return sum, err
 }
 
 // cell has the time, the commands and the connections.

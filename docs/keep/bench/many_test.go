@@ -18,13 +18,13 @@ type asked struct {
 	err            error
 }
 
-func (a *asked) lock(context.Context, string) (hold, error) {
+func (a *asked) lock(context.Context, string) (unlock, error) {
 	a.all.Add(1)
 	if a.err != nil {
-		return hold{}, a.err
+		return nil, a.err
 	}
 	a.most.Store(max(a.most.Load(), a.now.Add(1)))
-	return hold{unlock: func() error { a.now.Add(-1); return nil }}, nil
+	return func() error { a.now.Add(-1); return nil }, nil
 }
 
 func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
@@ -33,9 +33,9 @@ func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			h, err := l.lock(t.Context(), "many")
+			release, err := l.lock(t.Context(), "many")
 			if assert.NoError(t, err) {
-				h.unlock()
+				release()
 			}
 		})
 	}

@@ -1,35 +1,57 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
-	"io"
+	"math"
 	"math/rand/v2"
-	"slices"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // results is all that was measured. Their file has all that the page and the plot say.
 type results struct {
-	Plan      plan
-	Machine   string // its class, what ran on it, when and for how long
-	Pairs     map[string]*pairs
-	Apart     map[string]*pairs // nil where it could not be measured
-	Hung      map[string]*pairs
-	Attempts  []attempt
-	Costs     map[string]cost
-	Waits     map[string]*waiting
-	Many      map[string]map[int]*many // by waiters
-	Watchdogs map[string]*watchdogs
+	Plan     plan
+	Machine  string // its class, what ran on it, and when
+	Pairs    map[string]*pairs
+	Hung     map[string]*pairs
+	Attempts []attempt
+	Costs    map[string]cost
+	Waits    map[string]*waiting
+	Many     map[string]map[int]*many // by waiters
+	Failed   map[string]failures      `json:",omitempty"` // by who and where
+	mu       sync.Mutex               // for Failed
+}
+
+// failures are calls that failed and were made again, while nothing was wrong with the servers.
+type failures struct {
+	Count int
+	First string
 }
 
 func newResults(p plan) *results {
 	return &results{
-		Plan:  p,
-		Costs: map[string]cost{},
-		Waits: map[string]*waiting{},
-		Many:  map[string]map[int]*many{},
+		Plan:   p,
+		Costs:  map[string]cost{},
+		Waits:  map[string]*waiting{},
+		Many:   map[string]map[int]*many{},
+		Failed: map[string]failures{},
 	}
+}
+
+func (r *results) failed(where string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.Failed[where]
+	if f.Count == 0 {
+		f.First = err.Error()
+	}
+	f.Count++
+	r.Failed[where] = f
 }
 
 // inTurns measures all that list has, in a new random order each round.
@@ -55,14 +77,6 @@ func of[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
-// at returns the entry for n waiters of the contestant with this name, a new one if there is none.
-func at[V any](m map[string]map[int]*V, name string, n int) *V {
-	if m[name] == nil {
-		m[name] = map[int]*V{}
-	}
-	return of(m[name], n)
-}
-
 func named(name string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -70,55 +84,64 @@ func named(name string, err error) error {
 	return nil
 }
 
-func (r *results) measureCosts(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, 1, alone(), func(c contestant) (err error) {
-		// On a machine with much else to do, an answer may come too late; then the count is wrong.
-		for range 3 {
-			if r.Costs[c.name], err = measureCost(c, servers, r.Plan.Costs); err == nil {
-				break
-			}
-		}
-		return named(c.name, err)
-	})
-}
+// A series is measurements of the same thing. A file has them whole or with five digits: nothing
+// that is written from them has more.
+type series []float64
 
-func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
-		return named(c.name, of(r.Waits, c.name).measure(c, servers, r.Plan.Quiet, r.Plan.Moving))
-	})
-}
+// times are a series of seconds. A file has them in µs.
+type times []float64
 
-// measureMany measures the most waiters in one round: it is long, and each of them is a sample.
-func (r *results) measureMany(ctx context.Context, servers []*server) error {
-	for _, n := range manyWaiters {
-		rounds := r.Plan.Many
-		if n == slices.Max(manyWaiters) {
-			rounds = r.Plan.Most
+func (s series) MarshalJSON() ([]byte, error) { return marshal(s, 1) }
+func (t times) MarshalJSON() ([]byte, error)  { return marshal(t, 1e6) }
+
+func marshal(values []float64, scale float64) ([]byte, error) {
+	var list []string
+	for _, v := range values {
+		v *= scale
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v was measured", v)
 		}
-		err := inTurns(ctx, rounds, manyOnes(), func(c contestant) error {
-			return named(fmt.Sprintf("%s, %d waiters", c.name, n), at(r.Many, c.name, n).measure(c, servers, n))
-		})
-		if err != nil {
-			return err
+		if v < 1e4 {
+			list = append(list, strconv.FormatFloat(v, 'g', 5, 64))
+		} else {
+			list = append(list, strconv.FormatFloat(v, 'f', 0, 64))
 		}
 	}
-	return nil
+	return []byte("[" + strings.Join(list, ",") + "]"), nil
 }
 
-// benchfmt writes the pairs in the format of go test -bench, for benchstat.
-func (r *results) benchfmt(w io.Writer) error {
-	var b strings.Builder
-	for _, c := range alone() {
-		p := r.Pairs[c.name]
-		for i := range p.Busy {
-			fmt.Fprintf(&b, "BenchmarkPair/lock=%s %d %.0f ns/op %.0f B/op %.1f allocs/op\n",
-				benchName(c.name), p.N[i], p.Busy[i]*1e9, p.Bytes[i], p.Allocs[i])
-		}
+func (t *times) UnmarshalJSON(text []byte) error {
+	var micros []float64
+	err := json.Unmarshal(text, &micros)
+	for _, v := range micros {
+		*t = append(*t, v/1e6)
 	}
-	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func benchName(name string) string {
-	return strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(name)
+var list = regexp.MustCompile(`\[[^\[\]{}"]*\]`)
+
+// file is what results.json has: a line for each series.
+func (r *results) file() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	text = list.ReplaceAllFunc(text, func(l []byte) []byte {
+		return bytes.Join(bytes.Fields(l), nil)
+	})
+	return append(text, '\n'), nil
+}
+
+func parseResults(file []byte) (*results, error) {
+	r := newResults(plan{})
+	if err := json.Unmarshal(file, r); err != nil {
+		return nil, err
+	}
+	for _, c := range alone() {
+		if r.Pairs[c.name] == nil {
+			return nil, fmt.Errorf("results.json has nothing about %s", c.name)
+		}
+	}
+	return r, nil
 }

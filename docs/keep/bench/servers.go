@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -46,16 +45,6 @@ func stopServers(servers []*server) {
 // neither, and package syscall there has no names for them.
 func (s *server) signal(name string) error {
 	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()
-}
-
-// info returns one field of INFO. The section is written as in the answer: Server.
-func (s *server) info(section, field string) (string, error) {
-	info := s.admin.InfoMap(context.Background(), section)
-	value := info.Item(section, field)
-	if value == "" && info.Err() == nil {
-		return "", fmt.Errorf("INFO %s has no %s", section, field)
-	}
-	return value, info.Err()
 }
 
 // each does something with all servers.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -28,14 +27,6 @@ func ratio(a, b []float64) estimate {
 	return median(ratios)
 }
 
-// differ returns the probability that two such samples come from equal distributions
-// (Mann-Whitney U).
-func differ(a, b []float64) float64 {
-	return benchmath.AssumeNothing.Compare(
-		benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
-		benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds)).P
-}
-
 // quantile returns the q-quantile of values: of 200 values, the 198th is the 0.99-quantile.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
@@ -44,20 +35,6 @@ func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
-
-// quantileEstimate is a quantile with its 95% confidence interval, from the order of the
-// values alone.
-func quantileEstimate(values []float64, q float64) estimate {
-	if len(values) == 0 {
-		return estimate{math.NaN(), math.NaN(), math.NaN()}
-	}
-	_, lo, hi := stats.QuantileCI(len(values), q, 0.95).SampleCI(stats.Sample{Xs: values})
-	return estimate{quantile(values, q), lo, hi}
-}
-
-// overlaps reports whether the intervals of two estimates have a value in common: then a
-// run does not tell them apart.
-func (e estimate) overlaps(other estimate) bool { return e.lo <= other.hi && other.lo <= e.hi }
 
 func (e estimate) String() string {
 	if math.IsInf(e.lo, 0) || math.IsInf(e.hi, 0) || math.IsNaN(e.lo) {
@@ -81,9 +58,6 @@ func duration(d time.Duration) string {
 func seconds(s float64) string {
 	if math.IsNaN(s) {
 		return "-" // nothing was measured
-	}
-	if math.IsInf(s, 0) {
-		return "∞" // too few measurements for an interval
 	}
 	return duration(time.Duration(s * float64(time.Second)))
 }

@@ -35,16 +35,6 @@ func TestQuantile(t *testing.T) {
 	require.True(t, math.IsNaN(quantile(nil, 0.5)), "nothing has a median")
 }
 
-func TestQuantileEstimate_HasAnInterval(t *testing.T) {
-	var values []float64
-	for i := 1000; i > 0; i-- {
-		values = append(values, float64(i))
-	}
-	got := quantileEstimate(values, 0.99)
-	require.True(t, got.mid == 990 && got.lo >= 975 && got.lo <= 990 && got.hi >= 990 && got.hi <= 1000, "the 99th percentile of 1 to 1000 is %+v", got)
-	require.True(t, math.IsInf(quantileEstimate(values[:20], 0.99).hi, 1), "20 values bound a 99th percentile")
-}
-
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		23_456 * time.Nanosecond:     "23.5 µs",

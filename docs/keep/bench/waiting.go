@@ -15,86 +15,59 @@ const (
 
 // waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
 type waiting struct {
-	Commands series   // per second and waiter, while the holder stays: one of each round
-	Handoffs times    // from the call of the holder's unlock to the return of the next one's lock
-	Failed   failures `json:",omitzero"` // locks, which were then tried again, and unlocks
+	Commands series // per second and waiter, while the holder stays: one of each round
+	Handoffs times  // from the call of the holder's unlock to the return of the next one's lock
 }
 
-// commands writes the median of Commands.
-func (w *waiting) commands(format string) string {
-	if len(w.Commands) == 0 {
-		return "-"
-	}
-	return fmt.Sprintf(format, quantile(w.Commands, 0.5))
+func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
+	return inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
+		where := c.name + ", waiting"
+		return named(where, of(r.Waits, c.name).measure(c, servers, r.Plan, func(err error) { r.failed(where, err) }))
+	})
 }
 
-// An entry is a client that has got in.
+// An entry is a client that has got in, or has given up.
 type entry struct {
 	client int
 	at     time.Time
-	hold   hold
+	unlock unlock
 	err    error
 }
 
 // crowd is waiters+1 clients. Each is its own process, so to speak: it has its own connections.
 type crowd struct {
 	ctx     context.Context
-	key     string
 	lockers []locker
+	failed  func(error)
 	in      chan entry // has room for all
 	wg      sync.WaitGroup
 }
 
-// openAll empties the servers and opens a locker for each client, or one for all if the
-// contestant shares it.
-func openAll(c contestant, servers []*server) (lockers []locker, done func(), err error) {
-	if err := flush(servers[:c.nodes]); err != nil {
-		return nil, nil, err
-	}
-	done = func() {
-		for i, l := range lockers {
-			if i == 0 || !c.proc {
-				l.close()
-			}
-		}
-	}
-	for range waiters + 1 {
-		if c.proc && len(lockers) > 0 {
-			lockers = append(lockers, lockers[0])
-			continue
-		}
-		l, err := c.open(networkOf(servers[:c.nodes]))
-		if err != nil {
-			done()
-			return nil, nil, err
-		}
-		lockers = append(lockers, l)
-	}
-	return lockers, done, nil
-}
-
 func (c *crowd) join(client int) {
 	c.wg.Go(func() {
-		hold, err := c.lockers[client].lock(c.ctx, c.key)
-		c.in <- entry{client, time.Now(), hold, err}
+		unlock, err := lockAgain(c.ctx, c.lockers[client], "waiting", c.failed)
+		c.in <- entry{client, time.Now(), unlock, err}
 	})
 }
 
-// next returns the next client that has got in. One that has failed tries again, as a
-// service would.
-func (c *crowd) next(failed *failures) (entry, error) {
-	timeout := time.After(patience)
+// lockAgain locks. If that fails, it tries again, as a service would, until ctx ends.
+func lockAgain(ctx context.Context, l locker, key string, failed func(error)) (unlock, error) {
 	for {
-		select {
-		case e := <-c.in:
-			if e.err == nil || c.ctx.Err() != nil {
-				return e, e.err
-			}
-			failed.add(e.err)
-			c.join(e.client)
-		case <-timeout:
-			return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
+		unlock, err := l.lock(ctx, key)
+		if err == nil || ctx.Err() != nil {
+			return unlock, err
 		}
+		failed(err)
+	}
+}
+
+// next returns the next client that has got in.
+func (c *crowd) next() (entry, error) {
+	select {
+	case e := <-c.in:
+		return e, e.err
+	case <-time.After(patience):
+		return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
 	}
 }
 
@@ -104,27 +77,39 @@ func (c *crowd) leave(cancel context.CancelFunc) {
 	c.wg.Wait()
 	for len(c.in) > 0 {
 		if e := <-c.in; e.err == nil {
-			e.hold.unlock()
+			e.unlock()
 		}
 	}
 }
 
-// measure lets 10 clients wait: first for a holder that stays for the time quiet; then
-// the holders leave one after the other, until the time moving is over.
-func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Duration) error {
-	lockers, done, err := openAll(c, servers)
-	if err != nil {
+// measure lets 10 clients wait: first for a holder that stays; then the holders leave one after
+// the other. It reports locks and unlocks that fail.
+func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(error)) error {
+	servers = servers[:c.nodes]
+	if err := flush(servers); err != nil {
 		return err
 	}
-	defer done()
+	var lockers []locker
+	for range waiters + 1 {
+		if c.proc && len(lockers) > 0 {
+			lockers = append(lockers, lockers[0])
+			continue
+		}
+		l, err := c.open(network{servers: servers})
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		lockers = append(lockers, l)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	crowd := &crowd{ctx: ctx, key: "waiting", lockers: lockers, in: make(chan entry, waiters+1)}
+	crowd := &crowd{ctx: ctx, lockers: lockers, failed: failed, in: make(chan entry, waiters+1)}
 	defer crowd.leave(cancel)
 	crowd.join(0)
-	holder, err := crowd.next(&w.Failed)
+	holder, err := crowd.next()
 	if err != nil {
-		w.Failed.add(err)
+		failed(err)
 		return nil
 	}
 	for i := 1; i <= waiters; i++ {
@@ -132,22 +117,22 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 	}
 	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
 
-	commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(quiet); return nil })
+	commands, took, err := commandsDuring(servers, func() error { time.Sleep(p.Quiet); return nil })
 	if err != nil {
 		return err
 	}
 	w.Commands = append(w.Commands, commands/took.Seconds()/waiters)
 
-	for end := time.Now().Add(moving); time.Now().Before(end); {
+	for end := time.Now().Add(p.Moving); time.Now().Before(end); {
 		// Not always at the same point of somebody's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
-		if err := holder.hold.unlock(); err != nil {
-			w.Failed.add(err)
+		if err := holder.unlock(); err != nil {
+			failed(err)
 		}
-		next, err := crowd.next(&w.Failed)
+		next, err := crowd.next()
 		if err != nil {
-			w.Failed.add(err)
+			failed(err)
 			return nil // the others may wait for ever; cancel ends that
 		}
 		w.Handoffs = append(w.Handoffs, next.at.Sub(start).Seconds())
@@ -155,6 +140,6 @@ func (w *waiting) measure(c contestant, servers []*server, quiet, moving time.Du
 		holder = next
 	}
 
-	holder.hold.unlock()
+	holder.unlock()
 	return nil
 }
