@@ -28,7 +28,7 @@ func TestTransaction_WhoIsRefusedProlongsTheDeadHoldersLock(t *testing.T) {
 		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
 		acquired, err := inTransaction(alice)
 		require.NoError(t, err)
-		require.True(t, acquired, "the lock is free, and alice was refused")
+		require.True(t, acquired, "the lock is free, but alice was refused")
 		lab.crash("alice")
 		for range 6 {
 			time.Sleep(ttl / 2)

@@ -25,10 +25,10 @@ func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
 		var bobErr error
 		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
-		require.True(t, turn.fired, "the lock is free, and alice's TryLock came back without asking for it")
-		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, and he was refused")
+		require.True(t, turn.fired, "the lock is free, but alice's TryLock came back without asking for it")
+		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		if aliceErr != nil {
-			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, and the error that alice gets does not say so")
+			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but the error that alice gets does not say so")
 		}
 		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside")
 	})
@@ -41,7 +41,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
 					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx), "nobody is inside, and alice was refused")
+					require.NoError(t, alice.TryLock(ctx), "nobody is inside, but alice was refused")
 					var unlockErr, carolErr error
 					leaves := lab.beforeNth("bob", nth, func() {
 						if unlockErr = alice.Unlock(ctx); carolComes {
@@ -52,8 +52,8 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					if left = leaves.fired; !left {
 						return // a TryLock that is refused has no command number nth: that was all
 					}
-					require.NoError(t, unlockErr, "alice holds the lock, and Unlock failed")
-					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, and carol was refused")
+					require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
+					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
 					inside := carol
 					switch {
 					case carolComes:
@@ -63,13 +63,13 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					case bobErr == nil:
 						inside = bob
 					default:
-						require.ErrorIs(t, bobErr, ErrNotAcquired, "alice was inside when bob came, and the error does not say so")
+						require.ErrorIs(t, bobErr, ErrNotAcquired, "alice was inside when bob came, but the error does not say so")
 						inside = nil
 					}
 					if inside != nil {
-						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, and Unlock failed", inside.who)
+						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
 					}
-					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, and dave was refused: what bob's TryLock left in Redis keeps everybody out")
+					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, but dave was refused: what bob's TryLock left in Redis keeps everybody out")
 				})
 			})
 		}
@@ -81,7 +81,7 @@ func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, true)
 		require.Equal(t, 100, sold, "there were 100 coupons; %d were sold and %d are left: sellers were inside together, and one wrote over the other's sale", sold, left)
-		require.Zero(t, left, "all 100 coupons were sold, and %d are left", left)
+		require.Zero(t, left, "all 100 coupons were sold, but %d are left", left)
 	})
 }
 
@@ -124,14 +124,14 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock does not say so")
-		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, and bob was not told so")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, and the second Unlock does not say so")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock does not say so")
+		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob was not told so")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock does not say so")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
+		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
 	})
 }
 
@@ -144,7 +144,7 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) })
 		patience, cancel := context.WithTimeout(ctx, slack(ttl/2+ttl/10))
 		defer cancel()
-		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, and bob did not get in")
+		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, but bob did not get in")
 		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
 		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed late that alice had left")
 	})
@@ -159,7 +159,7 @@ func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 			time.AfterFunc(stays, func() { alice.Unlock(ctx) })
 			patience, cancel := context.WithTimeout(ctx, slack(stays+ttl/10))
 			defer cancel()
-			require.NoError(t, bob.Lock(patience), "alice left after %v, and a second later bob was not inside", stays)
+			require.NoError(t, bob.Lock(patience), "alice left after %v, but a second later bob was not inside", stays)
 		})
 	}
 }
@@ -173,7 +173,7 @@ func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 			lab.server(node).FlushAll()
 		}
 		lab.fault("an operator deletes alice's key")
-		require.NoError(t, bob.TryLock(ctx), "the lock is free, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob was refused")
 		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her handle says that she has the lock: both are inside")
 	})
 }
@@ -191,22 +191,22 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 				lab.afterNth("bob", 2, func() { time.AfterFunc(10*time.Millisecond, func() { lab.wait(); cancel() }) })
 			}
 			err := bob.Lock(waiting)
-			require.ErrorIs(t, err, end, "bob's context ended, and the error does not say so")
+			require.ErrorIs(t, err, end, "bob's context ended, but the error does not say so")
 			if end == context.Canceled {
 				// While nothing was under way; a deadline may end in the middle of a command.
-				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, and the error does not say that he has no lock")
+				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that he has no lock")
 			}
 			sent := lab.sent()
 			for _, err := range []error{bob.TryLock(waiting), bob.Lock(waiting)} {
-				require.ErrorIs(t, err, end, "bob's context had ended before he asked, and the error does not say so")
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis was not asked, and the error says that somebody has the lock")
+				require.ErrorIs(t, err, end, "bob's context had ended before he asked, but the error does not say so")
+				require.NotErrorIs(t, err, ErrNotAcquired, "Redis was not asked, but the error says that somebody has the lock")
 			}
-			require.Equal(t, sent, lab.sent(), "bob's context had ended before he asked, and something was sent")
+			require.Equal(t, sent, lab.sent(), "bob's context had ended before he asked, but something was sent")
 		}
 		require.Less(t, time.Since(start), slack(ttl/5), "bob waited on after his context had ended")
-		require.NoError(t, alice.Unlock(ctx), "bob gave up waiting, and alice's lock is gone")
-		require.Empty(t, lab.keys(), "bob gave up, alice has left, and something stayed behind in Redis")
-		require.NoError(t, bob.TryLock(ctx), "the lock is free, and bob, who gave up twice, was refused")
+		require.NoError(t, alice.Unlock(ctx), "bob gave up waiting, but alice's lock is gone")
+		require.Empty(t, lab.keys(), "bob gave up, alice has left, but something stayed behind in Redis")
+		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob, who gave up twice, was refused")
 	})
 }
 
@@ -225,8 +225,8 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			asks := func(command string, nth int) bool { return isWrite(command, nth) && !time.Now().Before(free) }
 			lab.announce("alice", &twist{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
-			require.Error(t, err, "a reply to alice was lost, her context ended, and Lock says that all is well")
-			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, and the error says that somebody else has the lock")
+			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
+			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that somebody else has the lock")
 		})
 	}
 }
@@ -249,7 +249,7 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 			}
 		})
 	}
-	require.Less(t, silent, times/5, "alice holds the lock, bob's deadline meets his poll, and %d times of %d the error does not say that the lock is taken", silent, times)
+	require.Less(t, silent, times/5, "alice holds the lock, bob's deadline meets his poll, but %d times of %d the error does not say that the lock is taken", silent, times)
 }
 
 // Control: it needs no more than passing on the errors of go-redis.
@@ -276,10 +276,10 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 			for call, err := range map[string]error{
 				"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),
 			} {
-				require.Error(t, err, "Redis is %s, and %s says that all is well", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, and %s reports a holder", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, and %s reports that nothing is held", fault.name, call)
-				require.True(t, fault.passes(err), "Redis is %s, and %s does not pass on the error of go-redis", fault.name, call)
+				require.Error(t, err, "Redis is %s, but %s returned nil", fault.name, call)
+				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s reports a holder", fault.name, call)
+				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s reports that nothing is held", fault.name, call)
+				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error of go-redis", fault.name, call)
 				require.ErrorContains(t, err, "redislock: ", "the error of %s does not say whose it is", call)
 				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error of %s does not say which lock it is about", call)
 			}
@@ -301,10 +301,10 @@ func TestTheClientIsClosedWhileSomebodyWaits_LockSaysSo(t *testing.T) {
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
 		err := bob.Lock(waiting)
-		require.Error(t, err, "bob's program closed the client while he waited, and Lock says that all is well")
-		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, and the error says no more than that the lock is taken")
-		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, and he waited on")
-		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, and alice's lock is gone")
+		require.Error(t, err, "bob's program closed the client while he waited, but Lock returned nil")
+		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says no more than that the lock is taken")
+		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he waited on")
+		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, but alice's lock is gone")
 	})
 }
 
@@ -313,11 +313,11 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, and was refused")
-		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, and Unlock failed")
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, and released a lock with another name")
-		require.NoError(t, alice.Unlock(ctx), "bob released his lock, and alice's is gone as well")
-		require.Empty(t, lab.keys(), "everybody has left, and something stayed behind in Redis")
+		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, but was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, but Unlock failed")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, but released a lock with another name")
+		require.NoError(t, alice.Unlock(ctx), "bob released his lock, but alice's is gone as well")
+		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
 	})
 }
 
@@ -345,13 +345,13 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 		} {
 			what, lock := mistake.what, mistake.lock
 			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {
-				require.ErrorContains(t, err, what, "alice made a mistake, and the error does not name it")
+				require.ErrorContains(t, err, what, "alice made a mistake, but the error does not name it")
 				require.ErrorContains(t, err, "redislock: ")
-				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, and the error says that the lock is taken")
+				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
 			}
-			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, and the error of Unlock does not name it")
+			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error of Unlock does not name it")
 		}
-		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 
@@ -373,7 +373,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 			})
 		}
 		together.Wait()
-		require.Positive(t, entered.Load(), "the lock was free, and no goroutine got in")
-		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, and the lock is not free")
+		require.Positive(t, entered.Load(), "the lock was free, but no goroutine got in")
+		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, but the lock is not free")
 	})
 }

@@ -25,7 +25,7 @@ func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 				alice.TryLock(ctx)
 				require.True(t, death.fired, "alice's TryLock sent something else than before, and she did not die")
 				time.Sleep(ttl + ttl/10)
-				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v is over, and bob is still locked out", ttl)
+				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v is over, but bob is still locked out", ttl)
 			})
 		})
 	}
@@ -53,7 +53,7 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
-			"Redis refused the second command of alice's TryLock, her ttl of %v is over, and bob is still locked out", ttl)
+			"Redis refused the second command of alice's TryLock, her ttl of %v is over, but bob is still locked out", ttl)
 	})
 }
 
@@ -61,6 +61,6 @@ func TestAFreeLock_IsTakenWithOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, nodes, lab.sent(), "the lock was free, and alice's TryLock sent more than one command to a Redis: SET can do it in one")
+		require.Equal(t, nodes, lab.sent(), "the lock was free, but alice's TryLock sent more than one command to a Redis: SET can do it in one")
 	})
 }

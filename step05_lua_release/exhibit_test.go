@@ -174,7 +174,7 @@ func TestWhiteboard_OneIsInsideAndTheNextOneWaits(t *testing.T) {
 		request, cancel := context.WithCancel(ctx)
 		cancel()
 		require.NoError(t, alice.unlock(request), "alice's request was cancelled, and her lock stayed")
-		require.NoError(t, bob.lock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.lock(ctx), "alice has left, but bob was refused")
 	})
 }
 

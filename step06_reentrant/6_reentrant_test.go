@@ -18,14 +18,14 @@ func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		for range 4 {
-			require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, and is refused by her own lock")
+			require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, but is refused by her own lock")
 		}
 		for depth := 5; depth > 0; depth-- {
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has locked 5 times and unlocked %d times, and bob is inside with her", 5-depth)
-			require.NoError(t, alice.Unlock(ctx), "alice has locked 5 times and unlocked %d times, and cannot unlock once more", 5-depth)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has locked 5 times and unlocked %d times, but bob is inside with her", 5-depth)
+			require.NoError(t, alice.Unlock(ctx), "alice has locked 5 times and unlocked %d times, but cannot unlock once more", 5-depth)
 		}
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
-		require.NoError(t, bob.TryLock(ctx), "alice has unlocked as often as she locked, and bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+		require.NoError(t, bob.TryLock(ctx), "alice has unlocked as often as she locked, but bob was refused")
 	})
 }
 
@@ -34,18 +34,18 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
-		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
+		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		for range 2 {
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
-				"bob was inside after alice's hold had ended, and her inner TryLock begins a new hold in the middle of her work")
-			require.Empty(t, lab.keys(), "alice was told that her hold is gone, and a new one began")
+				"bob was inside after alice's hold had ended, but her inner TryLock begins a new hold in the middle of her work")
+			require.Empty(t, lab.keys(), "alice was told that her hold is gone, but a new one began")
 		}
 		require.NoError(t, bob.TryLock(ctx))
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "bob is inside, alice's hold is gone, and her inner TryLock does not say so")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold is gone, and her Unlock does not say so")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "bob is inside, alice's hold is gone, but her inner TryLock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold is gone, but her Unlock does not say so")
 		require.NoError(t, bob.Unlock(ctx), "bob's lock was touched by alice, whose hold was gone")
-		require.NoError(t, alice.TryLock(ctx), "alice has unlocked, the lock is free, and she cannot begin a new hold")
+		require.NoError(t, alice.TryLock(ctx), "alice has unlocked, the lock is free, but she cannot begin a new hold")
 	})
 }
 
@@ -80,13 +80,13 @@ func TestTheKeyIsNoLock_ThatIsAnErrorAndItStays(t *testing.T) {
 				waiting, cancel := context.WithTimeout(ctx, slack(ttl/10))
 				defer cancel()
 				err := bob.Lock(waiting)
-				require.True(t, waiting.Err() == nil, "%s was stored at the lock's key, nobody will release that, and bob waited until he gave up", data.name)
+				require.True(t, waiting.Err() == nil, "%s was stored at the lock's key, nobody will release that, but bob waited until he gave up", data.name)
 				for _, err := range []error{err, bob.TryLock(ctx)} {
-					require.Error(t, err, "%s was stored at the lock's key, and bob believes that he holds a lock", data.name)
-					require.NotErrorIs(t, err, ErrNotAcquired, "%s was stored at the lock's key, and bob is told that somebody holds the lock", data.name)
+					require.Error(t, err, "%s was stored at the lock's key, but bob believes that he holds a lock", data.name)
+					require.NotErrorIs(t, err, ErrNotAcquired, "%s was stored at the lock's key, but bob is told that somebody holds the lock", data.name)
 				}
-				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, and his Unlock does not say so")
-				require.Equal(t, before, stored(), "%s was stored at the lock's key, and bob has changed it", data.name)
+				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, but his Unlock does not say so")
+				require.Equal(t, before, stored(), "%s was stored at the lock's key, but bob has changed it", data.name)
 			})
 		})
 	}
@@ -112,7 +112,7 @@ func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 		if lockAgain(t, alice) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		}
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, and bob is locked out")
 	})
@@ -129,7 +129,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 		}
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "one Unlock was sent twice and counted twice: bob is inside with alice")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		}
 		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, and Unlock says that all is well, because an inner Unlock was not answered once")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, but Unlock returned nil, because an inner Unlock was not answered once")
 	})
 }
 
@@ -169,18 +169,18 @@ func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
 			return values
 		}
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, []string{"1"}, depth(), "alice is inside once, and the key says something else")
-		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, and is refused by her own lock")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once, but the key says something else")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, but is refused by her own lock")
 		lab.wait()
-		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, and the key says something else")
+		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, but the key says something else")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
-		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, and the key says something else")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, but the key says something else")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx))
 		lab.wait()
-		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost, it was sent again, and the key counts it twice")
+		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost, it was sent again, but the key counts it twice")
 	})
 }
 
@@ -191,14 +191,14 @@ func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		first := lab.owner(0)
 		goOn := everyNode(lab.hang)
-		require.Error(t, alice.Unlock(ctx), "Redis has not answered, and Unlock says that all is well")
+		require.Error(t, alice.Unlock(ctx), "Redis has not answered, but Unlock returned nil")
 		goOn()
 		lab.endLease() // if a release did not get through
-		require.NoError(t, alice.TryLock(ctx), "alice's hold is over, and she was refused")
+		require.NoError(t, alice.TryLock(ctx), "alice's hold is over, but she was refused")
 		require.NotEqual(t, first, lab.owner(0), "alice's second hold has the token of the first: a late release of the first would end it")
 		lab.endLease()
-		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, alice's Unlock remembers one that was not answered, and says that all is well")
+		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, but alice's Unlock remembers one that was not answered, and returned nil")
 	})
 }
 
@@ -210,12 +210,12 @@ func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(slack(time.Millisecond))
 		})
-		require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice was refused")
-		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, and her own lock refused it")
+		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
+		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, but her own lock refused it")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 		time.Sleep(slack(ttl / 100)) // for a node that is slow
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -236,9 +236,9 @@ func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
 		goOn()
 		<-unlocked
 		if <-second == nil {
-			require.NoError(t, alice.Unlock(ctx), "alice is inside once still, and Unlock failed")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside once still, but Unlock failed")
 		}
-		require.Empty(t, lab.keys(), "alice has locked twice and unlocked twice, once while Redis hung, and she is inside still: nobody will release that")
+		require.Empty(t, lab.keys(), "alice has locked twice and unlocked twice, once while Redis hung, but she is inside still: nobody will release that")
 	})
 }
 
@@ -253,17 +253,17 @@ func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 			}
 			lab.endLease()
 			if bobComes {
-				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, and bob was refused")
+				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
 				err := alice.Unlock(ctx)
 				require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
 					"alice's lease was over and bob was inside; her inner Unlock wrote her into the lock again, and she goes deeper: both are inside")
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over and bob was inside, and her inner Unlock does not say so")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over and bob was inside, but her inner Unlock does not say so")
 				require.NoError(t, bob.Unlock(ctx), "alice's inner Unlock took bob's lock away")
 				return
 			}
 			err := alice.Unlock(ctx)
-			require.Empty(t, lab.keys(), "alice's lease was over, and her inner Unlock brought her key back")
-			require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, and her inner Unlock does not say so")
+			require.Empty(t, lab.keys(), "alice's lease was over, but her inner Unlock brought her key back")
+			require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, but her inner Unlock does not say so")
 		})
 	}
 }
@@ -275,10 +275,10 @@ func TestTheReplyToTheInnerLockIsLostAndNotAskedAgain_TheOuterHoldStays(t *testi
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
-		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice took her inner lock back, and the outer one with it: bob is inside with her")
+		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice undid her inner lock, and the outer one with it: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -296,7 +296,7 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
 		}
 		for node := range nodes {
-			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "alice's lock was to last an hour, and locking again cut that short")
+			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "alice's lock was to last an hour, but locking again cut that short")
 		}
 	})
 }
@@ -310,7 +310,7 @@ func lockAgain(t *T, alice *handle) bool {
 	if errors.Is(err, ErrNotAcquired) {
 		return false
 	}
-	require.NoError(t, err, "alice holds the lock, locks again, and gets an error")
+	require.NoError(t, err, "alice holds the lock, locks again, but gets an error")
 	return true
 }
 

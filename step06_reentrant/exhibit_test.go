@@ -46,9 +46,9 @@ func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
 		require.Equal(t, sent, lab.sent(), "alice nests, and that went to Redis")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -131,7 +131,7 @@ func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 		lab.loseReply("alice", func() {})
 		acquired, err := counting.Eval(ctx, alice, []string{key}, token, ttl.Milliseconds()).Bool()
 		require.NoError(t, err)
-		require.True(t, acquired, "the lock is free, and alice was refused")
+		require.True(t, acquired, "the lock is free, but alice was refused")
 		left, err := leaving.Eval(ctx, alice, []string{key}, token).Int()
 		require.NoError(t, err)
 		require.Equal(t, 1, left, "the acquire was sent twice and counted once: this lesson needs a new example")

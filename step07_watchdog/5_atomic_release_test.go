@@ -41,14 +41,14 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 					return // her Unlock has no command number nth: that was all
 				}
 				ends++
-				require.NoError(t, bobErr, "alice's lease is over, and bob was refused")
+				require.NoError(t, bobErr, "alice's lease is over, but bob was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 					"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob")
 				if left {
-					require.NoError(t, err, "alice had released her lock in time, and her Unlock says that she had lost it")
+					require.NoError(t, err, "alice had released her lock in time, but her Unlock says that she had lost it")
 					return
 				}
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, and her Unlock does not say so")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, but her Unlock does not say so")
 			})
 		})
 	}
@@ -62,10 +62,10 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 		var bobErr error
 		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
 		err := alice.Unlock(ctx)
-		require.NoError(t, bobErr, "alice has left, and bob was refused")
+		require.NoError(t, bobErr, "alice has left, but bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 			"the reply to alice's Unlock was lost, bob entered, and go-redis sent her DEL again, which deleted his lock: carol is inside with bob")
-		require.NoError(t, err, "alice released her lock in time, and her Unlock says that she had lost it")
+		require.NoError(t, err, "alice released her lock in time, but her Unlock says that she had lost it")
 	})
 }
 
@@ -76,8 +76,8 @@ func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, and Unlock says that she did not hold the lock")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
+				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
 		cancel()
 		err := alice.Unlock(request)
 		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside")
-		require.NoError(t, err, "alice's lock was released, and her Unlock says that it was not")
+		require.NoError(t, err, "alice's lock was released, but her Unlock says that it was not")
 	})
 }
 
@@ -100,7 +100,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testin
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.loseReply("alice", func() {})
-		require.Error(t, alice.TryLock(ctx), "alice got no reply, and TryLock says that all is well")
+		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
 		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out")
 	})
@@ -113,10 +113,10 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("bob", func() {})
-		require.Error(t, bob.TryLock(ctx), "bob got no reply, and TryLock says that all is well")
+		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"bob was refused and did not hear it; he took back a lock that was never his, and deleted alice's: carol is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
+			"bob was refused and did not hear it; he released a lock that was never his, and deleted alice's: carol is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 	})
 }
 
@@ -133,14 +133,14 @@ func TestTheLeaseEndsWhileTheLockIsTakenBack_TheNextOwnersLockStays(t *testing.T
 					aliceErr = alice.TryLock(ctx)
 				})
 				lab.loseReply("bob", func() {})
-				require.Error(t, bob.TryLock(ctx), "bob got no reply, and TryLock says that all is well")
+				require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 				if ended = end.fired; !ended {
 					return // he has sent no command number nth: that was all
 				}
-				require.NoError(t, aliceErr, "bob's lease is over, and alice was refused")
+				require.NoError(t, aliceErr, "bob's lease is over, but alice was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"the reply to bob's TryLock was lost; while he took his lock back, his lease ended, alice entered, and he deleted her lock: carol is inside with her")
-				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
+					"the reply to bob's TryLock was lost; while he undid his TryLock, his lease ended, alice entered, and he deleted her lock: carol is inside with her")
+				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			})
 		})
 	}
@@ -155,7 +155,7 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 			cancel()
 		})
 		err := alice.TryLock(request)
-		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
 		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled within TryLock, and what she left in Redis keeps bob out")
 	})
@@ -171,9 +171,9 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		took := time.Since(start).Round(time.Millisecond)
-		require.Less(t, took, slack(6*time.Second), "Redis hangs, and alice's Unlock did not come back before %v had passed", took)
-		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
+		require.Less(t, took, slack(6*time.Second), "Redis hangs, but alice's Unlock did not come back before %v had passed", took)
+		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock says that the lock is not held")
 	})
 }
 
@@ -212,13 +212,13 @@ func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				heal := fault.fail(lab)
 				err := alice.Unlock(ctx)
-				require.Error(t, err, "%s, and alice's Unlock says that all is well", fault.name)
-				require.NotErrorIs(t, err, ErrNotHeld, "%s, and alice's Unlock says that the lock is not held", fault.name)
+				require.Error(t, err, "%s, but alice's Unlock returned nil", fault.name)
+				require.NotErrorIs(t, err, ErrNotHeld, "%s, but alice's Unlock says that the lock is not held", fault.name)
 				heal()
-				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, and bob was refused")
+				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, but bob was refused")
 				require.NoError(t, alice.Unlock(ctx),
-					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, and Unlock says that she did not hold the lock", fault.name)
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
+					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock says that she did not hold the lock", fault.name)
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
 				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
 			})
 		})
@@ -234,11 +234,11 @@ func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T
 			begun = begun || isWrite(command, nth)
 			return begun
 		}})
-		require.Error(t, alice.Unlock(ctx), "all replies were lost, and alice's Unlock says that all is well")
-		require.Error(t, alice.TryLock(ctx), "all replies were lost, and alice believes that she holds a lock")
+		require.Error(t, alice.Unlock(ctx), "all replies were lost, but alice's Unlock returned nil")
+		require.Error(t, alice.TryLock(ctx), "all replies were lost, but alice believes that she holds a lock")
 		lab.stopTwists("alice")
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, and Unlock says that she did not hold the lock")
+		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock says that she did not hold the lock")
 	})
 }
 
@@ -279,7 +279,7 @@ func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				before.fail(lab, alice)
 				lab.endLease()
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, and Unlock says that all is well")
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, but Unlock returned nil")
 			})
 		})
 	}
@@ -322,11 +322,11 @@ func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.answer("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
 		err := alice.Unlock(ctx)
-		require.Error(t, err, "Redis refused, and Unlock says that all is well")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis refused, and Unlock says that the lock is not held")
+		require.Error(t, err, "Redis refused, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis refused, but Unlock says that the lock is not held")
 		lab.answer("")
-		require.NoError(t, alice.Unlock(ctx), "Redis is well again, and alice cannot release what she still holds")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.NoError(t, alice.Unlock(ctx), "Redis is well again, but alice cannot release what she still holds")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -348,7 +348,7 @@ func TestAScript_NamesItsKey(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		lab.wait()
 		close(astray)
-		require.Empty(t, <-astray, "alice's lock is %q, and the KEYS of her script do not say so: a Redis Cluster, which chooses the server by them, asks the wrong one", key)
+		require.Empty(t, <-astray, "alice's lock is %q, but the KEYS of her script do not say so: a Redis Cluster, which chooses the server by them, asks the wrong one", key)
 	})
 }
 
@@ -380,9 +380,9 @@ func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 			for _, rdb := range operator.nodes {
 				require.NoError(t, rdb.ScriptFlush(ctx).Err())
 			}
-			require.NoError(t, alice.Unlock(ctx), "Redis has forgotten its scripts, and alice cannot release her lock")
+			require.NoError(t, alice.Unlock(ctx), "Redis has forgotten its scripts, but alice cannot release her lock")
 		}
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -408,7 +408,7 @@ func TestTheConnectionIsResetWithinUnlock_ThatIsNoLoss(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.Unlock(ctx),
-			"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, and Unlock says that she did not hold the lock")
+			"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
 	})
 }
 
@@ -433,12 +433,12 @@ func TestRedisAnswersAReleaseLate_NobodyWaitsForThat(t *testing.T) {
 		for node := range nodes {
 			goOn = append(goOn, lab.hang(node))
 		}
-		require.Error(t, alice.Unlock(ctx), "Redis has not answered, and Unlock says that all is well")
+		require.Error(t, alice.Unlock(ctx), "Redis has not answered, but Unlock returned nil")
 		for _, goOn := range goOn {
 			goOn()
 		}
 		time.Sleep(time.Minute) // which is longer than go-redis tries
-		require.Zero(t, goroutines(lab), "alice's Unlock has given up long ago, and a goroutine stayed behind that wants to tell it the answer")
+		require.Zero(t, goroutines(lab), "alice's Unlock has given up long ago, but a goroutine stayed behind that wants to tell it the answer")
 	})
 }
 

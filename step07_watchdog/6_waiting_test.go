@@ -61,7 +61,7 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		patience, cancel := context.WithTimeout(ctx, ttl+slack(ttl/10))
 		defer cancel()
 		err := bob.Lock(patience)
-		require.False(t, time.Now().Before(end), "alice died, and bob entered before her ttl was over")
+		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl was over")
 		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
 	})
 }
@@ -129,7 +129,7 @@ func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 			err := bob.Lock(ctx)
 			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl is over")
 			sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
-			require.LessOrEqual(t, sent, 4, "alice's lease was to last for %v, and bob asked %d times meanwhile: with a thousand who wait, that is a storm", left, sent)
+			require.LessOrEqual(t, sent, 4, "alice's lease was to last for %v, but bob asked %d times meanwhile: with a thousand who wait, that is a storm", left, sent)
 		})
 	}
 }
@@ -181,11 +181,11 @@ func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
 					time.Sleep(ttl / 10)
 					select {
 					case <-entered:
-						require.Fail(t, "Redis kept alice's lock over its restart, and bob is inside with her")
+						require.Fail(t, "Redis kept alice's lock over its restart, but bob is inside with her")
 					default:
 					}
 					free = time.Now()
-					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock over its restart, and she cannot release it")
+					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock over its restart, but she cannot release it")
 				}
 				requireEntered(t, <-entered, free, 200*time.Millisecond, "Redis is back, the lock is free")
 			})
@@ -226,13 +226,13 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 		for i, waiter := range waiters {
 			if err := (<-waiter).err; err != nil {
 				require.True(t, errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded),
-					"customer %d gave up around the release, and the error does not say so: %v", i, err)
+					"customer %d gave up around the release, but the error does not say so: %v", i, err)
 			}
 		}
 		requireEntered(t, <-entered, release, ttl/10, "others gave up around the release")
-		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, and Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left or given up, and the lock is not free")
-		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, and carol was refused")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
+		require.Empty(t, lab.keys(), "everybody has left or given up, but the lock is not free")
+		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, but carol was refused")
 		requireNobodyListens(t)
 	})
 }
@@ -242,9 +242,9 @@ func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 	inForbidden(t, "PUBLISH", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, and Unlock says that it is not")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, but Unlock says that it is not")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -312,7 +312,7 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 				lab.flood(channel.prefix + key)
 				require.NoError(t, alice.Unlock(ctx))
 				for _, waiter := range waiters {
-					require.NoError(t, (<-waiter).err, "alice has left, and somebody who waited did not get in, or could not leave")
+					require.NoError(t, (<-waiter).err, "alice has left, but somebody who waited did not get in, or could not leave")
 				}
 				requireNobodyListens(t)
 			})
@@ -344,7 +344,7 @@ func requireNobodyListens(t *T) {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	require.Zero(t, bytes.Count(stacks, []byte("created by github.com/redis/go-redis/v9.(*channel)")),
-		"nobody waits any more, and goroutines of go-redis stayed behind")
+		"nobody waits any more, but goroutines of go-redis stayed behind")
 }
 
 // sentByCustomers returns how many commands those who wait have sent so far.
@@ -432,9 +432,9 @@ type result struct {
 // requireEntered fails unless bob is in, soon after he could be.
 func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why string) {
 	t.Helper()
-	require.NoError(t, bob.err, "%s, and bob did not get in", why)
+	require.NoError(t, bob.err, "%s, but bob did not get in", why)
 	late := bob.at.Sub(free)
-	require.Less(t, late, slack(soon), "%s, and bob did not get in until %v later", why, late.Round(100*time.Microsecond))
+	require.Less(t, late, slack(soon), "%s, but bob did not get in until %v later", why, late.Round(100*time.Microsecond))
 }
 
 // inBackground starts what takes its time, and returns where its result will come.

@@ -31,9 +31,9 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				start := time.Now()
 				expires := start.Add(lab.server(0).TTL(key))
 				everyNode(func(node int) func() { return fault.fail(lab, node) })
-				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, and she was not told", fault.name)
-				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, and alice's key had expired before she was told", fault.name)
-				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, and alice gave up while her lease lasted", fault.name)
+				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, but she was not told", fault.name)
+				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, but alice's key had expired before she was told", fault.name)
+				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, but alice gave up while her lease lasted", fault.name)
 			})
 		})
 	}
@@ -49,13 +49,13 @@ func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.
 		require.NoError(t, bob.TryLock(ctx))
 		entered := time.Now()
 
-		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, and she was not told")
+		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, but she was not told")
 		for node := range nodes {
 			left := ttl - time.Since(entered)
 			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond, "alice's renewal prolonged bob's lock")
 		}
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, and Unlock says that all is well")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but Unlock returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
 	})
 }
@@ -66,7 +66,7 @@ func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx))
-		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, and she was not told")
+		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, but she was not told")
 		lab.loseReply("alice", func() {})
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's Lost is closed and bob is inside, but a reply to her Unlock was lost and it returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
@@ -85,7 +85,7 @@ func TestUnlockMeetsARenewal_NothingIsSentAfterwards(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			sent := lab.sent()
 			time.Sleep(time.Millisecond)
-			require.Equal(t, sent, lab.sent(), "alice unlocked in the moment of a renewal, and her watchdog goes on sending")
+			require.Equal(t, sent, lab.sent(), "alice unlocked in the moment of a renewal, but her watchdog goes on sending")
 		})
 	}
 }
@@ -117,8 +117,8 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 		lab.stopTwists("alice")
 		lab.fault("Redis accepts them again")
 		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "renewals failed, worked again before the lease was over, and alice was told that her lock is lost")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+		requireNotLost(t, alice, "renewals failed, worked again before the lease was over, but alice was told that her lock is lost")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -130,11 +130,11 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(3 * ttl)
-		requireNotLost(t, alice, "MaxHold is over only now, the last renewal lasts, and alice was told of a loss already")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, and bob is inside with alice")
-		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, and alice was not told")
+		requireNotLost(t, alice, "MaxHold is over only now, the last renewal lasts, but alice was told of a loss already")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, but bob is inside with alice")
+		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, but alice was not told")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, but bob was refused")
 	})
 }
 
@@ -145,9 +145,9 @@ func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(2*ttl + ttl/3)
-		require.NoError(t, alice.TryLock(ctx), "MaxHold is over, alice's last renewal lasts, and her nested TryLock was refused")
+		require.NoError(t, alice.TryLock(ctx), "MaxHold is over, alice's last renewal lasts, but her nested TryLock was refused")
 		time.Sleep(slack(ttl - ttl/3))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, and alice is inside still, because she went deeper after that")
+		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, but alice is inside still, because she went deeper after that")
 	})
 }
 
@@ -155,16 +155,16 @@ func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		err := alice.Do(ctx, func(work context.Context) error {
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's work runs, and bob is inside with her")
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's work runs, but bob is inside with her")
 			lab.endLease()
 			select {
 			case <-work.Done():
 			case <-time.After(ttl):
 			}
-			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, and her work was not told")
+			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, but her work was not told")
 			return nil // it does not mind
 		})
-		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, and Do says that all is well")
+		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, but Do returned nil")
 	})
 }
 
@@ -207,16 +207,16 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran, "%s: does alice's work run?", story.outcome)
 				for _, known := range []error{ErrNotRun, ErrNotAcquired, context.Canceled, ErrLost} {
 					if slices.Contains(story.matches, known) {
-						require.ErrorIs(t, err, known, "%s, and Do's error does not match %q", story.outcome, known)
+						require.ErrorIs(t, err, known, "%s, but Do's error does not match %q", story.outcome, known)
 					} else {
-						require.NotErrorIs(t, err, known, "%s, and Do's error matches %q", story.outcome, known)
+						require.NotErrorIs(t, err, known, "%s, but Do's error matches %q", story.outcome, known)
 					}
 				}
 				if ran && result != nil {
-					require.ErrorIs(t, err, result, "%s, and what the work returned is not in Do's error", story.outcome)
+					require.ErrorIs(t, err, result, "%s, but what the work returned is not in Do's error", story.outcome)
 				}
 				if ran && story.matches == nil {
-					require.Equal(t, result, err, "%s, and Do returns something else than the work", story.outcome)
+					require.Equal(t, result, err, "%s, but Do returns something else than the work", story.outcome)
 				}
 			})
 		}
@@ -232,9 +232,9 @@ func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
 			defer func() { panicked = recover() }()
 			err = alice.Do(ctx, func(context.Context) error { panic("sold out") })
 		}()
-		require.NoError(t, err, "the lock was free, and the work did not run")
-		require.Equal(t, "sold out", panicked, "the work panicked, and Do hid it")
-		require.Empty(t, lab.keys(), "the work panicked, and the lock was not released")
+		require.NoError(t, err, "the lock was free, but the work did not run")
+		require.Equal(t, "sold out", panicked, "the work panicked, but Do hid it")
+		require.Empty(t, lab.keys(), "the work panicked, but the lock was not released")
 	})
 }
 
@@ -246,7 +246,7 @@ func TestDo_TheWorkIsOverBeforeTheLockIsFree(t *testing.T) {
 			lab.beforeWrite("alice", func() { over = work.Err() })
 			return nil
 		}))
-		require.Error(t, over, "alice's lock was being released, and a goroutine that her work had started was not told to stop")
+		require.Error(t, over, "alice's lock was being released, but a goroutine that her work had started was not told to stop")
 	})
 }
 
@@ -262,7 +262,7 @@ func TestDo_AnInnerOneLeavesNothingWithTheHold(t *testing.T) {
 		}()
 		time.Sleep(slack(ttl / 2)) // timers, too, have it until their time is over
 		runtime.GC()
-		require.True(t, request.Value() == nil, "alice's request is over, and her hold, which lasts, keeps what belonged to the request")
+		require.True(t, request.Value() == nil, "alice's request is over, but her hold, which lasts, keeps what belonged to the request")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -278,20 +278,20 @@ func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
 			work = ctx
 			return nil
 		}))
-		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, and its context lives on with her request")
+		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, but its context lives on with her request")
 		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
 			until, ok := work.Deadline()
-			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, and her work does not know")
-			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, and her work does not know")
+			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, but her work does not know")
+			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, but her work does not know")
 			cancel()
 			select {
 			case <-work.Done():
 			case <-time.After(ttl / 10):
 			}
-			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, and her work was not told")
+			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, but her work was not told")
 			return work.Err()
 		}), context.Canceled)
-		require.Empty(t, lab.keys(), "alice's request was cancelled, and her lock was not released")
+		require.Empty(t, lab.keys(), "alice's request was cancelled, but her lock was not released")
 	})
 }
 
@@ -321,15 +321,15 @@ func TestALoss_SaysItsCause(t *testing.T) {
 				nested, cause = alice.TryLock(ctx), context.Cause(work)
 				return nil
 			})
-			require.ErrorIs(t, nested, ErrNotHeld, "%s, and alice's nested TryLock does not say so", story.what)
+			require.ErrorIs(t, nested, ErrNotHeld, "%s, but alice's nested TryLock does not say so", story.what)
 			for _, end := range []struct {
 				of  string
 				err error
 			}{{"Do", err}, {"the nested TryLock", nested}, {"the cause of the work's context", cause}} {
-				require.ErrorIs(t, end.err, ErrLost, "%s, and %s does not say that the lock is lost", story.what, end.of)
-				require.ErrorContains(t, end.err, story.says, "%s, and %s does not say so", story.what, end.of)
+				require.ErrorIs(t, end.err, ErrLost, "%s, but %s does not say that the lock is lost", story.what, end.of)
+				require.ErrorContains(t, end.err, story.says, "%s, but %s does not say so", story.what, end.of)
 				if story.is != nil {
-					require.ErrorIs(t, end.err, story.is, "%s, and errors.Is does not find that in %s", story.what, end.of)
+					require.ErrorIs(t, end.err, story.is, "%s, but errors.Is does not find that in %s", story.what, end.of)
 				}
 			}
 			require.Equal(t, story.is == ErrNotHeld, errors.Is(err, ErrNotHeld),
@@ -349,10 +349,10 @@ func TestAnErrorLongBeforeTheLoss_IsNotItsCause(t *testing.T) {
 		lab.note("Redis refused a renewal, and accepts them again")
 		time.Sleep(ttl)
 		everyNode(lab.hang)
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and she was not told")
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but she was not told")
 		err := alice.TryLock(ctx)
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's renewals were not answered, and the error does not say so")
-		require.NotContains(t, err.Error(), "LOADING", "alice's renewals were not answered, and the error says something of long before")
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's renewals were not answered, but the error does not say so")
+		require.NotContains(t, err.Error(), "LOADING", "alice's renewals were not answered, but the error says something of long before")
 	})
 }
 
@@ -361,7 +361,7 @@ func TestTheNestedTryLockAfterALoss_DoesNotNeedRedis(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		everyNode(lab.hang)
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and she was not told")
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but she was not told")
 		sent := lab.sent()
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
 		require.Equal(t, sent, lab.sent(), "alice was told that her hold is lost, and to say so again, TryLock asked Redis")
@@ -384,12 +384,12 @@ func TestALossShowsInACall_LostAndValidUntilSaySo(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 			}
 			lab.endLease()
-			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, and %s did not say so", story.call)
-			requireLost(t, alice, 0, "%s said that alice's hold is gone, and Lost does not", story.call)
-			require.Zero(t, alice.ValidUntil(), "%s said that alice's hold is gone, and ValidUntil goes on promising it", story.call)
+			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, but %s did not say so", story.call)
+			requireLost(t, alice, 0, "%s said that alice's hold is gone, but Lost does not", story.call)
+			require.Zero(t, alice.ValidUntil(), "%s said that alice's hold is gone, but ValidUntil goes on promising it", story.call)
 			sent := lab.sent()
 			time.Sleep(ttl)
-			require.Equal(t, sent, lab.sent(), "%s said that alice's hold is gone, and her watchdog goes on", story.call)
+			require.Equal(t, sent, lab.sent(), "%s said that alice's hold is gone, but her watchdog goes on", story.call)
 		})
 	}
 }
@@ -407,13 +407,13 @@ func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
 			heal := fault.fail(lab)
-			requireLost(t, alice, ttl, "%s, and alice was not told", fault.name)
+			requireLost(t, alice, ttl, "%s, but alice was not told", fault.name)
 			heal()
 			patience, cancel := context.WithTimeout(ctx, ttl)
 			defer cancel()
 			start := time.Now()
 			require.ErrorIs(t, alice.Lock(patience), ErrNotHeld, "%s, alice has lost the lock and may go deeper into it", fault.name)
-			require.Less(t, time.Since(start), slack(ttl/10), "%s: alice has lost the lock, waiting does not bring it back, and her Lock waited", fault.name)
+			require.Less(t, time.Since(start), slack(ttl/10), "%s: alice has lost the lock, waiting does not bring it back, but her Lock waited", fault.name)
 		})
 	}
 }
@@ -424,10 +424,10 @@ func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		start := everyNode(lab.stop)
-		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, and she was not told")
+		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, but she was not told")
 		start()
 		require.NotEmpty(t, lab.keys(), "the key was to last a little longer than the hold")
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, and she may go deeper into a hold that is over")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, but she may go deeper into a hold that is over")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -437,10 +437,10 @@ func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
-		requireLost(t, alice, ttl/2, "alice's key is gone, and she was not told")
+		requireLost(t, alice, ttl/2, "alice's key is gone, but she was not told")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld)
 
-		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, and she was refused")
+		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, but she was refused")
 		requireNotLost(t, alice, "alice's first hold was lost, not her second")
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "the second hold was renewed all along")
@@ -460,9 +460,9 @@ func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
 		first := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
 		err := alice.TryLock(ctx)
-		requireLost(t, alice, 0, "alice's lease is over, and she was not told")
+		requireLost(t, alice, 0, "alice's lease is over, but she was not told")
 		require.ErrorIs(t, err, ErrNotHeld, "alice was told of a loss, and then Redis's answer to her nested TryLock came: she goes deeper into a hold that is over")
-		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, and the error does not say so")
+		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, but the error does not say so")
 	})
 }
 
@@ -477,8 +477,8 @@ func TestTheNestedTryLockIsAnsweredInTheMomentTheHoldEnds_ItSaysSo(t *testing.T)
 			time.Sleep(ttl / 2)
 			first := func(_ string, nth int) bool { return nth == 1 }
 			lab.announce("alice", &twist{match: first, after: func() { time.Sleep(time.Until(alice.ValidUntil())) }, again: true})
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice's hold ended while Redis's answer to her nested TryLock was on its way, and she goes deeper into it")
-			requireLost(t, alice, 0, "alice's lease is over, and she was not told")
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice's hold ended while Redis's answer to her nested TryLock was on its way, but she goes deeper into it")
+			requireLost(t, alice, 0, "alice's lease is over, but she was not told")
 		})
 	}
 }
@@ -490,18 +490,18 @@ func TestTheTTLIsTakenAway_NestingDoesNotEndTheLock(t *testing.T) {
 		for _, rdb := range lab.client("somebody").nodes {
 			require.NoError(t, rdb.Persist(ctx, key).Err())
 		}
-		require.NoError(t, alice.TryLock(ctx), "the key has lost its ttl, alice's hold is still valid, and she may not go deeper")
-		require.Error(t, bob.TryLock(ctx), "alice has locked twice, and her key is gone: bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, and her Unlock failed")
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
+		require.NoError(t, alice.TryLock(ctx), "the key has lost its ttl, alice's hold is still valid, but she may not go deeper")
+		require.Error(t, bob.TryLock(ctx), "alice has locked twice, but her key is gone: bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but her Unlock failed")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 	})
 }
 
 func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		require.Zero(t, alice.ValidUntil(), "alice holds nothing, and it is valid")
-		require.Nil(t, alice.Lost(), "alice holds nothing, and there is something that she can lose")
+		require.Zero(t, alice.ValidUntil(), "alice holds nothing, but it is valid")
+		require.Nil(t, alice.Lost(), "alice holds nothing, but there is something that she can lose")
 
 		drift := ttl/100 + 2*time.Millisecond
 		start := time.Now()
@@ -510,9 +510,9 @@ func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
 
 		time.Sleep(ttl / 2)
 		lab.note("a renewal was due at ttl/3")
-		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "a renewal was due at ttl/3, and ValidUntil is not a ttl from then, less the drift: alice would take her lock for lost, or for safe too long")
+		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "a renewal was due at ttl/3, but ValidUntil is not a ttl from then, less the drift: alice would take her lock for lost, or for safe too long")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Zero(t, alice.ValidUntil(), "alice has left, and it is still valid")
+		require.Zero(t, alice.ValidUntil(), "alice has left, but it is still valid")
 	})
 }
 
@@ -533,7 +533,7 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 				for node := range nodes {
 					left = min(left, lab.server(node).TTL(key))
 				}
-				requireNotLost(t, alice, "alice's key lasts, and she was told of a loss")
+				requireNotLost(t, alice, "alice's key lasts, but she was told of a loss")
 				requireLost(t, alice, left-ttl/100, "Redis had run the %s 20ms before alice heard of it: she counts from too late", story.last)
 			})
 		})
@@ -548,7 +548,7 @@ func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
-		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, and alice goes in as well")
+		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, but alice goes in as well")
 		require.NoError(t, <-bobIn)
 		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
 	})
@@ -563,7 +563,7 @@ func TestTheReplyComesAfterTheLease_LockTriesAgain(t *testing.T) {
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		patience, cancel := context.WithTimeout(ctx, 3*ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "one answer came too late, the lock is free, and alice waits no more")
+		require.NoError(t, alice.Lock(patience), "one answer came too late, the lock is free, but alice waits no more")
 	})
 }
 
@@ -575,8 +575,8 @@ func TestARefusalComesLate_NothingIsSentAfterIt(t *testing.T) {
 		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, and alice was not refused")
-		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused, so there is nothing to take back, and she sent more")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, but alice was not refused")
+		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused, so there is nothing to undo, but she sent more")
 	})
 }
 
@@ -588,7 +588,7 @@ func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
 		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice's nested TryLock will be answered after 2 ttl; renewals come and go meanwhile")
-		require.NoError(t, alice.TryLock(ctx), "alice's hold was renewed all along, and her nested TryLock, answered late, was refused")
+		require.NoError(t, alice.TryLock(ctx), "alice's hold was renewed all along, but her nested TryLock, answered late, was refused")
 		requireNotLost(t, alice, "her hold was renewed all along, only a nested TryLock was answered late")
 	})
 }
@@ -599,7 +599,7 @@ func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 		bePatient(alice, ttl)
 		slow := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
-		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, and she was refused")
+		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, but she was refused")
 		time.Sleep(2 * ttl)
 		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
 	})
@@ -614,7 +614,7 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 		lab.far("alice", ttl*9/20) // go-redis waits 5s
 		time.Sleep(3 * ttl)
 		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
 	})
 }
 
@@ -628,7 +628,7 @@ func TestARenewalIsAnsweredAfterALaterOne_TheValidityDoesNotGoBack(t *testing.T)
 		time.Sleep(ttl/3 + ttl/15)
 		before := alice.ValidUntil() // by the second renewal
 		time.Sleep(ttl / 10)
-		require.False(t, alice.ValidUntil().Before(before), "alice's first renewal was answered after her second one, and the validity went back")
+		require.False(t, alice.ValidUntil().Before(before), "alice's first renewal was answered after her second one, but the validity went back")
 	})
 }
 
@@ -648,7 +648,7 @@ func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T
 			}
 			time.Sleep(5 * ttl)
 			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis was well all along, only old connections were not", ttl))
-			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis is well, and alice cannot release", ttl)
+			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis is well, but alice cannot release", ttl)
 		})
 	}
 }
@@ -664,12 +664,12 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		time.Sleep(slack(2*ttl + 100*time.Millisecond))
 		start := time.Now()
 		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, and Unlock waited for it")
+		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, but Unlock waited for it")
 		if nodes == 1 {
-			require.NoError(t, err, "a renewal was not answered, and the release was not sent")
+			require.NoError(t, err, "a renewal was not answered, but the release was not sent")
 		}
 		time.Sleep(ttl)
-		require.Empty(t, lab.keys(), "a renewal was not answered, and the release did not get through")
+		require.Empty(t, lab.keys(), "a renewal was not answered, but the release did not get through")
 		time.Sleep(12 * ttl)
 		requireNotLost(t, alice, "alice has unlocked")
 	})
@@ -686,14 +686,14 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 		go func() { unlocked <- alice.Unlock(ctx) }()
 		time.Sleep(10 * time.Millisecond)
 		goOn()
-		require.NoError(t, <-unlocked, "a renewal was under way, and Unlock failed")
+		require.NoError(t, <-unlocked, "a renewal was under way, but Unlock failed")
 
 		sent := lab.sent()
 		time.Sleep(5 * ttl)
-		require.Equal(t, sent, lab.sent(), "alice has unlocked, and her watchdog goes on")
-		require.Zero(t, goroutines(lab), "alice has unlocked, and left a goroutine behind")
+		require.Equal(t, sent, lab.sent(), "alice has unlocked, but her watchdog goes on")
+		require.Zero(t, goroutines(lab), "alice has unlocked, but left a goroutine behind")
 		requireNotLost(t, alice, "alice has unlocked")
-		require.Empty(t, lab.keys(), "alice has unlocked, and the renewal brought the key back")
+		require.Empty(t, lab.keys(), "alice has unlocked, but the renewal brought the key back")
 	})
 }
 
@@ -708,8 +708,8 @@ func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
 		before := scripts()
 		always := func(string, int) bool { return true }
 		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
-		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
-		require.Equal(t, nodes, scripts()-before, "alice's release was under way, and her watchdog asked for her lock again")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+		require.Equal(t, nodes, scripts()-before, "alice's release was under way, but her watchdog asked for her lock again")
 		requireNotLost(t, alice, "alice has unlocked, only the answer took its time")
 	})
 }
@@ -721,10 +721,10 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		everyNode(lab.hang)
 		before := lab.sent()
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, and her Lost is not closed")
+		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but her Lost is not closed")
 		sent := (lab.sent() - before) / nodes
-		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/20, and each Redis was sent only %d renewals", sent)
-		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/30, and each Redis was sent %d renewals: some were sent again by go-redis", sent)
+		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/20, but each Redis was sent only %d renewals", sent)
+		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/30, but each Redis was sent %d renewals: some were sent again by go-redis", sent)
 	})
 }
 
@@ -735,13 +735,13 @@ func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) 
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
 		err := alice.Unlock(ctx)
-		require.Error(t, err, "no node has answered, and Unlock says that all is well")
-		require.Zero(t, alice.ValidUntil(), "alice has unlocked, and her hold is still valid")
+		require.Error(t, err, "no node has answered, but Unlock returned nil")
+		require.Zero(t, alice.ValidUntil(), "alice has unlocked, but her hold is still valid")
 		goOn()
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, and when she asks again she is told that she held nothing")
+		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, but when she asks again she is told that she held nothing")
 		requireNotLost(t, alice, "alice has unlocked")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, and Unlock says once more that it released her lock")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, but Unlock says once more that it released her lock")
 	})
 }
 
@@ -754,14 +754,14 @@ func TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 4)
 		require.NoError(t, alice.Unlock(ctx))
-		require.LessOrEqual(t, goroutines(lab), before, "alice has left, and a goroutine stayed behind")
+		require.LessOrEqual(t, goroutines(lab), before, "alice has left, but a goroutine stayed behind")
 		for range 10 {
 			require.NoError(t, alice.TryLock(ctx))
 			require.NoError(t, alice.Unlock(ctx))
 		}
 		sent := lab.sent()
 		time.Sleep(ttl)
-		require.Equal(t, sent, lab.sent(), "alice has left, and her watchdog wakes up all the same")
+		require.Equal(t, sent, lab.sent(), "alice has left, but her watchdog wakes up all the same")
 	})
 }
 
@@ -770,7 +770,7 @@ func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
 		nothingLeft := 2_020_202 * time.Nanosecond // 1% of it and 2ms are all of it
 		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond, nothingLeft} {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
-			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a hold of %v would be lost at once, and the error does not name the ttl", short)
+			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a hold of %v would be lost at once, but the error does not name the ttl", short)
 		}
 		require.Zero(t, lab.sent(), "a ttl that leaves no time was sent to Redis")
 	})

@@ -18,10 +18,10 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 		lab.note("alice begins to work, and will take a hundred times the ttl")
 		for worked := 5; worked <= 100; worked += 5 {
 			time.Sleep(5 * ttl)
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl, she is not done, and bob is inside with her", worked)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl, she is not done, but bob is inside with her", worked)
 		}
 		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl and lost her lock on the way")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -30,14 +30,14 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
 	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
-			require.NoError(t, alice.TryLock(ctx), "the lock is free, and alice, who wants it for %v, was refused", ttl)
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
 			for range 20 {
 				time.Sleep(ttl)
-				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v, her work is not done, and bob is inside with her", ttl)
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v, her work is not done, but bob is inside with her", ttl)
 			}
 			lab.crash("alice")
 			time.Sleep(slack(ttl))
-			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, and after that bob was refused", ttl)
+			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, but after that bob was refused", ttl)
 		})
 	}
 }
@@ -50,7 +50,7 @@ func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
 		require.NoError(t, alice.TryLock(waiting))
 		lab.note("alice would have waited for %v at most; then she works for 3 ttl", ttl/10)
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended, not her work, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended, not her work, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside and cannot leave")
 	})
 }
@@ -59,7 +59,7 @@ func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, and may not lock again")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, but may not lock again")
 		require.NoError(t, alice.Unlock(ctx))
 		lab.note("alice has left the inner lock, and works on in the outer one")
 		time.Sleep(3 * ttl)
@@ -67,7 +67,7 @@ func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
 		sent := lab.sent()
 		time.Sleep(3 * ttl)
-		require.Equal(t, sent, lab.sent(), "alice has left altogether, and something is still sent for her")
+		require.Equal(t, sent, lab.sent(), "alice has left altogether, but something is still sent for her")
 	})
 }
 
@@ -80,7 +80,7 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 		time.Sleep(5 * ttl)
 		lab.crash("alice")
 		time.Sleep(slack(ttl))
-		require.NoError(t, bob.TryLock(ctx), "alice died a ttl ago, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice died a ttl ago, but bob was refused")
 	})
 }
 
@@ -92,7 +92,7 @@ func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.mute("alice", "alice's network is down: nothing that she sends arrives")
 		time.Sleep(slack(ttl))
-		require.NoError(t, bob.TryLock(ctx), "no renewal has reached Redis for a ttl, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "no renewal has reached Redis for a ttl, but bob was refused")
 	})
 }
 

@@ -21,8 +21,8 @@ func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) 
 		require.NoError(t, alice.TryLock(ctx))
 		lab.failover(0)
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "a master died, its replica knew nothing of alice's lock, and bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "a master died, and alice cannot release her lock")
-		require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+		require.NoError(t, alice.Unlock(ctx), "a master died, but alice cannot release her lock")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
@@ -105,9 +105,9 @@ func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		fail()
 		bobErr := bob.TryLock(ctx)
-		require.Error(t, bobErr, "%s during alice's hold, and bob is inside with her", failed)
-		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s during alice's hold, and the error does not tell bob that somebody holds the lock", failed)
-		require.NoError(t, alice.Unlock(ctx), "%s during alice's hold, and she cannot release the lock", failed)
+		require.Error(t, bobErr, "%s during alice's hold, but bob is inside with her", failed)
+		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s during alice's hold, but the error does not tell bob that somebody holds the lock", failed)
+		require.NoError(t, alice.Unlock(ctx), "%s during alice's hold, but she cannot release the lock", failed)
 	})
 }
 
@@ -115,8 +115,8 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 	eachMinority(t, func(t *T, lab *lab, failed string, fail func()) {
 		alice := lab.lock("alice")
 		fail()
-		require.NoError(t, alice.TryLock(ctx), "%s, and nobody can lock", failed)
-		require.NoError(t, alice.Unlock(ctx), "%s, and alice cannot release", failed)
+		require.NoError(t, alice.TryLock(ctx), "%s, but nobody can lock", failed)
+		require.NoError(t, alice.Unlock(ctx), "%s, but alice cannot release", failed)
 	})
 }
 
@@ -132,12 +132,12 @@ func TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept(t *testing.T) {
 					heal()
 					time.Sleep(slack(ttl))
 					require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-						"%s %s and came back, and bob is inside with alice", these(upTo(node+1)), fault.name)
+						"%s %s and came back, but bob is inside with alice", these(upTo(node+1)), fault.name)
 				}
 				failed := these(upTo(nodes/2+1)) + " " + fault.name
-				require.NoError(t, alice.Unlock(ctx), "%s and came back, and alice has lost her lock", failed)
-				require.Empty(t, lab.keys(), "%s and came back, alice has left, and her lock is still there", failed)
-				require.NoError(t, bob.TryLock(ctx), "alice has left, and bob was refused")
+				require.NoError(t, alice.Unlock(ctx), "%s and came back, but alice has lost her lock", failed)
+				require.Empty(t, lab.keys(), "%s and came back, alice has left, but her lock is still there", failed)
+				require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 			})
 		})
 	}
@@ -158,14 +158,14 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 		})
 		start := time.Now()
 		err := alice.TryLock(request)
-		require.Less(t, time.Since(start), slack(100*time.Millisecond), "%s hung, alice's request was cancelled after 10ms, and TryLock kept waiting", hung)
-		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled, and the error does not say so")
+		require.Less(t, time.Since(start), slack(100*time.Millisecond), "%s hung, alice's request was cancelled after 10ms, but TryLock kept waiting", hung)
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled, but the error does not say so")
 
 		for _, goOn := range goOn {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice gave up, %s went on, and her lock is there for nobody", hung)
+		require.Empty(t, lab.keys(), "alice gave up, %s went on, and a key that nobody holds was left behind", hung)
 	})
 }
 
@@ -186,7 +186,7 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and her lock is there for nobody", these(upTo(minority)))
+		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that nobody holds was left behind", these(upTo(minority)))
 	})
 }
 
@@ -199,9 +199,9 @@ func TestTheMajorityIsGone_NobodyGetsInAndNothingStays(t *testing.T) {
 			lab.stop(node)
 		}
 		err := alice.TryLock(ctx)
-		require.Error(t, err, "%s went down, and alice has a lock", gone)
-		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, and the error says that somebody holds the lock", gone)
-		require.Empty(t, lab.keys(), "alice did not get the lock, and a part of it stayed behind")
+		require.Error(t, err, "%s went down, but alice has a lock", gone)
+		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, but the error says that somebody holds the lock", gone)
+		require.Empty(t, lab.keys(), "alice did not get the lock, but a part of it stayed behind")
 	})
 }
 
@@ -223,15 +223,15 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 			}
 			err := alice.TryLock(ctx)
 			if free > nodes/2 {
-				require.NoError(t, err, "bob holds %d of %d nodes, and alice was refused", nodes-free, nodes)
-				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, and Unlock failed")
+				require.NoError(t, err, "bob holds %d of %d nodes, but alice was refused", nodes-free, nodes)
+				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			} else {
-				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, and alice was not told so", nodes-free, nodes)
+				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice was not told so", nodes-free, nodes)
 			}
-			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, and the nodes do not have just what bob has")
+			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have just what bob has")
 			for node := range nodes {
 				if taken>>node&1 == 1 {
-					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, and has taken a node from bob")
+					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but has taken a node from bob")
 				}
 			}
 		})

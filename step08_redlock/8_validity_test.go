@@ -25,7 +25,7 @@ func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago, bob is inside, and alice goes in as well")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago, bob is inside, but alice goes in as well")
 		require.NoError(t, <-bobIn)
 		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
 	})
@@ -39,17 +39,17 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		lab.hang(1)
 
 		start := time.Now()
-		require.NoError(t, alice.TryLock(ctx), "three of five nodes are well, and alice cannot lock")
-		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, and alice waited for the two that hang")
-		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, and alice cannot release")
-		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, and alice waited for the two that hang")
+		require.NoError(t, alice.TryLock(ctx), "three of five nodes are well, but alice cannot lock")
+		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, but alice cannot release")
+		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
 
 		// Now it takes all nodes to decide.
 		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no, two nodes hang, and alice was not told that she has no lock")
-			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "two nodes hang, and that cost more than one NodeTimeout")
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no, two nodes hang, but alice was not told that she has no lock")
+			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "two nodes hang, but that cost more than one NodeTimeout")
 		}
 	})
 }
@@ -62,7 +62,7 @@ func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
 		slow := func() { time.Sleep(10 * time.Millisecond) }
 		lab.announce("alice", &twist{match: always, again: true, after: slow, nodes: []int{1, 2}})
 		for range 10 {
-			require.NoError(t, alice.TryLock(ctx), "a slow node was busy with alice's own release, and that counted as a no")
+			require.NoError(t, alice.TryLock(ctx), "a slow node was busy with alice's own release, but that counted as a no")
 			require.NoError(t, alice.Unlock(ctx))
 		}
 	})
@@ -77,10 +77,10 @@ func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
 				lab.stop(node)
 			}
 			alice := lab.lockOn("alice", some, key, ttl)
-			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, and alice cannot lock", mayFail, n)
-			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, and alice cannot release", mayFail, n)
+			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, but alice cannot lock", mayFail, n)
+			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, but alice cannot release", mayFail, n)
 			lab.stop(mayFail)
-			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down: the rest is no majority, and alice has a lock", mayFail+1, n)
+			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down: the rest is no majority, but alice has a lock", mayFail+1, n)
 		})
 	}
 }
@@ -93,11 +93,11 @@ func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 		lab.hang(1)
 		time.Sleep(10 * ttl)
 		requireNotLost(t, alice, "three of five nodes were renewed all along")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
 
 		lab.stop(2)
-		requireLost(t, alice, ttl, "two of five nodes are left, alice's validity is over, and she was not told")
-		require.False(t, time.Now().Before(alice.ValidUntil()), "alice was told of the loss, and her hold is still valid")
+		requireLost(t, alice, ttl, "two of five nodes are left, alice's validity is over, but she was not told")
+		require.False(t, time.Now().Before(alice.ValidUntil()), "alice was told of the loss, but her hold is still valid")
 	})
 }
 
@@ -115,9 +115,9 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 			}
 			start := time.Now()
 			err := alice.TryLock(ctx)
-			require.Error(t, err, "three of five nodes hang, and alice has a lock")
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, and the error says that somebody holds the lock")
-			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)), "three of five nodes hang, the ttl is %v, NodeTimeout is %v, and alice waited for another time than that", story.ttl, story.set)
+			require.Error(t, err, "three of five nodes hang, but alice has a lock")
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, but the error says that somebody holds the lock")
+			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)), "three of five nodes hang, the ttl is %v, NodeTimeout is %v, but alice waited for another time than that", story.ttl, story.set)
 		})
 	}
 }
@@ -130,9 +130,9 @@ func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
 			"node 2: the Redis client is nil": New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
 			"NodeTimeout -1s is negative":     {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
 		} {
-			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, and the error does not name it")
+			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, but the error does not name it")
 		}
-		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 
@@ -144,9 +144,9 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 		lab.far("alice", 60*time.Millisecond)
 		time.Sleep(5 * lease)
 		requireNotLost(t, alice, "all five nodes were renewed all along, each answer took 60ms")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, and bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes, each answer took 60ms, and she does not know")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes, each answer took 60ms, but she does not know")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -158,9 +158,9 @@ func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 		lab.far("alice", 40*time.Millisecond)
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "nobody holds the lock, every node answers within 40ms once it is connected, and alice cannot lock")
-		require.NoError(t, alice.Unlock(ctx), "every node answers within 40ms, and alice cannot release")
-		require.Empty(t, lab.keys(), "alice has left, and something of her attempts stayed behind")
+		require.NoError(t, alice.Lock(patience), "nobody holds the lock, every node answers within 40ms once it is connected, but alice cannot lock")
+		require.NoError(t, alice.Unlock(ctx), "every node answers within 40ms, but alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, but something of her attempts stayed behind")
 	})
 }
 
@@ -173,9 +173,9 @@ func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
 		time.AfterFunc(150*time.Millisecond, everyNode(lab.hang))
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "nobody holds the lock, all nodes paused for 150ms, and alice gave up")
+		require.NoError(t, alice.Lock(patience), "nobody holds the lock, all nodes paused for 150ms, but alice gave up")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "alice has left, and something of her attempts stayed behind")
+		require.Empty(t, lab.keys(), "alice has left, but something of her attempts stayed behind")
 	})
 }
 
@@ -190,10 +190,10 @@ func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *test
 			defer cancel()
 			start := time.Now()
 			err := alice.Lock(patience)
-			require.InDelta(t, ttl/10, time.Since(start), float64(slack(110*time.Millisecond)), "three of five nodes %s, and alice did not wait until her context ended", fault.name)
-			require.ErrorIs(t, err, context.DeadlineExceeded, "three of five nodes %s, alice's context has ended, and the error does not say so", fault.name)
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, and the error says that somebody holds the lock", fault.name)
-			require.ErrorContains(t, err, "of 5 nodes said yes", "three of five nodes %s, and the error does not say how many answered what", fault.name)
+			require.InDelta(t, ttl/10, time.Since(start), float64(slack(110*time.Millisecond)), "three of five nodes %s, but alice did not wait until her context ended", fault.name)
+			require.ErrorIs(t, err, context.DeadlineExceeded, "three of five nodes %s, alice's context has ended, but the error does not say so", fault.name)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, but the error says that somebody holds the lock", fault.name)
+			require.ErrorContains(t, err, "of 5 nodes said yes", "three of five nodes %s, but the error does not say how many answered what", fault.name)
 		})
 	}
 }
@@ -206,8 +206,8 @@ func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t
 		lab.announce("alice", &twist{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
 			lose: func(*message) bool { cancel(); return true }})
 		err := alice.Lock(request)
-		require.ErrorIs(t, err, context.Canceled, "alice's context ended, and the error does not say so")
-		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost, her context ended, and the error says that somebody else has the lock")
+		require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
+		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost, her context ended, but the error says that somebody else has the lock")
 	})
 }
 
@@ -225,16 +225,16 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 			alice := lab.lock("alice")
 			story.fail(lab, 0)
 			story.fail(lab, 1)
-			require.NoError(t, alice.Lock(ctx), "two of five %s, and alice cannot lock", story.name)
-			require.NoError(t, alice.Unlock(ctx), "two of five %s, and alice cannot release", story.name)
+			require.NoError(t, alice.Lock(ctx), "two of five %s, but alice cannot lock", story.name)
+			require.NoError(t, alice.Unlock(ctx), "two of five %s, but alice cannot release", story.name)
 			story.fail(lab, 2)
 			patience, cancel := context.WithTimeout(ctx, ttl)
 			defer cancel()
 			start := time.Now()
 			err := alice.Lock(patience)
-			require.Less(t, time.Since(start), slack(10*time.Millisecond), "three of five %s: waiting does not change that, and alice waited", story.name)
-			require.ErrorContains(t, err, story.says, "three of five %s, and the error does not say so", story.name)
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five %s, and the error says that somebody holds the lock", story.name)
+			require.Less(t, time.Since(start), slack(10*time.Millisecond), "three of five %s: waiting does not change that, but alice waited", story.name)
+			require.ErrorContains(t, err, story.says, "three of five %s, but the error does not say so", story.name)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five %s, but the error says that somebody holds the lock", story.name)
 		})
 	}
 }
@@ -246,11 +246,11 @@ func TestTwoNodesRefuseTheCommand_LockWaitsForTheOthers(t *testing.T) {
 			lab.server(node).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
 		}
 		lab.note("nodes 1 and 2 say NOPERM")
-		require.NoError(t, bob.TryLock(ctx), "three of five nodes are well, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes are well, but bob was refused")
 		time.AfterFunc(ttl/10, func() { bob.Unlock(ctx) })
 		patience, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "two of five nodes say NOPERM, bob held the others for %v, and alice did not wait for them", ttl/10)
+		require.NoError(t, alice.Lock(patience), "two of five nodes say NOPERM, bob held the others for %v, but alice did not wait for them", ttl/10)
 	})
 }
 
@@ -264,9 +264,9 @@ func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
 		for node := range 5 {
 			name := fmt.Sprintf("node %d: ", node+1)
 			if node == 0 || node == 4 {
-				require.NotContains(t, err.Error(), name, "node %d is well, and the error says something of it", node+1)
+				require.NotContains(t, err.Error(), name, "node %d is well, but the error says something of it", node+1)
 			} else {
-				require.ErrorContains(t, err, name, "node %d is down, and the error does not name it", node+1)
+				require.ErrorContains(t, err, name, "node %d is down, but the error does not name it", node+1)
 			}
 		}
 	})
@@ -283,7 +283,7 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 			defer cancel()
 			err := bob.TryLock(patience)
 			require.ErrorIs(t, err, ErrNotAcquired, "four of five nodes have answered that the lock is taken, but bob's context ended and the error does not say so")
-			require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, and the error does not say so")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, but the error does not say so")
 		})
 	})
 	t.Run("Lock, and the nodes are far", func(t *testing.T) {
@@ -299,8 +299,8 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 				patience, cancel = context.WithTimeout(ctx, waited)
 				defer cancel()
 				err := bob.Lock(patience)
-				require.ErrorIs(t, err, ErrNotAcquired, "alice holds the lock, every node is well and 40 ms away, and after %v the error does not say that the lock is taken", waited)
-				require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, and the error does not say so")
+				require.ErrorIs(t, err, ErrNotAcquired, "alice holds the lock, every node is well and 40 ms away, but after %v the error does not say that the lock is taken", waited)
+				require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, but the error does not say so")
 			})
 		}
 	})
@@ -347,12 +347,12 @@ func TestATryLockFailsBetweenTwoUnlocks_ANodeRemembersTheFirst(t *testing.T) {
 		var from atomic.Int32
 		from.Store(2) // the replies of nodes 3 and 4 are lost, then those of 1 and 2 as well
 		lab.announce("alice", &twist{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
-		require.Error(t, alice.Unlock(ctx), "two of five nodes have answered, and Unlock returned nil")
+		require.Error(t, alice.Unlock(ctx), "two of five nodes have answered, but Unlock returned nil")
 		from.Store(0)
-		require.Error(t, alice.TryLock(ctx), "no node has answered, and TryLock returned nil")
+		require.Error(t, alice.TryLock(ctx), "no node has answered, but TryLock returned nil")
 		lab.stopTwists("alice")
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed, she unlocks again, and two of them have forgotten that")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed, she unlocks again, but two of them have forgotten that")
 	})
 }
 
@@ -366,8 +366,8 @@ func TestAMajorityHangs_UnlockDoesNotWaitForTheRest(t *testing.T) {
 			lab.hang(node)
 		}
 		start := time.Now()
-		require.Error(t, alice.Unlock(ctx), "three of five nodes hang, and Unlock returned nil")
-		require.Less(t, time.Since(start), 3*time.Second+slack(500*time.Millisecond), "three of five nodes hang, and Unlock waited %v", time.Since(start))
+		require.Error(t, alice.Unlock(ctx), "three of five nodes hang, but Unlock returned nil")
+		require.Less(t, time.Since(start), 3*time.Second+slack(500*time.Millisecond), "three of five nodes hang, but Unlock waited %v", time.Since(start))
 	})
 }
 
@@ -392,7 +392,7 @@ func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 		before := lab.sentTo(0)
 		patience, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "bob gave up, and the error does not say that somebody holds the lock")
+		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "bob gave up, but the error does not say that somebody holds the lock")
 		asked := lab.sentTo(0) - before
 		require.GreaterOrEqual(t, asked, 10, "bob waited for a second and asked %d time(s): he will notice late that alice has left", asked)
 		require.LessOrEqual(t, asked, 21, "bob waited for a second and sent each node %d commands: with many who wait, the nodes have nothing else to do", asked)
@@ -431,7 +431,7 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(slack(ttl / 100)) // all nodes have answered
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "Unlock said that all is well, and slower nodes have alice's lock still: whoever comes now and needs them is refused")
+		require.Empty(t, lab.keys(), "Unlock said that all is well, but slower nodes have alice's lock still: whoever comes now and needs them is refused")
 	})
 }
 
@@ -441,9 +441,9 @@ func TestANestedTryLockWasNotAnsweredInTime_UnlockWaitsForTheNodes(t *testing.T)
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.far("alice", 60*time.Millisecond)
-		require.Error(t, alice.TryLock(ctx), "no node has answered within NodeTimeout, and alice goes deeper into the lock")
-		require.NoError(t, alice.Unlock(ctx), "all nodes are well, 60ms away, and alice cannot release")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.Error(t, alice.TryLock(ctx), "no node has answered within NodeTimeout, but alice goes deeper into the lock")
+		require.NoError(t, alice.Unlock(ctx), "all nodes are well, 60ms away, but alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -456,13 +456,13 @@ func TestATryLockBetweenTwoUnlocks_TheSecondOneReleasesTheRest(t *testing.T) {
 		for node := range 3 {
 			heal = append(heal, lab.answerErrors(node))
 		}
-		require.Error(t, alice.Unlock(ctx), "three of five nodes refused alice's release, and Unlock says that all is well")
+		require.Error(t, alice.Unlock(ctx), "three of five nodes refused alice's release, but Unlock returned nil")
 		for node := range 3 {
 			heal[node]()
 		}
 		require.NoError(t, alice.TryLock(ctx), "three of five nodes have what is left of the hold that alice has unlocked, and that keeps her out")
-		require.NoError(t, alice.Unlock(ctx), "three of five nodes have alice's lock still, and when she unlocks again, she is told that she held nothing")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes have alice's lock still, but when she unlocks again, she is told that she held nothing")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -473,8 +473,8 @@ func TestANodeIsBehindWhenUnlockComes_ItIsWaitedForWhenItHasCaughtUp(t *testing.
 		lab.slow(3, 5*time.Millisecond, "alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.slow(4, 7*time.Millisecond, "alice")
-		require.NoError(t, alice.Unlock(ctx), "all nodes answer, and alice cannot release")
-		require.Empty(t, lab.keys(), "Unlock waited for node 5, and not for node 4, which had answered the acquisition meanwhile: whoever comes now and needs it is refused")
+		require.NoError(t, alice.Unlock(ctx), "all nodes answer, but alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock waited for node 5, but not for node 4, which had answered the acquisition meanwhile: whoever comes now and needs it is refused")
 	})
 }
 
@@ -486,11 +486,11 @@ func TestANodeIsTooSlowForANestedTryLock_ItIsReleasedAllTheSame(t *testing.T) {
 		time.Sleep(ttl / 100) // all nodes have answered
 		lab.slow(4, 60*time.Millisecond, "alice")
 		for range 2 { // the second time, node 5 is not asked: it answers the first too late
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice may not go deeper")
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice may not go deeper")
 		}
 		time.Sleep(ttl / 10)
 		for range 3 {
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
 		}
 		time.Sleep(ttl / 10)
 		require.Empty(t, lab.keys(), "node 5 was too slow for a nested TryLock, and so was not released: it has alice's lock still")
@@ -508,7 +508,7 @@ func TestTwoNodesSayNoFirst_TheOtherThreeDecide(t *testing.T) {
 		for node := range 3 {
 			lab.slow(node+2, 3*alice.NodeTimeout/2, "alice")
 		}
-		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, and she is told that she did not hold it")
+		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, but she is told that she did not hold it")
 	})
 }
 
@@ -520,8 +520,8 @@ func TestAllNodesAreSlowAndTwoAreSlower_UnlockWaitsForThem(t *testing.T) {
 		for node := range 5 {
 			lab.slow(node, 2*alice.NodeTimeout+time.Duration(node/3)*alice.NodeTimeout/2, "alice")
 		}
-		require.NoError(t, alice.Unlock(ctx), "every node answers, and alice cannot release")
-		require.Empty(t, lab.keys(), "Unlock said that all is well, and two nodes, half a NodeTimeout slower than the others, have alice's lock still")
+		require.NoError(t, alice.Unlock(ctx), "every node answers, but alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock said that all is well, but two nodes, half a NodeTimeout slower than the others, have alice's lock still")
 	})
 }
 
@@ -535,7 +535,7 @@ func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing
 		lab.note("alice's request is over")
 		cancel()
 		time.Sleep(slack(ttl / 100))
-		require.Len(t, lab.keys(), 5, "alice's request for the lock was over when three of five nodes had answered, and the others did not get it")
+		require.Len(t, lab.keys(), 5, "alice's request for the lock was over when three of five nodes had answered, but the others did not get it")
 	})
 }
 
@@ -591,8 +591,8 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 		})
 		start := time.Now()
 		err := alice.TryLock(ctx)
-		require.Error(t, err, "three of five nodes hang, and alice has a lock")
-		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, and longer than another one to take it back")
+		require.Error(t, err, "three of five nodes hang, but alice has a lock")
+		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, and longer than another one to undo it")
 	})
 }
 
@@ -603,8 +603,8 @@ func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
 		lab.restartEmpty(0)
 		goOn1, goOn2 := lab.hang(1), lab.hang(2)
 		err := alice.TryLock(ctx)
-		require.Error(t, err, "two of five nodes said yes, and alice is deeper in the lock")
-		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, and the error says that her hold is gone")
+		require.Error(t, err, "two of five nodes said yes, but alice is deeper in the lock")
+		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, but the error says that her hold is gone")
 		require.ErrorContains(t, err, "2 of 5 nodes said yes, 1 no", "the error does not say how many nodes answered what")
 		requireNotLost(t, alice, "one of five nodes has lost alice's lock, two hang")
 		goOn1()
@@ -612,7 +612,7 @@ func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
 		time.Sleep(2 * ttl)
 		requireNotLost(t, alice, "four of five nodes were renewed all along")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -623,17 +623,17 @@ func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := lab.hang(0)
 		start := time.Now()
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
-		require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "one node hangs, and alice waited for it longer than NodeTimeout")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+		require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "one node hangs, but alice waited for it longer than NodeTimeout")
 		for range 3 {
 			start = time.Now()
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice cannot lock")
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
-			require.Less(t, time.Since(start), slack(2*time.Millisecond), "one node hangs still, and alice waited for it once more")
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+			require.Less(t, time.Since(start), slack(2*time.Millisecond), "one node hangs still, but alice waited for it once more")
 		}
 		goOn()
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice has left, the node went on, and has her lock")
+		require.Empty(t, lab.keys(), "alice has left, the node went on, but has her lock")
 	})
 }
 
@@ -646,14 +646,14 @@ func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
 		goOn := lab.hang(0)
 		before := lab.sentTo(0)
 		for range 20 {
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, and alice cannot lock")
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice cannot lock")
 			time.Sleep(alice.NodeTimeout + 10*time.Millisecond)
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
 		}
 		goOn()
 		time.Sleep(ttl)
-		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times: it could answer the first time only, and was sent more when it went on")
-		require.Empty(t, lab.keys(), "alice has left, the node went on, and has her lock")
+		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times: it could answer the first time only, but was sent more when it went on")
+		require.Empty(t, lab.keys(), "alice has left, the node went on, but has her lock")
 	})
 }
 
@@ -665,8 +665,8 @@ func TestANodeRefusesTheRelease_ItIsNotAskedAgain(t *testing.T) {
 		lab.server(0).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
 		lab.note("node 1 says NOPERM")
 		before := lab.sentTo(0)
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
-		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 refused alice's release, asking again does not change that, and she asked again")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 refused alice's release, asking again does not change that, but she asked again")
 	})
 }
 
@@ -677,9 +677,9 @@ func TestANodeDoesNotAnswerTheRelease_ItIsNotAskedForLong(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.hang(0)
 		before := lab.sentTo(0)
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, and alice cannot release")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
 		time.Sleep(30 * time.Second)
-		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 hangs, go-redis gave up after 5s, the release may take 3s, and it was sent again: whatever comes next for this node waits behind it")
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 hangs, go-redis gave up after 5s, the release may take 3s, but it was sent again: whatever comes next for this node waits behind it")
 	})
 }
 
@@ -719,9 +719,9 @@ func TestNodesHangForLong_WhatWaitsForThemDoesNotBecomeMore(t *testing.T) {
 			require.LessOrEqual(t, goroutines(lab), 100, "%d of five nodes hang, and alice %s: more than a hundred goroutines wait for these nodes, and they become more and more", story.hung, story.what)
 			goOn()
 			time.Sleep(ttl)
-			require.NoError(t, alice.TryLock(ctx), "the nodes go on, and alice cannot lock")
-			require.NoError(t, alice.Unlock(ctx), "the nodes go on, and alice cannot release")
-			require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+			require.NoError(t, alice.TryLock(ctx), "the nodes go on, but alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "the nodes go on, but alice cannot release")
+			require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 		})
 	}
 }
@@ -737,12 +737,12 @@ func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
 			before := lab.sentTo(node)
 			err := alice.TryLock(ctx)
 			if node < 2 {
-				require.NoError(t, err, "bob has %d of five nodes, and alice was refused", node+1)
+				require.NoError(t, err, "bob has %d of five nodes, but alice was refused", node+1)
 				require.NoError(t, alice.Unlock(ctx))
 			} else {
-				require.ErrorIs(t, err, ErrNotAcquired, "bob has %d of five nodes, and alice was not refused", node+1)
+				require.ErrorIs(t, err, ErrNotAcquired, "bob has %d of five nodes, but alice was not refused", node+1)
 			}
-			require.Equal(t, 1, lab.sentTo(node)-before, "node %d said no to alice, and she sent it a release all the same", node+1)
+			require.Equal(t, 1, lab.sentTo(node)-before, "node %d said no to alice, but she sent it a release all the same", node+1)
 		}
 	})
 }
@@ -758,11 +758,11 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		// Two renewals: the first may have its majority before it hears that a node lacks the
 		// lock.
 		time.Sleep(slack(ttl))
-		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock, she has renewed the others, and did not give it to them again")
+		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock, she has renewed the others, but did not give it to them again")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
-		require.Len(t, lab.keys(), 5, "alice is inside once more, and nodes have let go of her lock")
+		require.Len(t, lab.keys(), 5, "alice is inside once more, but nodes have let go of her lock")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.Empty(t, lab.keys(), "alice has left, and the nodes that got the lock later have it still")
+		require.Empty(t, lab.keys(), "alice has left, but the nodes that got the lock later have it still")
 	})
 }
 
@@ -776,7 +776,7 @@ func TestOneNodeIsDownAndOneHangs_EachRenewalIsSentOnce(t *testing.T) {
 		before := []int{lab.sentTo(0), lab.sentTo(3), lab.sentTo(4)}
 		time.Sleep(3 * ttl)
 		for i, node := range []int{0, 3, 4} {
-			require.InDelta(t, 9, lab.sentTo(node)-before[i], 1, "three of five nodes answered each of nine renewals, and node %d was sent something else", node+1)
+			require.InDelta(t, 9, lab.sentTo(node)-before[i], 1, "three of five nodes answered each of nine renewals, but node %d was sent something else", node+1)
 		}
 	})
 }
@@ -788,10 +788,10 @@ func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
 		for node := range 3 {
 			lab.restartEmpty(node)
 		}
-		require.NoError(t, bob.TryLock(ctx), "three of five nodes are free, and bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes are free, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx))
-		requireLost(t, alice, ttl/2, "bob was inside meanwhile, and alice's watchdog took the free nodes again, as if nothing had been")
-		require.Len(t, lab.keys(), 2, "alice has lost the lock, and her watchdog took nodes that are free")
+		requireLost(t, alice, ttl/2, "bob was inside meanwhile, but alice's watchdog took the free nodes again, as if nothing had been")
+		require.Len(t, lab.keys(), 2, "alice has lost the lock, but her watchdog took nodes that are free")
 	})
 }
 
@@ -803,14 +803,14 @@ func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx))
 		bobs := lab.owner(0)
 		time.Sleep(slack(2 * ttl))
-		require.Equal(t, bobs, lab.owner(0), "bob holds node 1, and alice's watchdog took it from him")
+		require.Equal(t, bobs, lab.owner(0), "bob holds node 1, but alice's watchdog took it from him")
 		requireNotLost(t, alice, "four of five nodes were renewed all along")
 		require.NoError(t, bob.Unlock(ctx))
-		require.Len(t, lab.keys(), 4, "bob has left node 1, and something is there")
+		require.Len(t, lab.keys(), 4, "bob has left node 1, but something is there")
 		time.Sleep(slack(ttl))
-		require.Len(t, lab.keys(), 5, "bob has left node 1, and alice's watchdog has not taken it back")
+		require.Len(t, lab.keys(), 5, "bob has left node 1, but alice's watchdog has not re-acquired it")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "alice has left, and something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
 	})
 }
 
@@ -825,7 +825,7 @@ func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 			some = append(some, labelled{rdb, []string{"zone a"}})
 		}
 		alice := lab.lockOn("alice", some, key, ttl)
-		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values that == cannot compare, and TryLock panics")
+		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values that == cannot compare, but TryLock panics")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }

@@ -586,9 +586,9 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 		for _, err := range []error{
 			r.Create(ctx, "", "1"), r.Write(ctx, 1, "", "1"), second(r.Read(ctx, 1, "")), second(r.Claim(ctx, "")),
 		} {
-			require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, and the error does not name it")
+			require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
 		}
-		require.Equal(t, sent, lab.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Equal(t, sent, lab.sent(), "alice made a mistake, but it was sent to Redis")
 		require.Equal(t, 100, read(t, r, 1), "alice was refused, and the stock changed all the same")
 	})
 }
@@ -620,7 +620,7 @@ func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 		r := NewRedis(lab.client("alice").nodes[0])
 		require.ErrorContains(t, write(r, maxRedisToken+1, 1), "9007199254740993",
 			"Lua counts in float64: above 2^53 it cannot tell a token from the next one")
-		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 

@@ -54,7 +54,7 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 
 		token, err = bob.TryLock(ctx)
-		require.NoError(t, err, "alice has unlocked once, and bob was refused")
+		require.NoError(t, err, "alice has unlocked once, but bob was refused")
 		require.EqualValues(t, 34, token)
 	})
 }
@@ -67,7 +67,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testin
 		lab.countTo(32)
 		lab.loseReply("alice", func() {})
 		token, err := alice.TryLock(ctx)
-		require.Error(t, err, "alice got no reply, and TryLock says that all is well")
+		require.Error(t, err, "alice got no reply, but TryLock returned nil")
 		require.NotErrorIs(t, err, ErrNotAcquired, "alice got no reply, and TryLock says who has the lock")
 		require.Zero(t, token, "alice has no lock, and got a token")
 
@@ -84,7 +84,7 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 		request, cancel := context.WithCancel(ctx)
 		lab.loseReply("alice", cancel)
 		_, err := alice.TryLock(request)
-		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, and the error does not say so")
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
 		token, err := bob.TryLock(ctx)
 		require.NoError(t, err, "alice's request was cancelled before the reply came, and the lock is there for nobody")
 		require.EqualValues(t, 2, token)
@@ -99,7 +99,7 @@ func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 		var bobErr error
 		lab.beforeWrite("alice", func() { bobs, bobErr = bob.TryLock(ctx) })
 		token, err := alice.TryLock(ctx)
-		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, and he was refused")
+		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		require.EqualValues(t, 1, bobs)
 		require.ErrorIs(t, err, ErrNotAcquired, "bob is inside, and alice was not told so")
 		require.Zero(t, token)
@@ -138,14 +138,14 @@ func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 		waiting, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
 		token, err := bob.Lock(waiting)
-		require.NoError(t, err, "alice left after half a ttl, and bob did not get in")
+		require.NoError(t, err, "alice left after half a ttl, but bob did not get in")
 		require.Equal(t, first+1, token, "bob asked many times and entered once, and his attempts have counted")
 
 		short, cancel := context.WithTimeout(ctx, ttl/5)
 		defer cancel()
 		token, err = alice.Lock(short)
 		require.ErrorIs(t, err, ErrNotAcquired, "alice gave up, and the error does not say that she has no lock")
-		require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context ended, and the error does not say so")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context ended, but the error does not say so")
 		require.Zero(t, token)
 	})
 }
@@ -167,8 +167,8 @@ func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 		start := time.Now()
 		err = alice.Unlock(ctx)
 		require.Less(t, time.Since(start), 6*time.Second, "Redis hangs, and alice's Unlock hung with it")
-		require.Error(t, err, "Redis has not answered, and Unlock says that all is well")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, and Unlock says that the lock is not held")
+		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock says that the lock is not held")
 	})
 }
 
@@ -181,8 +181,8 @@ func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
 			require.NoError(t, err)
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, and Unlock says that she did not hold the lock")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, and her Unlock does not say so")
+				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
 		}
 	})
 }
@@ -270,13 +270,13 @@ func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 			waiting, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			for _, err := range []error{second(bad.lock.TryLock(ctx)), second(bad.lock.Lock(waiting)), bad.lock.Unlock(ctx)} {
-				require.ErrorContains(t, err, bad.says, "alice made a mistake, and the error does not name it")
+				require.ErrorContains(t, err, bad.says, "alice made a mistake, but the error does not name it")
 				require.ErrorContains(t, err, "fencing: ")
 				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, and is told that somebody holds the lock")
 				require.NotErrorIs(t, err, ErrNotHeld, "alice made a mistake, and is told that she does not hold the lock")
 			}
 		}
-		require.Zero(t, lab.sent(), "alice made a mistake, and it was sent to Redis")
+		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 

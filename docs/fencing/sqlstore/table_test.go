@@ -86,7 +86,7 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 	server.FastForward(2 * ttl) // alice is paused: a garbage collection, a page fault, SIGSTOP
 
 	bobs, err := bob.TryLock(ctx)
-	require.NoError(t, err, "alice's lease is over, and bob was refused")
+	require.NoError(t, err, "alice's lease is over, but bob was refused")
 	require.EqualValues(t, 34, bobs)
 	require.NoError(t, writeStock(table, bobs, readStock(t, table, bobs)-1), "bob holds the lock and cannot write")
 
@@ -214,7 +214,7 @@ func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	_, readErr := table.Read(ctx, 1, "")
 	_, claimErr := table.Claim(ctx, "")
 	for _, err := range []error{table.Create(ctx, "", "1"), table.Write(ctx, 1, "", "1"), readErr, claimErr} {
-		require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, and the error does not name it")
+		require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
 	}
 
 	err = writeStock(table, 1, 1)

@@ -83,10 +83,10 @@ func TestHintSaying_IsForWhatTheFailureSays(t *testing.T) {
 		want string // in the last stage
 	}{
 		{4, "alice unlocked twice\nexpected: ok   got: redis: nil", "errors.Is(err, redis.Nil)"},
-		{4, "every goroutine that locked has unlocked, and the lock is not free", "l.token.Store(token)"},
+		{4, "every goroutine that locked has unlocked, but the lock is not free", "l.token.Store(token)"},
 		{4, "alice was inside when bob came", ""},
-		{5, "bob's context had ended before he asked, and something was sent\nexpected: 3", "ctx.Err()"},
-		{3, "bob's context had ended before he asked, and something was sent", ""},
+		{5, "bob's context had ended before he asked, but something was sent\nexpected: 3", "ctx.Err()"},
+		{3, "bob's context had ended before he asked, but something was sent", ""},
 		{4, "", ""},
 	} {
 		h, ok, err := Steps[tt.step-1].HintSaying(tt.says)
@@ -176,7 +176,7 @@ func TestNumbersInStories_StandInRules(t *testing.T) {
 		"bob entered while alice was inside":             ofEveryLock,
 		"bob noticed late that alice had left":           "in at most 1s after",
 		"bob waited on after his context had ended":      "back at most 1s after its context has ended",
-		"bob's program closed the client, and he waited": "or its client was closed",
+		"bob's program closed the client, but he waited": "or its client was closed",
 		"the error does not say that the lock is taken":  "the error matches both",
 		"randomBits(tokens), 100.0":                      "at least 100 random bits",
 		"Unlock did not come back before":                "comes back within 6s",
@@ -186,7 +186,7 @@ func TestNumbersInStories_StandInRules(t *testing.T) {
 		"waiting does not bring it back":                 "a nested TryLock is ErrNotHeld",
 		"ValidUntil is not a ttl from before":            "ttl - (ttl/100 + 2ms)",
 		"ValidUntil is not a ttl from then":              "Renew every ttl/3",
-		"a renewal is not answered, and Unlock waited":   "it is back within 4s",
+		"a renewal is not answered, but Unlock waited":   "it is back within 4s",
 		"may ask every ttl/20":                           "every ttl/20 to ttl/30",
 		"may ask every ttl/30":                           "every ttl/20 to ttl/30",
 		"a goroutine stayed behind":                      "no goroutine stays",

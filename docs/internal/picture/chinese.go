@@ -56,12 +56,12 @@ var inChinese = map[string]string{
 
 	// What fails: the assertions of the stories.
 	"bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside":                   "alice 的 TryLock 做到一半，bob 拿走了锁；alice 也拿到了，两个人都在里面",
-	"alice died inside, her ttl of 10s is over, and bob is still locked out":                                        "alice 在里面宕机，10 秒早就过了，bob 还是进不去",
-	"alice died in her TryLock, her ttl of 10s is over, and bob is still locked out":                                "alice 死在 TryLock 中途，10 秒早就过了，bob 还是进不去",
+	"alice died inside, her ttl of 10s is over, but bob is still locked out":                                        "alice 在里面宕机，10 秒早就过了，bob 还是进不去",
+	"alice died in her TryLock, her ttl of 10s is over, but bob is still locked out":                                "alice 死在 TryLock 中途，10 秒早就过了，bob 还是进不去",
 	"alice came late and deleted bob's lock: carol is inside with bob":                                              "alice 来晚了，误删 bob 的锁：carol 进来，和 bob 同时在里面",
-	"the lock is alice's, and TryLock says that somebody else has it: nobody will release it":                       "锁是 alice 的，TryLock 却说被别人占着：这把锁没人会去释放",
+	"the lock is alice's, but TryLock says that somebody else has it: nobody will release it":                       "锁是 alice 的，TryLock 却说被别人占着：这把锁没人会去释放",
 	"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob":        "alice 解锁到一半租约到期，bob 进来，她误删了 bob 的锁：carol 和 bob 同时在里面",
-	"alice holds the lock, locks again, and is refused by her own lock":                                             "alice 持着锁，再加一次锁，被自己的锁挡在外面",
+	"alice holds the lock, locks again, but is refused by her own lock":                                             "alice 持着锁，再加一次锁，被自己的锁挡在外面",
 	"bob waits for alice, and in the last 5s alone he has sent 330 commands to Redis":                               "bob 在等 alice，光是最后 5 秒就给 Redis 发了 330 条命令",
 	"alice has unlocked only the inner lock and is still inside; three times the ttl later, bob is inside with her": "alice 只解开内层的锁，人还在里面；三个过期时间之后，bob 也进来了",
 	"a master died, its replica knew nothing of alice's lock, and bob is inside with her":                           "主节点宕机，从节点不知道 alice 的锁，bob 也进来了",

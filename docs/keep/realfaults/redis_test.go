@@ -52,7 +52,7 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
 	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
 	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)), "one master of five is lost, and alice cannot release")
-	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob was refused")
+	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, but bob was refused")
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
 }
 
