@@ -10,8 +10,8 @@ import (
 	"text/template"
 )
 
-// A theme is that of the page around the plot. The background is drawn: a plot is readable in print,
-// and in pages that do not follow the reader's theme.
+// A theme is that of the page around the plot. The background is drawn: a plot is readable in
+// print, and in pages that do not follow the reader's theme.
 type theme struct{ File, Paper, Ink, Grid, Step, Library string }
 
 var themes = [2]theme{
@@ -74,7 +74,8 @@ func (r *results) plot(th theme) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// plotX is where a time is: in the template, 0.1 ms are at 178, 1 ms at 244, 10 ms at 310 and 100 ms at 376.
+// plotX is where a time is: in the template, 0.1 ms are at 178, 1 ms at 244, 10 ms at 310 and
+// 100 ms at 376.
 func plotX(seconds float64) (string, error) {
 	if !(seconds >= 100e-6 && seconds <= 0.15) {
 		return "", fmt.Errorf("%v s are beside the axis of plot.svg.tmpl", seconds)
