@@ -288,3 +288,35 @@ func TestTheInputs_AreAllOfWhichThePageIsMade(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, before, after)
 }
+
+var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
+
+// The check of the links knows no levels (docs/keep/links), so this follows them.
+func TestLinksToLevels_LeadToOne(t *testing.T) {
+	atRoot(t)
+	page, err := os.ReadFile(committed)
+	require.NoError(t, err)
+	js, err := unpack(page)
+	require.NoError(t, err)
+	var data struct {
+		Graph struct{ Cells []struct{ Name string } }
+	}
+	require.NoError(t, json.Unmarshal(js, &data))
+	levels := map[string]bool{}
+	for _, c := range data.Graph.Cells {
+		levels[c.Name] = true
+	}
+	require.Greater(t, len(levels), 200)
+	pages, err := filepath.Glob("step*/README*.md")
+	require.NoError(t, err)
+	for _, name := range append(pages, "docs/read/faults.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		links := linkToLevel.FindAllSubmatch(text, -1)
+		require.NotEmpty(t, links, name)
+		for _, link := range links {
+			require.True(t, levels[string(link[1])], "%s: there is no level %s", name, link[1])
+			require.Equal(t, string(link[1]), string(link[2]), "%s: the link and the command", name)
+		}
+	}
+}
