@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -101,8 +102,9 @@ type level struct {
 	Violating int
 }
 
-// writeGraph writes the graph of all cells for docs/play.
-func writeGraph(file string, cells []cell) error {
+// writeGraph writes the graph of all cells for docs/play. If against is not "", it is the
+// file of an earlier graph, which must say the same.
+func writeGraph(file, against string, cells []cell) error {
 	b := graph.NewBuilder()
 	var levels []level
 	plays := 0
@@ -127,5 +129,19 @@ func writeGraph(file string, cells []cell) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, js, 0o666)
+	if err := os.WriteFile(file, js, 0o666); err != nil || against == "" {
+		return err
+	}
+	js, err = os.ReadFile(against)
+	if err != nil {
+		return err
+	}
+	var old struct{ Graph graph.Packed }
+	if err := json.Unmarshal(js, &old); err != nil {
+		return err
+	}
+	if found := graph.Difference(old.Graph.Unpack(), &b.Graph); found != "" {
+		return errors.New("the graph was another one. In\n" + found)
+	}
+	return nil
 }

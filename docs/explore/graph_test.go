@@ -2,6 +2,8 @@ package main
 
 import (
 	"reflect"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,40 @@ func TestTheGraph_IsWhatReplayPlays(t *testing.T) {
 			require.Len(t, b.Graph.States, len(found.Graph.States), "to merge the same cell again adds no state")
 		})
 	}
+}
+
+// The page is in the repository, so the same locks must give the same graph on any machine.
+// Go runs the goroutines of a client in another order each time, above all on several
+// processors; and here, go-redis subscribes and asks again in the same moment.
+func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var first cell
+	for i, processors := range []int{1, 4, 4, 4} {
+		runtime.GOMAXPROCS(processors)
+		graphOf(t, 7, "pause-waits", func(_ *lab, found cell) {
+			if i == 0 {
+				first = found
+			}
+			require.Empty(t, graph.Difference(first.Graph, found.Graph), "build %d, on %d processors", i+1, processors)
+			require.Equal(t, first, found)
+		})
+	}
+}
+
+// A page that is not what a build gives must not be searched for the byte.
+func TestADifference_NamesTheState(t *testing.T) {
+	graphOf(t, 3, "twice", func(_ *lab, found cell) {
+		other := *found.Graph
+		other.States = slices.Clone(other.States)
+		at := other.Cells[0].State
+		other.States[at].Edges = slices.Clone(other.States[at].Edges)
+		require.Empty(t, graph.Difference(found.Graph, &other))
+		other.States[at].Edges[0].After += 100
+		label := other.Options[other.States[at].Edges[0].Option].Label
+		require.Regexp(t, "^03/twice/"+label+": (\\d+)µs until the next choice(?s:.*)\nbut (\\d+)µs", graph.Difference(found.Graph, &other))
+		other.Cells = nil
+		require.Equal(t, "03/twice: is missing", graph.Difference(found.Graph, &other))
+	})
 }
 
 // A check of a graph that cannot fail proves nothing.

@@ -46,6 +46,7 @@ func run(args []string) error {
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
+	against := flags.String("against", "", "the graph must be that in this file")
 	html := flags.String("html", "", "write docs/play's page of your own lock into this file")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
@@ -78,7 +79,7 @@ func run(args []string) error {
 		return err
 	}
 	if *file != "" {
-		return writeGraph(*file, cells)
+		return writeGraph(*file, *against, cells)
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {

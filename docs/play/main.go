@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -23,18 +24,22 @@ import (
 )
 
 const usage = `usage:
-  play [ID]              make the page, and open it in the browser; ID is a schedule: 05/pause/aFbBA
+  play [ID]              open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
   play -no-browser [ID]  the same, and only say where it is
   play -o FILE           write the page into a file, which needs nothing else
-  play -check            compare every edge of the page's graph with what docs/explore plays
+  play -write            make docs/play/index.html anew
+  play -check            compare docs/play/index.html with a new one, and every edge of its graph with
+                         what docs/explore plays
+
+The page is docs/play/index.html. It is made anew, in a minute, only if a source of it has changed.
 
 with -lock DIR -step N, your own lock, DIR/*.go, instead of step N's
 `
 
 type options struct {
-	out, lock, source string
-	step              int
-	noBrowser, check  bool
+	out, lock               string
+	step                    int
+	noBrowser, check, write bool
 }
 
 func main() {
@@ -44,9 +49,9 @@ func main() {
 	flags.StringVar(&o.out, "o", "", "write the page into this file")
 	flags.StringVar(&o.lock, "lock", "", "a folder with a lock.go")
 	flags.IntVar(&o.step, "step", 0, "the step whose lock yours replaces")
-	flags.StringVar(&o.source, "source", "", "where the links to the lessons lead: the URL of the repository's files")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
-	flags.BoolVar(&o.check, "check", false, "compare the graph with what docs/explore plays")
+	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
+	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and its graph with what docs/explore plays")
 	flags.Parse(os.Args[1:])
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -61,13 +66,8 @@ func run(ctx context.Context, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check) {
+	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check || o.write) || o.lock != "" && (o.check || o.write) {
 		return errors.New(strings.TrimSpace(usage))
-	}
-	if o.out != "" && o.source == "" {
-		if o.source, err = linksFrom(o.out, root); err != nil {
-			return err
-		}
 	}
 	file, err := filepath.Abs(o.out)
 	if err != nil {
@@ -81,15 +81,13 @@ func run(ctx context.Context, o options, args []string) error {
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
-	g, err := exploration(ctx, o)
-	if err != nil || o.check {
+	page, err := thePage(ctx, o)
+	switch {
+	case err != nil || o.check:
 		return err
-	}
-	page, err := newPage(g, o)
-	if err != nil {
-		return err
-	}
-	if o.out == "" {
+	case o.write:
+		o.out, file = committed, committed
+	case o.out == "":
 		return serve(ctx, page, root, strings.Join(args, ""), !o.noBrowser)
 	}
 	if err := os.WriteFile(file, page, 0o666); err != nil {
@@ -99,22 +97,37 @@ func run(ctx context.Context, o options, args []string) error {
 	return nil
 }
 
-// linksFrom is how a page in a file links to the files of the repository.
-func linksFrom(file, root string) (string, error) {
-	abs, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", err
+// thePage is the one in the repository if it is of these sources, or a new one.
+func thePage(ctx context.Context, o options) ([]byte, error) {
+	inputs := ""
+	if o.lock == "" {
+		var err error
+		if inputs, err = inputsOf(ctx); err != nil {
+			return nil, err
+		}
 	}
-	rel, err := filepath.Rel(abs, root)
-	if err != nil {
-		return "", nil // on another drive
+	old, err := os.ReadFile(committed)
+	if fits := err == nil && inputs != "" && inputsIn(old) == inputs; fits && !o.write && !o.check {
+		return old, nil
+	} else if o.check && !fits {
+		return nil, errors.New(stale)
+	} else if o.lock == "" && !fits {
+		fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
 	}
-	return filepath.ToSlash(rel) + "/", nil
+	g, err := exploration(ctx, o, old)
+	if err != nil {
+		return nil, err
+	}
+	page, err := newPage(g, inputs, o)
+	if err == nil && o.check && !bytes.Equal(page, old) {
+		err = errors.New(committed + " is not what a build gives: go run ./docs/play -write")
+	}
+	return page, err
 }
 
 // exploration returns what docs/explore has found: the levels and their graph. It takes
-// half a minute, so it is kept for the next time.
-func exploration(ctx context.Context, o options) ([]byte, error) {
+// a minute, so it is kept for the next time. A check compares it with that of a page.
+func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "redislock-play-")
 	if err != nil {
 		return nil, err
@@ -129,7 +142,15 @@ func exploration(ctx context.Context, o options) ([]byte, error) {
 	file := filepath.Join(dir, "graph.json")
 	args := []string{"-graph", file}
 	if o.check {
-		args = append(args, "-check")
+		data, err := unpack(page)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", committed, err)
+		}
+		old := filepath.Join(dir, "old.json")
+		if err := os.WriteFile(old, data, 0o666); err != nil {
+			return nil, err
+		}
+		args = append(args, "-check", "-against", old)
 	}
 	if o.lock != "" {
 		args = append(args, "-lock", o.lock, "-step", fmt.Sprint(o.step))
@@ -141,13 +162,10 @@ func exploration(ctx context.Context, o options) ([]byte, error) {
 		} else if g, err := os.ReadFile(kept); err == nil && !o.check {
 			return g, nil
 		}
-		fmt.Println("Running every lock through every order of events. This takes a minute, the first time.")
+		fmt.Println("Running every lock through every order of events. This takes a minute.")
 	}
 	cmd := exec.CommandContext(ctx, explore, args...)
-	cmd.Stderr = os.Stderr
-	if o.lock != "" || o.check {
-		cmd.Stdout = os.Stdout
-	}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("docs/explore: %w", err)
 	}
@@ -164,7 +182,7 @@ func serve(ctx context.Context, page []byte, root, schedule string, browse bool)
 	if err != nil {
 		return err
 	}
-	url := fmt.Sprintf("http://%s/play.html", listener.Addr())
+	url := fmt.Sprintf("http://%s/%s", listener.Addr(), committed)
 	if schedule != "" {
 		url += "#" + schedule
 	}
@@ -187,8 +205,8 @@ func serve(ctx context.Context, page []byte, root, schedule string, browse bool)
 func handler(page []byte, root string) http.Handler {
 	files := os.DirFS(root)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/play.html", http.StatusFound) })
-	mux.HandleFunc("GET /play.html", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/"+committed, http.StatusFound) })
+	mux.HandleFunc("GET /"+committed, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write(page)
 	})

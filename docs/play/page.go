@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,7 +67,7 @@ type lock struct {
 type file struct{ Name, Text string }
 
 // newPage makes the page of what docs/explore has found.
-func newPage(exploration []byte, o options) ([]byte, error) {
+func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	var found struct {
 		Levels []level
 		Graph  json.RawMessage
@@ -102,11 +104,7 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 	for i := range levels {
 		levels[i].Story, levels[i].Title = "", "" // the graph and the words have them
 	}
-	source := o.source
-	if source == "" {
-		source = "/"
-	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Source": source, "Own": o.lock != ""})
+	data, err := pack(map[string]any{"Levels": levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Own": o.lock != ""})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +117,7 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 		return nil, err
 	}
 	return []byte(strings.NewReplacer(
-		"{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
+		"{{inputs}}", inputs, "{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
 		"{{static}}", static, "{{style}}", style, "{{script}}", script, "{{words}}", string(all), "{{data}}", data,
 	).Replace(string(frame))), nil
 }
@@ -236,6 +234,21 @@ func pack(data any) (string, error) {
 		return "", err
 	}
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+var dataInPage = regexp.MustCompile(`(?s)id="data">(.*?)</script>`)
+
+// unpack returns the data of a page.
+func unpack(page []byte) ([]byte, error) {
+	m := dataInPage.FindSubmatch(page)
+	if m == nil {
+		return nil, errors.New("there is no data")
+	}
+	packed, err := base64.StdEncoding.DecodeString(string(m[1]))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 }
 
 var static = template.Must(template.New("").Parse(`<table><thead><tr><th scope="col">{{index .Words "noscript.fault"}}</th>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead><tbody>

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -167,7 +169,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	}
 	js, err := json.Marshal(found)
 	require.NoError(t, err)
-	page, err := newPage(js, options{source: "../"})
+	page, err := newPage(js, "0123", options{})
 	require.NoError(t, err)
 	text := string(page)
 	require.Contains(t, text, "03/slow/aFb\nSET &lt;alice-1&gt;", "without JavaScript, the timeline is there")
@@ -180,7 +182,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	found["Levels"] = []level{{Step: 3, Fault: "slow", Title: "another title"}}
 	js, err = json.Marshal(found)
 	require.NoError(t, err)
-	_, err = newPage(js, options{})
+	_, err = newPage(js, "", options{})
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
@@ -215,7 +217,7 @@ func TestTheServer_HasThePageAndItsLinks(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w
 	}
-	require.Equal(t, "the page", get("/play.html").Body.String())
+	require.Equal(t, "the page", get("/"+committed).Body.String())
 	require.Equal(t, http.StatusFound, get("/").Code)
 	for _, s := range course.Entries() {
 		for _, page := range lessonPages(t) {
@@ -241,10 +243,80 @@ func lessonPages(t *testing.T) (pages []string) {
 	return pages
 }
 
-func TestLinksFromAFile(t *testing.T) {
-	root, err := course.Root()
+// This builds nothing. .ci/run builds the page anew, and compares: go run ./docs/play -check.
+func TestThePageInTheRepository_IsOfTheseSources(t *testing.T) {
+	atRoot(t)
+	inputs, err := inputsOf(t.Context())
 	require.NoError(t, err)
-	links, err := linksFrom(root+"/docs/play/out.html", root)
+	page, err := os.ReadFile(committed)
 	require.NoError(t, err)
-	require.Equal(t, "../../", links)
+	require.True(t, inputsIn(page) == inputs, stale)
+	require.LessOrEqual(t, len(page), 600_000, "what opens in a browser at once")
+}
+
+func TestTheInputs_AreAllOfWhichThePageIsMade(t *testing.T) {
+	atRoot(t)
+	names, err := inputNames(t.Context())
+	require.NoError(t, err)
+	require.Subset(t, names, []string{"go.mod", "step07_watchdog/watchdog.go", "docs/fencing/lock.go", "docs/explore/run.go", "docs/explore/internal/network/wire.go",
+		"docs/internal/course/course.go", "docs/play/page.go", "docs/play/page/play.mjs", "docs/play/page/words/zh-CN.json"})
+	for _, name := range names {
+		require.NotRegexp(t, `_test\.go$|^\.\./|^/|index\.html$`, name)
+	}
+	before, err := inputsOf(t.Context())
+	require.NoError(t, err)
+
+	copied := t.TempDir()
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(copied+"/"+path.Dir(name), 0o777))
+		require.NoError(t, os.WriteFile(copied+"/"+name, text, 0o666))
+	}
+	reasons, err := filepath.Glob("docs/read/why/step*.json")
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(copied+"/docs/read/why", 0o777))
+	for _, name := range reasons {
+		require.NoError(t, os.WriteFile(copied+"/"+name, nil, 0o666))
+	}
+	t.Chdir(copied)
+	elsewhere, err := inputsOf(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before, elsewhere, "the place of the checkout is no input")
+	require.NoError(t, os.WriteFile("docs/play/page/play.css", []byte("a{}"), 0o666))
+	after, err := inputsOf(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, before, after)
+}
+
+var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
+
+// The check of the links knows no levels (docs/keep/links), so this follows them.
+func TestLinksToLevels_LeadToOne(t *testing.T) {
+	atRoot(t)
+	page, err := os.ReadFile(committed)
+	require.NoError(t, err)
+	js, err := unpack(page)
+	require.NoError(t, err)
+	var data struct {
+		Graph struct{ Cells []struct{ Name string } }
+	}
+	require.NoError(t, json.Unmarshal(js, &data))
+	levels := map[string]bool{}
+	for _, c := range data.Graph.Cells {
+		levels[c.Name] = true
+	}
+	require.Greater(t, len(levels), 200)
+	pages, err := filepath.Glob("step*/README*.md")
+	require.NoError(t, err)
+	for _, name := range append(pages, "docs/read/faults.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		links := linkToLevel.FindAllSubmatch(text, -1)
+		require.NotEmpty(t, links, name)
+		for _, link := range links {
+			require.True(t, levels[string(link[1])], "%s: there is no level %s", name, link[1])
+			require.Equal(t, string(link[1]), string(link[2]), "%s: the link and the command", name)
+		}
+	}
 }

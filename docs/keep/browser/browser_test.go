@@ -158,7 +158,7 @@ func serve(ctx context.Context) (stop func(), err error) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/play\.html`)
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/docs/play/index\.html`)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if server = address.FindString(lines.Text()); server != "" {
 			return stop, nil

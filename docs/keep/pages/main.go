@@ -52,7 +52,8 @@ import (
 )
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
-// Each has a -check of its own.
+// Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
+// beside the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
@@ -170,6 +171,10 @@ func writePages(check bool, command func(string) (string, error)) error {
 			program += " -check"
 		}
 		_, err := command(program)
+		errs = append(errs, err)
+	}
+	if !check {
+		_, err := command("go run ./docs/play -write")
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -172,7 +172,7 @@ func TestWithoutNames_TheProgramsThatWriteWholePagesRunFirst(t *testing.T) {
 		return "", nil
 	}
 	require.NoError(t, run(nil, false, command))
-	require.Equal(t, []string{"go run ./docs/tour matrix", "go run ./docs/explore", "go version"}, ran)
+	require.Equal(t, []string{"go run ./docs/tour matrix", "go run ./docs/explore", "go run ./docs/play -write", "go version"}, ran)
 
 	err := run(nil, true, command)
 	require.ErrorContains(t, err, "go run ./docs/tour matrix -check says that its page is stale")

@@ -3,6 +3,9 @@
 
 const app = document.getElementById('app');
 const words = JSON.parse(document.getElementById('words').textContent);
+// The lessons are beside the page in a checkout, and on GitHub for a page of GitHub Pages. Elsewhere there is no link.
+const lessons = /\/docs\/play\/(index\.html)?$/.test(location.pathname) ? '../../'
+  : location.hostname.endsWith('.github.io') ? `//github.com/${location.hostname.split('.')[0]}/${location.pathname.split('/')[1]}/blob/HEAD/` : '';
 const leads = new URLSearchParams(location.search).has('lead');
 const all = ['alice', 'bob', 'carol']; // carol tries the lock at the end, if a node is gone
 const names = all.slice(0, 2);
@@ -321,7 +324,7 @@ function skeleton() {
   frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), el('a', {href: `${data.Source}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
+        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {}, upper(t(`fault.${l.Fault}`))),
         el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(t(`strike.${l.Fault}`, {command: t('goal.command')}))})))),
       el('div', {class: 'board'},

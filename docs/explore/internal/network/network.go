@@ -91,6 +91,7 @@ type Message struct {
 	Text  string
 	Line  string // of the lock, that sends it; "" is not known
 	wire  *wire
+	sent  int64 // when, in µs
 	args  []string
 	again bool // it was sent before, and not answered
 	lost  bool // the reply will not arrive
@@ -109,9 +110,41 @@ func (n *Net) send(m *Message) {
 	}
 	n.Sent.Add(1)
 	m.Cause, m.Back = int(n.Cause.Load()), m.atWork()
-	n.flight = append(n.flight, m)
+	m.sent = n.now()
+	n.flight = slices.Insert(n.flight, n.place(m), m)
 	n.Notify()
 }
+
+// place is where a message stands in flight: behind all that was sent before. Of what a
+// client sends to a node in one moment, by several goroutines or on several connections,
+// Go chooses what comes first, and not always the same; so this is put in order, as far as
+// nothing has been delivered in between.
+func (n *Net) place(m *Message) int {
+	at := len(n.flight)
+	for i, other := range slices.Backward(n.flight) {
+		if other.sent < m.sent || other.wire == m.wire {
+			break
+		}
+		if other.Host == m.Host && other.Node == m.Node && compareSent(m, other) < 0 {
+			at = i
+		}
+	}
+	return at
+}
+
+// compareSent orders two messages of one moment. A subscription comes last: it opens a
+// connection of its own first.
+func compareSent(a, b *Message) int {
+	if a, b := a.subscribes(), b.subscribes(); a != b {
+		if a {
+			return 1
+		}
+		return -1
+	}
+	return strings.Compare(a.Text, b.Text)
+}
+
+func (m *Message) subscribes() bool { return strings.EqualFold(m.args[0], "SUBSCRIBE") }
 
 // givenUp is what happens to a command whose client has hung up.
 func (n *Net) givenUp(w *wire) {

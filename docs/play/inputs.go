@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// committed is the page in the repository. It says of what sources it was made.
+const (
+	committed = "docs/play/index.html"
+	stale     = committed + " is not of these sources: go run ./docs/play -write"
+)
+
+var inputsInPage = regexp.MustCompile(`<meta name="inputs" content="(\w+)">`)
+
+func inputsIn(page []byte) string {
+	if m := inputsInPage.FindSubmatch(page); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// inputsOf is the hash of all from which the page is made.
+func inputsOf(ctx context.Context) (string, error) {
+	names, err := inputNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+	}
+	reasons, err := filepath.Glob("docs/read/why/step*.json") // that they are there, is in the page
+	fmt.Fprint(h, filepath.ToSlash(strings.Join(reasons, " ")))
+	return fmt.Sprintf("%x", h.Sum(nil)[:16]), err
+}
+
+// inputNames are the files of this module of which the explorer and this program are
+// built, and the versions of the other modules.
+func inputNames(ctx context.Context) ([]string, error) {
+	const each = "{{if .Module}}{{if .Module.Main}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}\n{{end}}{{end}}{{end}}"
+	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./docs/explore", "./docs/play").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	names := []string{"go.mod", "go.sum"}
+	for file := range strings.Lines(string(out)) {
+		if file = strings.TrimSpace(file); file == "" {
+			continue
+		}
+		file, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			return nil, err
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, filepath.ToSlash(name))
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
