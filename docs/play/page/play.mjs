@@ -427,7 +427,7 @@ function showPrediction() {
   section.classList.toggle('open', open);
   section.querySelector('h2').hidden = !open;
   if (!open) {
-    part('predict').replaceChildren(game.prediction === '' ? '' : el('p', {class: 'was'}, t('predict.was', {prediction: predicted()})));
+    fill(part('predict'), game.prediction !== '' && el('p', {class: 'was'}, t('predict.was', {prediction: predicted()})));
     return;
   }
   const pick = p => () => {
