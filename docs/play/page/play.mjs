@@ -345,7 +345,7 @@ function skeleton() {
         el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'hints'}), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'compare'}), el('div', {id: 'source'})));
-  part('choices').before(coached() ? el('p', {class: 'coach'}, t('coach.choice')) : '');
+  part('choices').before(coached() ? el('p', {id: 'coach-choice', class: 'coach'}, t('coach.choice')) : '');
   part('choices').after(el('div', {id: 'tools', class: 'tools'}));
   drawnWidth = 0;
   card = '';
@@ -374,6 +374,7 @@ function show() {
   const before = total > 1 ? seen[total - 2] : 0;
   fresh = total > 1 && before < records.length ? records[before].at : 0;
   const {inside} = records.at(-1) ?? {inside: []};
+  document.querySelector('.scene').classList.toggle('begins', game.path.length === 0);
   if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inside[0]}) : t('coach.lanes'));
   showNow(played);
   showPicture(played, list);
@@ -463,8 +464,7 @@ function showChoices(played) {
   options = [];
   const list = [], unexplored = [];
   if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
-  else if (game.prediction === undefined) list.push(el('p', {class: 'over'}, t('choices.predict')));
-  else {
+  else if (game.prediction !== undefined) {
     const idle = graph.idle(state), edges = graph.edges(state);
     const add = (o, cls) => {
       const words = saying(l, o), off = o.to === Unexplored;
@@ -564,16 +564,19 @@ function showOutcome({states, state, records}) {
     if (at > shortest) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(aim.shortest(root), shortest); }, {id: 'shortest'}));
   } else if (violating > 0) {
     const chance = lastChance(states);
-    told.push(el('h2', {}, t('outcome.missed')), el('p', {}, close(`${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance})}`)));
-    buttons.push(button(t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
+    told.push(el('h2', {}, t('outcome.missed')), el('p', {}, close(`${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance + 1})}`)));
+    buttons.push(button(chance === 0 ? t('restart') : t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
   } else {
     told.push(el('h2', {}, '✓ ', t('outcome.held', {step: upper(step)})), el('p', {}, t('outcome.none', {all})));
-    const broken = levels.findLast(o => o.Fault === l.Fault && o.Step < l.Step && o.Kinds !== '');
+    const broken = levels.findLast(o => o.Fault === l.Fault && o.Step < l.Step && (l.Step < 9 || o.Step <= 5) && o.Kinds !== ''); // fencing has the lock of step 05
     if (why) told.push(el('p', {class: 'reason'}, rich(why)));
-    else if (broken && !data.Own) told.push(el('p', {class: 'reason'}, t('outcome.fixed', {before: stepTitle(broken.Step), step: stepTitle(broken.Step + 1), fix: t(`fix.${broken.Step + 1}`)})));
+    else if (broken && !data.Own) {
+      const fixer = l.Step === 9 && broken.Step === 5 ? 9 : broken.Step + 1;
+      told.push(el('p', {class: 'reason'}, t('outcome.fixed', {before: stepTitle(broken.Step), step: stepTitle(fixer), fix: t(`fix.${fixer}`)})));
+    }
   }
   if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
-  if (game.prediction) {
+  if (game.prediction && (at > 0 || violating === 0)) {
     const right = game.prediction === (violating > 0 ? 'breaks' : 'holds');
     more.push(el('p', {}, t(`outcome.${game.prediction === 'unsure' ? 'unsure' : right ? 'right' : 'wrong'}`, {prediction: predicted()})));
   }
