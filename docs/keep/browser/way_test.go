@@ -42,6 +42,7 @@ func TestTheWay_IsPlayedToItsEnd(t *testing.T) {
 func (b *tab) theWay(click bool) {
 	b.t.Helper()
 	b.leads(`document.getElementById('start').click()`)
+	b.shot("00")
 	for i, p := range data.Path {
 		id := fmt.Sprintf("%02d/%s", p.Step, p.Fault)
 		if got := b.hash(); got != "#"+id+"/" {
@@ -74,6 +75,9 @@ func (b *tab) theWay(click bool) {
 		}
 		if b.text(kind+" .reason") == "" {
 			b.t.Errorf("%s: the card does not say why", id)
+		}
+		if breaks && i < 12 && b.text("#there") == "" {
+			b.t.Errorf("%s: the card does not say which step fixes it: %q", id, b.text("#outcome"))
 		}
 		if in := eval[bool](b, `(() => {
 			const card = document.querySelector('.outcome'), last = document.querySelector('#next') ?? card.querySelector('button');

@@ -557,7 +557,7 @@ function showOutcome({states, state, records}) {
     const reasons = reasonsOf(l, kind);
     told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
     const there = fixOf(l, kind);
-    if (there) told.push(el('p', {class: 'fix'}, t('outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), ' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t('outcome.there'))));
+    if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), ' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))));
     const d = decisive(states, at);
     more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: aim.violating[states[d]], all: graph.all[states[d]]}))));
     if (game.shown) more.push(el('p', {}, t('outcome.shown')));
@@ -621,12 +621,13 @@ function reasonsOf(l, kind) {
 // not in the schedule that was played.
 function fixOf(l, kind) {
   if (data.Own) return undefined;
-  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: []};
+  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: beside(levelAt(1, l.Fault), game.path).edges};
   for (const level of levels.filter(o => o.Fault === l.Fault && o.Step > l.Step && graph.cells.has(cellName(o)))) {
     const there = beside(level, game.path), whole = there.edges.length === game.path.length;
     if (level.Step === 9 ? level.Kinds === '' : !level.Kinds.includes(kind) || whole && !kindsIn(there.records).includes(kind)) return {level, edges: there.edges};
   }
-  return undefined;
+  const many = l.Step === 7 && levelAt(8, l.Fault); // a fault of one node does less harm there
+  return many && graph.cells.has(cellName(many)) ? {level: many, edges: [], helps: true} : undefined;
 }
 
 const narrow = () => matchMedia('(max-width: 860px)').matches;
