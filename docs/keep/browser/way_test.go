@@ -2,12 +2,9 @@ package browser
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // won are the shortest orders to the goals of the way. The other levels of it hold.
@@ -42,7 +39,6 @@ func TestTheWay_IsPlayedToItsEnd(t *testing.T) {
 func (b *tab) theWay(click bool) {
 	b.t.Helper()
 	b.leads(`document.getElementById('start').click()`)
-	b.shot("00")
 	for i, p := range data.Path {
 		id := fmt.Sprintf("%02d/%s", p.Step, p.Fault)
 		if got := b.hash(); got != "#"+id+"/" {
@@ -67,7 +63,6 @@ func (b *tab) theWay(click bool) {
 				b.press(".choice:not([aria-disabled])", "1", click)
 			}
 		}
-		b.shot(fmt.Sprintf("%02d", i+1))
 		kind := map[bool]string{true: ".outcome.won", false: ".outcome.held"}[breaks]
 		title := b.text(kind + " h2")
 		if best := regexp.MustCompile(`in (\d+) moves \(best: (\d+)\)`).FindStringSubmatch(title); breaks && (best == nil || best[1] != best[2]) || !breaks && !strings.Contains(title, "holds") {
@@ -152,12 +147,4 @@ func errorOf(text string) error {
 		return nil
 	}
 	return fmt.Errorf("%s", text)
-}
-
-func (b *tab) shot(name string) {
-	if dir := os.Getenv("SHOTS"); dir != "" {
-		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		b.must(err)
-		os.WriteFile(dir+"/"+strings.NewReplacer("/", "-", " ", "").Replace(b.t.Name())+name+".png", shot, 0o666)
-	}
 }
