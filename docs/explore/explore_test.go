@@ -120,6 +120,9 @@ func TestParseID(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, job{Step: 8, Fault: "restart", Clients: 2, Nodes: 3, Once: true, Replay: "ABa1a2F"}, j)
 	require.Equal(t, "08/restart/2c3n-once", j.String())
+	j, err = parseID("00/none/abab")
+	require.NoError(t, err)
+	require.Equal(t, job{Step: 0, Fault: "none", Clients: 2, Nodes: 1, Replay: "abab"}, j)
 	for _, id := range []string{"", "08", "8/restart", "10/restart/a", "08/nothing/a", "08/none/9c1n/a", "08/none/2c0n/a", "x/restart/a"} {
 		_, err := parseID(id)
 		require.Error(t, err, id)
@@ -241,6 +244,19 @@ func TestALine_IsThatOfTheLock(t *testing.T) {
 			assert.Len(t, found, len(senders), "%s: %v", id, found)
 		})
 	}
+}
+
+// The lock before the course is a level of docs/play, and no column of the matrix: two
+// clients are inside without any fault.
+func TestTheLockBeforeTheCourse_BreaksWithoutAFault(t *testing.T) {
+	jobs, err := matrix(0, "")
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(jobs, func(j job) bool { return j.Step == first.n }))
+	j, err := parseID("00/none/abab")
+	require.NoError(t, err)
+	inLab(t, first, j, func(l *lab) {
+		require.Contains(t, trace.Text(l.cell().Bad[0].Trace), "** X: alice and bob are inside\n")
+	})
 }
 
 // What is not in the trace did not happen.

@@ -70,6 +70,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if *file != "" && *step == 0 && *fault == "" {
+		jobs = append([]job{{Step: first.n, Fault: faults[0].id, Clients: 2, Nodes: first.nodes, Bound: first.bound}}, jobs...)
+	}
 	for i := range jobs {
 		jobs[i].Graph = *file != "" && jobs[i].repeats()
 		jobs[i].Check = *check

@@ -59,7 +59,7 @@ func child() {
 	}
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
-		inLab(t, steps[j.Step-1], j, func(l *lab) {
+		inLab(t, stepNumbered(j.Step), j, func(l *lab) {
 			c := l.cell()
 			if l.Graph && l.Check {
 				var err error

@@ -11,6 +11,7 @@ import (
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/step00"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // A step is a lock to explore: a column of the matrix.
 type step struct {
-	n     int // 1 to 8, 9 is the lock of the epilogue
+	n     int // 1 to 8, 9 is the lock of the epilogue, 0 that before the course
 	nodes int
 	bound int // of preemptions, -1 is none
 	make  func([]redis.UniversalClient) client.Lock
@@ -34,6 +35,17 @@ func (s step) name() string {
 }
 
 var steps = columns()
+
+// first is the lock before the course. It is no column: docs/play begins with it.
+var first = step{0, 1, -1, func(r []redis.UniversalClient) client.Lock { return redislock.New(r[0], key) }}
+
+// stepNumbered returns the step with a number, 0 to 9.
+func stepNumbered(n int) step {
+	if n == 0 {
+		return first
+	}
+	return steps[n-1]
+}
 
 func columns() (list []step) {
 	for _, s := range course.Steps {

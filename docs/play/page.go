@@ -40,20 +40,27 @@ type level struct {
 	Schedules, Violating int
 }
 
-// way is a first visit: locks that break and locks that hold, so that "yes" is not always right.
+// way is a first visit: a new idea in each level, and a goal, the kind of a violation. Four
+// of the locks hold, so that "it breaks" is not always right.
 var way = []struct {
-	Step  int
-	Fault string
+	Step        int
+	Fault, Goal string
+	Boss        bool
 }{
-	{1, "none"}, {1, "crash-hold"},
-	{2, "crash-hold"}, {2, "crash-acquire"},
-	{3, "crash-acquire"}, {3, "slow"}, {3, "resent"},
-	{4, "twice"}, {4, "slow"},
-	{5, "stolen"}, {5, "nested"}, {5, "slow"},
-	{6, "nested"}, {6, "slow"},
-	{7, "slow"}, {7, "restart"}, {7, "pause"},
-	{8, "down-1"}, {8, "restart"}, {8, "late-write"},
-	{9, "late-write"}, {9, "pause"}, {9, "restart"},
+	{0, "none", "X", false},
+	{1, "crash-hold", "K", false},
+	{2, "crash-hold", "K", false}, // holds
+	{2, "crash-acquire", "K", false},
+	{3, "slow", "D", false},
+	{4, "slow", "D", false},
+	{5, "nested", "B", false},
+	{6, "slow", "L", false},
+	{7, "slow", "X", false}, // holds
+	{7, "failover", "X", false},
+	{7, "pause", "L", true},
+	{8, "down-1", "U", false}, // holds
+	{8, "restart", "X", true},
+	{9, "pause", "L", false}, // holds
 }
 
 // A lock is the source of one, lock.go first, and what it does in a line.
@@ -190,7 +197,7 @@ func reasons(why string) []string {
 
 // readLocks reads the sources of all locks.
 func readLocks(o options) (locks []lock, err error) {
-	for _, s := range course.Entries() {
+	for _, s := range entries() {
 		dir := s.Dir
 		if o.lock != "" {
 			if s.N != o.step {
@@ -269,12 +276,12 @@ func staticPart(levels []level, words map[string]string) (string, error) {
 	var columns []string
 	var rows []row
 	var reds []red
-	for _, s := range course.Entries() {
+	for _, s := range entries() {
 		if slices.ContainsFunc(levels, func(l level) bool { return l.Step == s.N }) {
 			columns = append(columns, s.Label())
 		}
 	}
-	for i, l := range levels {
+	for i, l := range levels { // of a fault, one after the other
 		if i == 0 || l.Fault != levels[i-1].Fault {
 			rows = append(rows, row{l.Title, slices.Repeat([]string{words["noscript.none"]}, len(columns))})
 		}
@@ -290,7 +297,10 @@ func staticPart(levels []level, words map[string]string) (string, error) {
 	return b.String(), err
 }
 
-func label(step int) string { return course.Entries()[step-1].Label() }
+// entries are the locks of the page: that before the course, the steps, the epilogue.
+func entries() []course.Step { return append([]course.Step{course.First}, course.Entries()...) }
+
+func label(step int) string { return entries()[step].Label() }
 
 // keptFor is where the exploration of an explorer is kept: the same program finds the same.
 func keptFor(explorer string) (string, error) {

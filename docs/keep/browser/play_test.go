@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"image"
@@ -34,15 +35,15 @@ func playable() (list []level) {
 // and then on to the end. It returns what is wrong.
 func (b *tab) solve(l level) error {
 	b.goTo("#" + l.name() + "/")
-	prediction, labels := "2", ""
+	labels := ""
 	if l.Kinds != "" {
-		prediction, labels = "1", l.ID[strings.LastIndex(l.ID, "/")+1:]
+		labels = cmp.Or(won[l.name()], l.ID[strings.LastIndex(l.ID, "/")+1:])
 	}
-	b.key(prediction)
+	b.unsure()
 	if _, err := b.choose(labels); err != nil {
 		return err
 	}
-	broken := eval[bool](b, `document.querySelector('.outcome.broken') !== null`)
+	broken := eval[bool](b, `document.querySelector('.outcome.won') !== null`)
 	if l.Kinds != "" && !broken {
 		return fmt.Errorf("%s: the page does not say that it is broken: %q", l.ID, b.text("#outcome"))
 	}
@@ -56,7 +57,7 @@ func (b *tab) solve(l level) error {
 	if got, want := b.list(), replay(b.t, id); got != want {
 		return fmt.Errorf("%s: the page says\n%s\nreplay says\n%s", id, got, want)
 	}
-	if l.Kinds == "" && !strings.Contains(b.text("#outcome"), "cannot be broken") {
+	if l.Kinds == "" && !strings.Contains(b.text("#outcome"), "none breaks it") {
 		return fmt.Errorf("%s: the page does not say that it holds: %q", id, b.text("#outcome"))
 	}
 	return nil
@@ -92,7 +93,7 @@ func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
 
 func TestUndo_Branches_AndTheAddress(t *testing.T) {
 	b := open(t, server+"#05/pause/", desktop)
-	b.key("1")
+	b.unsure()
 	b.must(second(b.choose("aFbBA")))
 	if got := b.hash(); got != "#05/pause/aFbBA" {
 		t.Fatalf("the address is %s", got)
@@ -159,9 +160,9 @@ func TestAPastedName_OpensItsSchedule(t *testing.T) {
 
 func TestHints_ShowTheWay_AndTheLevelIsNotSolved(t *testing.T) {
 	b := open(t, server+"#03/slow/", desktop)
-	b.key("1")
+	b.unsure()
 	for range 12 {
-		if b.text(".outcome.broken") != "" {
+		if b.text(".outcome.won") != "" {
 			break
 		}
 		b.key("hhh")
@@ -182,11 +183,11 @@ func TestHints_ShowTheWay_AndTheLevelIsNotSolved(t *testing.T) {
 }
 
 func TestProgress_IsKept_AndCanBeCleared(t *testing.T) {
-	b := open(t, server+"#01/none/", desktop)
-	b.key("2")
+	b := open(t, server+"#02/crash-hold/", desktop)
+	b.unsure()
 	b.key("1111111111")
 	b.goTo("#")
-	if got := b.text(`a[href="#01/none/"] .sign`); got != "✓ holds" {
+	if got := b.text(`a[href="#02/crash-hold/"] .sign`); got != "✓ holds" {
 		t.Errorf("a level that was solved is %q", got)
 	}
 	b.reload()
@@ -202,13 +203,13 @@ func TestProgress_IsKept_AndCanBeCleared(t *testing.T) {
 
 func TestWhatIsLost_SaysWhereTheLastChanceWas(t *testing.T) {
 	b := open(t, server+"#03/twice/", desktop)
-	b.key("1")
+	b.unsure()
 	b.must(second(b.choose("ab")))
 	for range 20 {
 		b.key("1")
 	}
-	held := b.text(".outcome.held")
-	if !strings.Contains(held, "orders break this lock") || b.text("#goback") == "" {
+	held := b.text(".outcome.missed")
+	if !strings.Contains(held, "orders break it") || b.text("#goback") == "" {
 		t.Fatalf("lost, the page says %q", held)
 	}
 	eval[any](b, `document.getElementById('goback').click()`)
@@ -220,9 +221,8 @@ func TestWhatIsLost_SaysWhereTheLastChanceWas(t *testing.T) {
 
 func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	b := open(t, server+"#03/late-reply/", desktop)
-	b.key("1")
-	l := find(t, 3, "slow")
-	b.goTo("#" + l.ID)
+	b.unsure()
+	b.goTo("#03/slow/aFbAa")
 	eval[any](b, `document.getElementById('comparing').click()`)
 	if got := b.text("#compare"); !strings.Contains(got, "step 07") {
 		t.Errorf("beside another lock, the page says %q", got)
@@ -263,13 +263,13 @@ func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
 }
 
 func TestLeadersMode_HidesTheAnswer(t *testing.T) {
-	l := find(t, 3, "slow")
+	l := find(t, 3, "pause")
 	b := open(t, server+"?lead#"+l.ID, desktop)
-	if got := b.text("main"); strings.Contains(got, "two clients are") || strings.Contains(got, "X: alice and bob") || !strings.Contains(got, "Press r") {
+	if got := b.text("main"); strings.Contains(got, "wo clients are") || strings.Contains(got, "X: alice and bob") || !strings.Contains(got, "Press r") {
 		t.Errorf("before r, the page says %q", got)
 	}
 	b.key("r")
-	if got := b.text("#outcome"); !strings.Contains(got, "two clients are inside at once") {
+	if got := b.text("#outcome"); !strings.Contains(got, "wo clients are inside at once") {
 		t.Errorf("after r, the page says %q", got)
 	}
 	b.fine()
@@ -305,11 +305,11 @@ func TestAnotherLanguage(t *testing.T) {
 
 // In Chinese only what the programs print is English, and links lead to the Chinese lessons.
 func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
-	l := find(t, 3, "slow")
+	l := find(t, 2, "slow")
 	for _, v := range []view{desktop, views[2]} {
 		t.Run(v.name, func(t *testing.T) {
 			b := open(t, server+"?lang=zh-CN#"+l.name()+"/", v)
-			b.key("1")
+			b.unsure()
 			b.key("hhh")
 			b.noEnglish("#hints")
 			b.must(second(b.choose(l.ID[strings.LastIndex(l.ID, "/")+1:])))
@@ -320,7 +320,7 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 			if got := b.list(); !strings.Contains(got, "the ttl is over") {
 				t.Errorf("the list is what replay prints, and says %q", got)
 			}
-			if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step03_atomic_set/README.zh-CN.md") {
+			if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step02_expire/README.zh-CN.md") {
 				t.Errorf("the lesson is %q", got)
 			}
 			b.fits()
@@ -388,7 +388,7 @@ func TestTheFile_NeedsNothingElse(t *testing.T) {
 		t.Errorf("the page has %d bytes, more than 600 kB", len(page))
 	}
 	b := open(t, "file://"+filepath.ToSlash(pageFile())+"#03/slow/", desktop)
-	b.key("1")
+	b.unsure()
 	b.must(second(b.choose("aF")))
 	if ms := eval[float64](b, `performance.getEntriesByType('navigation')[0].duration`); ms > 1000 {
 		t.Logf("it was loaded after %.0f ms", ms)
@@ -432,13 +432,13 @@ var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play.png a
 // The pictures in the README show two clients inside, and what the page says of it.
 func TestPictures_ShowAVictory(t *testing.T) {
 	for name, scheme := range map[string]string{"play": "light", "play-dark": "dark"} {
-		b := open(t, server+"#03/slow/", view{name, 1000, 640, scheme})
-		b.key("1")
+		b := open(t, server+"#07/failover/", view{name, 1000, 640, scheme})
+		b.unsure()
 		b.must(second(b.choose("aFb")))
 		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		b.must(err)
-		if !eval[bool](b, `document.querySelector('.outcome.broken').getBoundingClientRect().top < innerHeight - 60`) {
+		if !eval[bool](b, `document.querySelector('.outcome.won').getBoundingClientRect().top < innerHeight - 60`) {
 			t.Errorf("%s: the outcome is below the picture", name)
 		}
 		file := filepath.Join(repository, "docs/read/pictures", name+".png")
@@ -469,14 +469,18 @@ func TestAxe_FindsNothing(t *testing.T) {
 			b := open(t, server, v)
 			states := map[string]func(){
 				"menu":       func() { b.goTo("#") },
+				"coach":      func() { b.goTo("#00/none/"); b.must(second(b.choose("aba"))) },
+				"won":        func() { b.must(second(b.choose("b"))) },
 				"prediction": func() { b.goTo("#04/slow/") },
-				"choices":    func() { b.key("1"); b.must(second(b.choose("a"))) },
+				"missed":     func() { b.goTo("#03/twice/abAabA") },
+				"holds":      func() { b.goTo("#02/crash-hold/aFb") },
+				"choices":    func() { b.goTo("#04/slow/"); b.unsure(); b.must(second(b.choose("a"))) },
 				"broken":     func() { b.goTo("#" + find(t, 8, "restart").ID) },
 				"compared":   func() { eval[any](b, `document.getElementById('comparing').click()`) },
 				"source":     func() { eval[any](b, `document.querySelector('#timeline .line').click()`) },
 				"help":       func() { b.key("?") },
 			}
-			for _, name := range []string{"menu", "prediction", "choices", "broken", "compared", "source", "help"} {
+			for _, name := range []string{"menu", "coach", "won", "prediction", "missed", "holds", "choices", "broken", "compared", "source", "help"} {
 				states[name]()
 				for _, violation := range b.axe() {
 					t.Errorf("%s: %s", name, violation)
@@ -504,7 +508,7 @@ func (b *tab) axe() []string {
 // A phone's buttons are large enough, and at its bottom.
 func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
 	b := open(t, server+"#08/restart/", views[2])
-	b.key("1")
+	b.unsure()
 	b.must(second(b.choose("a1")))
 	small := eval[[]string](b, `[...document.querySelectorAll('#choices button')].filter(c => c.getBoundingClientRect().height < 44).map(c => c.textContent)`)
 	if len(small) > 0 {

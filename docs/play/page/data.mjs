@@ -23,9 +23,6 @@ class Graph {
     this.to = new Int32Array(p.Edges.length).fill(Unexplored);
     this.option = new Int32Array(p.Edges.length);
     this.all = new Float64Array(n); // schedules that begin here
-    this.violating = new Float64Array(n); // and show a violation
-    this.steps = new Float64Array(n).fill(Infinity); // choices to the next violation, at least
-    const verdict = p.Runs.map(run => run.slice(1).some(r => p.Strings[p.Records[r][3]] === 'verdict'));
     for (let i = 0, e = 0, to = 0; i < n; i++) {
       this.first[i] = e;
       const shape = p.Shapes[p.States[i]];
@@ -34,17 +31,16 @@ class Graph {
         if (p.Edges[e] === 0) continue;
         const back = p.To[to++];
         this.to[e] = back === 0 ? End : i - back;
-        const wrong = verdict[p.Edges[e] - 1];
-        const all = back === 0 ? 1 : this.all[i - back];
-        this.all[i] += all;
-        this.violating[i] += wrong ? all : back === 0 ? 0 : this.violating[i - back];
-        this.steps[i] = Math.min(this.steps[i], 1 + (wrong ? 0 : back === 0 ? Infinity : this.steps[i - back]));
+        this.all[i] += back === 0 ? 1 : this.all[i - back];
       }
       this.first[i + 1] = e;
     }
-    this.verdict = verdict;
+    this.aims = {};
     this.cells = new Map(p.Cells.map(c => [c.Name, c]));
   }
+
+  // aim is what there is to find: a violation of this kind, or of any if it is ''.
+  aim(kind) { return this.aims[kind] ??= new Aim(this, kind); }
 
   // idle says for each client why it has no option.
   idle(state) { return this.p.Strings[this.p.Shapes[this.p.States[state]][0]]; }
@@ -57,9 +53,6 @@ class Graph {
     }
     return list;
   }
-
-  // wrong reports whether an edge shows a violation.
-  wrong(edge) { return this.p.Edges[edge] > 0 && this.verdict[this.p.Edges[edge] - 1]; }
 
   record(i) {
     if (this.records[i]) return this.records[i];
@@ -131,13 +124,34 @@ class Graph {
 
   // name is the name of a schedule.
   name(edges) { return edges.map(e => this.options[this.option[e]].label).join(''); }
+}
 
-  // shortest are the edges from a state to the next violation, null if there is none.
+class Aim {
+  constructor(graph, kind) {
+    const p = graph.p, n = p.States.length;
+    this.graph = graph;
+    this.verdict = p.Runs.map(run => run.slice(1).some(r => p.Strings[p.Records[r][3]] === 'verdict' && p.Strings[p.Records[r][4]].startsWith(kind)));
+    this.violating = new Float64Array(n); // schedules that begin here, and show it
+    this.steps = new Float64Array(n).fill(Infinity); // choices to it, at least
+    for (let i = 0; i < n; i++) {
+      for (let e = graph.first[i]; e < graph.first[i + 1]; e++) {
+        const to = graph.to[e], wrong = this.wrong(e);
+        if (to === Unexplored) continue;
+        this.violating[i] += wrong ? to === End ? 1 : graph.all[to] : to === End ? 0 : this.violating[to];
+        this.steps[i] = Math.min(this.steps[i], 1 + (wrong ? 0 : to === End ? Infinity : this.steps[to]));
+      }
+    }
+  }
+
+  // wrong reports whether an edge shows it.
+  wrong(edge) { return this.graph.p.Edges[edge] > 0 && this.verdict[this.graph.p.Edges[edge] - 1]; }
+
+  // shortest are the edges from a state to it, null if it is out of reach.
   shortest(state) {
     if (state < 0 || this.steps[state] === Infinity) return null;
     const edges = [];
     while (state >= 0) {
-      const e = this.edges(state).find(o => o.to !== Unexplored && (this.wrong(o.edge) ? 1 : 1 + (o.to >= 0 ? this.steps[o.to] : Infinity)) === this.steps[state]);
+      const e = this.graph.edges(state).find(o => o.to !== Unexplored && (this.wrong(o.edge) ? 1 : 1 + (o.to >= 0 ? this.steps[o.to] : Infinity)) === this.steps[state]);
       edges.push(e.edge);
       if (this.wrong(e.edge)) break;
       state = e.to;

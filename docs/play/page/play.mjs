@@ -9,7 +9,6 @@ const lessons = /\/docs\/play\/(index\.html)?$/.test(location.pathname) ? '../..
 const leads = new URLSearchParams(location.search).has('lead');
 const all = ['alice', 'bob', 'carol']; // carol tries the lock at the end, if a node is gone
 const names = all.slice(0, 2);
-const kinds = 'XLDKBTNU';
 
 // ---- words
 
@@ -82,10 +81,16 @@ function note(id, state) {
 // ---- levels
 
 let data, graph, levels;
+const levelOf = p => levelAt(p.Step, p.Fault);
+const onWay = () => data.Path.filter(levelOf); // those of the way that this page has
+const placeOf = l => data.Own ? -1 : data.Path.findIndex(p => p.Step === l.Step && p.Fault === l.Fault);
+const goalOf = l => data.Path[placeOf(l)]?.Goal ?? ''; // '' is anything that a lock must not allow
+const titleOf = l => placeOf(l) < 0 ? upper(t(`fault.${l.Fault}`)) : t(`level.${cellName(l)}.goal`);
+const solved = l => ['broken', 'holds'].includes(stateOf(cellName(l)));
 const stepName = n => n === 9 ? 'fencing' : String(n).padStart(2, '0');
 const cellName = l => `${String(l.Step).padStart(2, '0')}/${l.Fault}`;
 const levelAt = (step, fault) => levels.find(l => l.Step === step && l.Fault === fault);
-const stepTitle = n => n === 9 ? t('step.fencing') : t('step', {step: stepName(n)});
+const stepTitle = n => n === 0 ? t('step.before') : n === 9 ? t('step.fencing') : t('step', {step: stepName(n)});
 const lockOf = n => data.Locks.find(l => l.Step === n);
 const nodesOf = l => l.Nodes === 1 ? [t('node.one')] : Array.from({length: l.Nodes}, (_, i) => t('node.many', {n: i + 1}));
 
@@ -99,24 +104,33 @@ const when = {
 // who does what an option stands for: a client, or F, T, W.
 const whoOf = label => names.find(n => n[0] === label[0].toLowerCase() && label[0] !== 'F') ?? label[0];
 
-// saying is an option in words.
+// saying is an option in words. Of a command it has the name.
 function saying(level, o) {
-  const who = whoOf(o.label), first = o.label[0];
-  if (first === 'F') return t(`strike.${level.Fault}`, {command: o.text});
+  const who = whoOf(o.label), first = o.label[0], command = o.text.split(' ')[0];
+  if (first === 'F') return striking(level, command);
   if (first === 'T') return t('do.T');
   if (first === 'W') return t(`do.W.${level.Fault}`);
   if (first === first.toUpperCase()) return t(`do.${o.text}`, {who});
   const node = level.Nodes === 1 ? t('node.one') : t('node.many', {n: o.label[1]});
-  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command', {who, command: o.text, node});
+  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command', {who, command, node});
 }
+
+const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: level.Nodes === 1 ? t('node.one') : t('node.many', {n: 1})});
+
+// sends reports whether an option has a command of its own to show.
+const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
 
 // ---- a game
 
 let game = null;
 
 function newGame(level) {
-  return {level, cell: graph.cells.get(cellName(level)), path: [], ahead: [], tried: [], prediction: undefined, hint: 0, shown: false, revealed: false, compare: 0};
+  return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(goalOf(level)), path: [], ahead: [], tried: [], prediction: asks(level) ? undefined : '', hint: 0, shown: false, revealed: false, compare: 0, on: false};
 }
+
+// asks reports whether a level begins with a prediction: not the first two, and not before
+// the player has seen anything move.
+const asks = level => Boolean(progress.levels) && ![0, 1].includes(placeOf(level));
 
 const run = (path = game.path) => graph.play(game.cell, path);
 const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
@@ -124,19 +138,19 @@ const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
 // kindsIn are the letters of the violations in records.
 const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
 
-// breaksAt is the number of the choice that shows the first violation, 0 if none does.
-const breaksAt = path => path.findIndex(e => graph.wrong(e)) + 1;
+// breaksAt is the number of the choice that reaches the goal, 0 if none does.
+const breaksAt = path => path.findIndex(e => game.aim.wrong(e)) + 1;
 
 // lastChance is the number of choices after which a schedule could still break the lock.
 function lastChance(states) {
-  for (let i = states.length - 1; i >= 0; i--) if (graph.violating[states[i]] > 0) return i;
+  for (let i = states.length - 1; i >= 0; i--) if (game.aim.violating[states[i]] > 0) return i;
   return -1;
 }
 
 // decisive is the index of the choice before which the lock could still hold, and after
 // which it could not; -1 if it never could.
 function decisive(states, until) {
-  for (let i = until - 1; i >= 0; i--) if (graph.violating[states[i]] < graph.all[states[i]]) return i;
+  for (let i = until - 1; i >= 0; i--) if (game.aim.violating[states[i]] < graph.all[states[i]]) return i;
   return -1;
 }
 
@@ -173,8 +187,7 @@ function arrived() {
   const {state} = run(), broken = breaksAt(game.path) > 0, id = cellName(game.level);
   if (broken) note(id, game.shown ? 'shown' : 'broken');
   else if (state === End) {
-    const holds = graph.violating[game.cell.State] === 0;
-    note(id, holds && game.prediction === 'holds' ? 'holds' : 'seen');
+    note(id, game.aim.violating[game.cell.State] === 0 ? 'holds' : 'seen');
   }
   game.revealed = game.revealed && (broken || state === End);
   show();
@@ -246,7 +259,8 @@ function help() {
   const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
     el('h2', {id: 'help-title'}, t('help.title')), el('p', {}, t('help.body')),
     el('h3', {}, t('help.keys')),
-    el('table', {class: 'keys'}, el('tbody', {}, key('1 … 9', 'help.key.choose'), key('u', 'help.key.undo'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
+    el('table', {class: 'keys'}, el('tbody', {}, key('1 … 9', 'help.key.choose'), key('u', 'help.key.undo'), key('↵', 'help.key.next'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
+    el('h3', {}, t('help.words')), el('dl', {class: 'words'}, ['inside', 'holder', 'resource', 'reads', 'ttl', 'token', 'node'].flatMap(word => [el('dt', {}, t(`word.${word}`)), el('dd', {}, t(`word.${word}.is`))])),
     el('h3', {}, t('help.picture')), el('p', {}, t('help.pictureBody')),
     el('h3', {}, t('help.lead')), el('p', {}, t('help.leadBody')),
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
@@ -259,8 +273,7 @@ function help() {
 function showMenu(problem = '') {
   document.title = t('title');
   document.body.classList.remove('predicting', 'choosing');
-  const solved = levels.filter(l => ['broken', 'holds'].includes(stateOf(cellName(l)))).length;
-  const playable = levels.filter(l => graph.cells.has(cellName(l)));
+  const way = onWay().map(levelOf), next = way.find(l => !solved(l)), playable = levels.filter(l => graph.cells.has(cellName(l)));
   const said = el('p', {class: 'problem', role: 'alert'}, rich(problem));
   const paste = el('input', {id: 'paste', type: 'text', autocomplete: 'off', spellcheck: 'false', placeholder: '05/pause/aFbBA', 'aria-describedby': 'paste-hint'});
   const submit = e => {
@@ -279,30 +292,32 @@ function showMenu(problem = '') {
     clear.textContent = t('menu.clearSure');
   }, {id: 'clear', class: 'quiet'});
   frame(el('main', {class: 'menu', tabindex: '-1'},
-    el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead'))),
-    el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')), el('p', {}, t('menu.pathLead')),
+    el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),
+      next && el('p', {class: 'start'}, el('a', {class: 'button primary', id: 'start', href: `#${cellName(next)}/`}, t(way.some(solved) ? 'menu.goOn' : 'menu.start')), ' ', el('span', {id: 'way'}, t('menu.way', {solved: way.filter(solved).length, all: way.length})))),
+    el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')), 
       el('ol', {class: 'path'}, data.Locks.filter(lock => data.Path.some(p => p.Step === lock.Step)).map(lock => el('li', {},
         el('h3', {}, el('span', {class: 'step'}, stepTitle(lock.Step)), ' ', el('span', {class: 'lock'}, fromData(lock.Lock))),
-        data.Path.filter(p => p.Step === lock.Step).map(p => pathLink(levelAt(p.Step, p.Fault))))))),
-    el('section', {'aria-labelledby': 'all'}, el('h2', {id: 'all'}, t('menu.all')), el('p', {}, t('menu.allLead')), matrix()),
+        way.filter(l => l.Step === lock.Step).map(l => pathLink(l, way.indexOf(l) + 1)))))),
+    el('section', {'aria-labelledby': 'all'}, el('details', {open: data.Own}, el('summary', {}, el('h2', {id: 'all'}, t('menu.all'))), el('p', {}, t('menu.allLead')), matrix())),
     el('section', {class: 'open'}, el('form', {onsubmit: submit}, el('label', {for: 'paste'}, t('menu.paste')), ' ', paste, ' ', el('button', {type: 'submit'}, t('menu.open')),
       el('small', {id: 'paste-hint'}, t('menu.pasteHint')), said)),
-    el('footer', {}, el('span', {id: 'progress'}, t('menu.progress', {solved, all: playable.length})), ' ', clear)));
+    el('footer', {}, el('span', {id: 'progress'}, t('menu.progress', {solved: levels.filter(solved).length, all: playable.length})), ' ', clear)));
 }
 
 const sign = id => el('span', {class: `sign ${stateOf(id)}`}, t(`sign.${stateOf(id)}`));
 
-function pathLink(l) {
-  if (!l) return '';
+function pathLink(l, n) {
   const id = cellName(l);
-  return el('a', {class: 'level', href: `#${id}/`}, el('span', {}, upper(t(`fault.${l.Fault}`))), sign(id));
+  return el('a', {class: 'level', href: `#${id}/`}, el('span', {}, `${n}. `, boss(l), titleOf(l)), sign(id));
 }
+
+const boss = l => data.Path[placeOf(l)]?.Boss && el('span', {class: 'boss'}, t('boss'));
 
 // upper begins a sentence, if it does not begin with a name.
 const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s.slice(1);
 
 function matrix() {
-  const steps = [...new Set(levels.map(l => l.Step))].sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
+  const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
   return el('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'all'}, el('table', {class: 'matrix'},
     el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, t('menu.fault')), steps.map(n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n))))),
     el('tbody', {}, faults.map(f => el('tr', {}, el('th', {scope: 'row'}, t(`fault.${f}`)), steps.map(n => {
@@ -319,31 +334,41 @@ function matrix() {
 
 function skeleton() {
   const l = game.level, lock = lockOf(l.Step), none = !['F', 'Fa'].some(() => words.en[`strike.${l.Fault}`]);
-  document.title = `${stepTitle(l.Step)}${t('comma')}${t(`fault.${l.Fault}`)} – ${t('title')}`;
+  const place = placeOf(l), taught = place >= 0;
+  document.title = `${stepTitle(l.Step)}${t('comma')}${taught ? titleOf(l) : t(`fault.${l.Fault}`)} – ${t('title')}`;
   const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
   frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
-        el('h1', {}, upper(t(`fault.${l.Fault}`))),
-        el('p', {class: 'goal'}, t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(t(`strike.${l.Fault}`, {command: t('goal.command')}))})))),
+        el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), taught && el('strong', {id: 'place'}, t('place', {n: place + 1, all: data.Path.length})), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && l.Step > 0 && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
+        el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
+        el('p', {class: 'goal'}, taught ? rich(t(`level.${cellName(l)}.new`)) : t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(striking(l, t('goal.command')))})))),
       el('div', {class: 'board'},
-        el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
-        el('div', {class: 'side'}, region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}), el('div', {id: 'outcome'}), region('schedule', t('schedule')))),
+        el('div', {class: 'scene'}, region('now', t('now')), coached() && el('p', {id: 'coach', class: 'coach'}), region('picture', t('picture'), {'aria-hidden': 'true'})),
+        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'hints'}), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'compare'}), el('div', {id: 'source'})));
+  part('choices').before(coached() ? el('p', {id: 'coach-choice', class: 'coach'}, t('coach.choice')) : '');
+  part('choices').after(el('div', {id: 'tools', class: 'tools'}));
   drawnWidth = 0;
+  card = '';
 }
 
+// coached is the first level, where marks say what the lanes are, what a choice does, and
+// what it means to be inside.
+const coached = () => placeOf(game.level) === 0;
+
 const part = id => document.getElementById(id);
-let options = [], drawnWidth = 0, fresh = 0;
+let options = [], drawnWidth = 0, fresh = 0, card = '';
 
 function show() {
   if (!part('choices') || app.dataset.level !== cellName(game.level) + language) {
+    const entered = app.dataset.level !== undefined;
     app.dataset.level = cellName(game.level) + language;
     skeleton();
     fresh = 0;
     scrollTo(0, 0);
+    if (entered) document.querySelector('h1').focus({preventScroll: true});
   }
   const played = run(), {states, records, seen, state, at} = played;
   document.body.classList.toggle('predicting', game.prediction === undefined);
@@ -351,6 +376,9 @@ function show() {
   const list = rows(records).filter(r => !hidden || r.who !== '**'), total = seen.length;
   const before = total > 1 ? seen[total - 2] : 0;
   fresh = total > 1 && before < records.length ? records[before].at : 0;
+  const {inside} = records.at(-1) ?? {inside: []};
+  document.querySelector('.scene').classList.toggle('begins', game.path.length === 0);
+  if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inside[0]}) : t('coach.lanes'));
   showNow(played);
   showPicture(played, list);
   showPrediction();
@@ -362,7 +390,7 @@ function show() {
   showTimeline(played, list, before);
   showCompare();
   const news = list.filter(r => r.first >= before).map(r => text(r, true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' '));
-  if (game.path.length > 0) say(`${news.join('. ')}. ${state === End ? t('choices.over') : ''}`);
+  if (game.path.length > 0) say(`${news.join('. ')}. ${card ? part('outcome').querySelector('.told').textContent : notice(played) || (state === End ? t('choices.over') : '')}`);
 }
 
 const msLeft = us => us >= 1_000_000 ? `${(us / 1e6).toFixed(1)} s` : `${(us / 1e3).toFixed(1)} ms`;
@@ -393,7 +421,7 @@ function showPicture({records, at, state}, list) {
   drawnWidth = box.clientWidth;
   box.replaceChildren(diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
   box.scrollTop = box.scrollHeight;
-  if (game.path.length > 0 && matchMedia('(max-width: 860px)').matches) { // what is new stands above the choices
+  if (game.path.length > 0 && narrow()) { // what is new stands above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
   }
 }
@@ -403,7 +431,7 @@ function showPrediction() {
   section.classList.toggle('open', open);
   section.querySelector('h2').hidden = !open;
   if (!open) {
-    part('predict').replaceChildren(game.prediction === '' ? '' : el('p', {class: 'was'}, t('predict.was', {prediction: predicted()})));
+    fill(part('predict'), game.prediction !== '' && el('p', {class: 'was'}, t('predict.was', {prediction: predicted()})));
     return;
   }
   const pick = p => () => {
@@ -413,26 +441,39 @@ function showPrediction() {
   };
   const choice = (n, p, word) => button([el('kbd', {'aria-hidden': 'true'}, String(n % 10)), ' ', el('span', {}, word)], pick(p), {class: 'prediction', 'data-predict': p});
   part('predict').replaceChildren(el('div', {class: 'predictions'},
-    choice(1, 'unsure', t('predict.unsure')), choice(2, 'holds', t('predict.holds')),
-    ...[...kinds].map((k, i) => choice(3 + i, k, t('predict.yes', {kind: t(`kind.${k}`)})))));
+    ['holds', 'breaks', 'unsure'].map((p, i) => choice(i + 1, p, t(`predict.${p}`)))));
 }
 
-const predicted = () => ['holds', 'unsure'].includes(game.prediction) ? t(`predict.short.${game.prediction}`) : t(`kind.${game.prediction}`);
+const predicted = () => t(`predict.${game.prediction}`).toLowerCase();
 
-function showChoices({state}) {
-  const box = part('choices'), l = game.level;
-  const had = box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
+// notice is what stands above the choices when there is more to say than that.
+function notice({states, state, records}) {
+  const {aim} = game, root = game.cell.State;
+  if (leads && !game.revealed || breaksAt(game.path) > 0 || state === End || game.path.length === 0) return '';
+  if (aim.violating[root] > 0 && aim.violating[state] === 0) return t('choices.dead');
+  const found = kindsIn(records);
+  if (found.length > 0) return t('choices.other', {kind: t(`kind.${found.at(-1)}`)});
+  if (aim.violating[state] === graph.all[state] && aim.violating[root] < graph.all[root]) return t('choices.sure');
+  return '';
+}
+
+function showChoices(played) {
+  const {state} = played, box = part('choices'), section = box.parentElement, l = game.level, told = notice(played);
+  section.querySelector('h2').textContent = told || t('choices');
+  section.classList.toggle('told', told !== '');
+  const over = !(leads && !game.revealed) && (breaksAt(game.path) > 0 && !game.on || state === End);
+  section.classList.toggle('folded', over);
+  const had = part('outcome').contains(document.activeElement) && !over ? 0 : box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
   options = [];
   const list = [], unexplored = [];
   if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
-  else if (game.prediction === undefined) list.push(el('p', {class: 'over'}, t('choices.predict')));
-  else {
+  else if (game.prediction !== undefined) {
     const idle = graph.idle(state), edges = graph.edges(state);
     const add = (o, cls) => {
       const words = saying(l, o), off = o.to === Unexplored;
       if (!off) options.push(o);
       const n = options.length;
-      (off ? unexplored : list).push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off && el('small', {}, t('why.unexplored')))],
+      (off ? unexplored : list).push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off ? el('small', {}, t('why.unexplored')) : sends(o) && el('small', {}, el('code', {}, o.text)))],
         off ? undefined : () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-disabled': off ? 'true' : undefined, 'aria-keyshortcuts': !off && n <= 10 ? String(n % 10) : undefined}));
     };
     const never = (words, cls) => list.push(button([el('kbd', {'aria-hidden': 'true'}, ''), el('span', {class: 'words'}, words)], undefined, {class: `choice ${cls}`, 'aria-disabled': 'true'}));
@@ -450,7 +491,7 @@ function showChoices({state}) {
   }
   box.replaceChildren(...list, ...unexplored);
   if (had >= 0) (box.querySelectorAll('button:not([aria-disabled])')[0] ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
-  document.body.classList.toggle('choosing', state !== End && game.prediction !== undefined);
+  document.body.classList.toggle('choosing', !over && state !== End && game.prediction !== undefined);
 }
 
 function showTools({state}) {
@@ -464,7 +505,7 @@ function showTools({state}) {
 function hint() {
   if (game.hint < 3) game.hint++;
   const {state} = run();
-  if (game.hint === 3 && state !== End && graph.steps[state] < Infinity && breaksAt(game.path) === 0) {
+  if (game.hint === 3 && state !== End && game.aim.steps[state] < Infinity && breaksAt(game.path) === 0) {
     game.shown = true;
     note(cellName(game.level), 'shown');
   }
@@ -480,10 +521,10 @@ function showHints(played) {
   const {states, state} = played, l = game.level, list = [];
   const root = game.cell.State, chance = lastChance(states);
   if (breaksAt(game.path) > 0) list.push(t('hint.won'));
-  else if (graph.violating[root] === 0) list.push(t('hint.holds', {all: graph.all[root]}));
-  else if (state === End || graph.violating[state] === 0) list.push(t('hint.dead', {n: chance}));
+  else if (game.aim.violating[root] === 0) list.push(t('hint.holds', {all: graph.all[root]}));
+  else if (state === End || game.aim.violating[state] === 0) list.push(t('hint.dead', {n: chance}));
   else {
-    const way = graph.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
+    const way = game.aim.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
     const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];
     const who = whoOf(o.label);
     list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? who}));
@@ -498,49 +539,101 @@ function showHints(played) {
       document.querySelector(`.choice[data-label="${next.label}"]`)?.classList.add('hinted');
     }
   }
-  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), game.hint < 3 && list.length === game.hint && breaksAt(game.path) === 0 && graph.violating[root] > 0 && state !== End && graph.violating[state] > 0 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
+  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), game.hint < 3 && list.length === game.hint && breaksAt(game.path) === 0 && game.aim.violating[root] > 0 && state !== End && game.aim.violating[state] > 0 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
 }
 
 function showOutcome({states, state, records}) {
-  const box = part('outcome'), l = game.level, at = breaksAt(game.path), root = game.cell.State;
+  const box = part('outcome'), l = game.level, {aim} = game, at = breaksAt(game.path), root = game.cell.State, all = graph.all[root], violating = aim.violating[root];
   box.replaceChildren();
+  const before = card;
+  card = '';
   if (at === 0 && state !== End) return;
   if (leads && !game.revealed) {
     box.append(el('div', {class: 'outcome hidden-answer'}, el('p', {}, t('outcome.hidden')), button(t('outcome.reveal'), reveal, {class: 'primary'})));
     return;
   }
-  const list = [], buttons = [], all = graph.all[root], violating = graph.violating[root];
+  const told = [], more = [], buttons = [], step = stepTitle(l.Step), taught = placeOf(l) >= 0;
+  const why = taught ? t(`level.${cellName(l)}.why`) : '';
   if (at > 0) {
-    const found = [...new Set(kindsIn(records))];
-    list.push(el('h2', {}, '✗ ', t('outcome.broken', {kinds: found.map(k => t('outcome.kind', {kind: t(`kind.${k}`), letter: k})).join(t('semicolon'))})));
+    const shortest = aim.steps[root], found = [...new Set(kindsIn(records.slice(0, run(game.path.slice(0, at)).records.length)))], kind = goalOf(l) || found.at(-1);
+    told.push(el('h2', {}, t('outcome.won', {step, n: at, best: shortest})));
+    const reasons = reasonsOf(l, kind);
+    told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
+    const there = fixOf(l, kind);
+    if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), ' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))));
     const d = decisive(states, at);
-    list.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: graph.violating[states[d]], all: graph.all[states[d]]}))));
-    const shortest = graph.steps[root];
-    list.push(el('p', {}, at > shortest ? t('outcome.steps', {n: at, shortest}) : t('outcome.stepsBest', {n: at})));
-    if (at > shortest) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(graph.shortest(root), graph.shortest(root).length); }, {id: 'shortest'}));
-    if (l.Why) list.push(el('p', {class: 'reason'}, t('outcome.why', {why: fromData(l.Why)})));
-  } else {
-    list.push(el('h2', {}, '✓ ', t('outcome.held')));
+    more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: aim.violating[states[d]], all: graph.all[states[d]]}))));
+    if (game.shown) more.push(el('p', {}, t('outcome.shown')));
+    if (at > shortest) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(aim.shortest(root), shortest); }, {id: 'shortest'}));
+  } else if (violating > 0) {
     const chance = lastChance(states);
-    list.push(el('p', {}, violating === 0 ? t('outcome.none', {all}) : close(`${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance})}`)));
-    if (violating > 0) buttons.push(button(t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
+    told.push(el('h2', {}, t('outcome.missed')), el('p', {}, close(`${t('outcome.some', {violating, all})} ${t('outcome.goBack', {n: chance + 1})}`)));
+    buttons.push(button(chance === 0 ? t('restart') : t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
+  } else {
+    told.push(el('h2', {}, '✓ ', t('outcome.held', {step: upper(step)})), el('p', {}, t('outcome.none', {all})));
+    const broken = levels.findLast(o => o.Fault === l.Fault && o.Step < l.Step && (l.Step < 9 || o.Step <= 5) && o.Kinds !== ''); // fencing has the lock of step 05
+    if (why) told.push(el('p', {class: 'reason'}, rich(why)));
+    else if (broken && !data.Own) {
+      const fixer = l.Step === 9 && broken.Step === 5 ? 9 : broken.Step + 1;
+      told.push(el('p', {class: 'reason'}, t('outcome.fixed', {before: stepTitle(broken.Step), step: stepTitle(fixer), fix: t(`fix.${fixer}`)})));
+    }
   }
-  if (l.Bound >= 0) list.push(el('p', {class: 'bound'}, t('outcome.bound')));
-  const p = game.prediction;
-  if (p) {
-    const prediction = predicted(), breaks = violating > 0;
-    const key = p === 'unsure' ? 'unsure' : (p === 'holds') !== breaks && (p === 'holds' || l.Kinds.includes(p)) ? 'right' : p !== 'holds' && breaks ? 'partly' : 'wrong';
-    list.push(el('p', {class: 'predicted'}, t(`outcome.${key}`, {prediction})));
+  if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
+  if (game.prediction && (at > 0 || violating === 0)) {
+    const right = game.prediction === (violating > 0 ? 'breaks' : 'holds');
+    more.push(el('p', {}, t(`outcome.${game.prediction === 'unsure' ? 'unsure' : right ? 'right' : 'wrong'}`, {prediction: predicted()})));
   }
-  if (game.shown && at > 0) list.push(el('p', {class: 'predicted'}, t('outcome.shown')));
-  const next = nextLevel(l);
   if (at > 0 || violating === 0) {
+    const next = nextLevel(l), n = next ? placeOf(next) : -1;
+    if (next) buttons.unshift(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, n < 0 ? t('outcome.nextOff', {level: titleOf(next)}) : t('outcome.next', {n: n + 1, all: data.Path.length, level: titleOf(next)}), el('kbd', {'aria-hidden': 'true'}, '↵')));
+    else more.unshift(el('p', {}, t('outcome.end')));
+    if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     buttons.push(button(t('outcome.compare'), () => { game.compare = fixedOf(l); show(); part('compare').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'}); }, {id: 'comparing'}));
-    if (next) buttons.push(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, t('outcome.next', {level: stepTitle(next.Step) + t('comma') + t(`fault.${next.Fault}`)})));
   }
-  box.append(el('div', {class: `outcome ${at > 0 ? 'broken' : 'held'}`}, list, el('div', {class: 'buttons'}, buttons)));
+  const shown = el('section', {class: `outcome ${at > 0 ? 'won' : violating > 0 ? 'missed' : 'held'}`, tabindex: '-1', 'aria-labelledby': 'h-outcome'}, el('div', {class: 'told'}, told), el('div', {class: 'buttons'}, buttons), el('div', {class: 'more'}, more));
+  shown.querySelector('h2').id = 'h-outcome';
+  box.append(shown);
+  card = at > 0 ? `won ${at}` : 'over';
+  if (card === before || game.path.length === 0) return;
+  shown.focus({preventScroll: true});
+  intoView(shown);
 }
 
+// intoView shows a card: beside the picture, or below as much of it as fits.
+function intoView(shown) {
+  if (!narrow()) {
+    shown.closest('.side').scrollTop = 0;
+    shown.scrollIntoView({block: 'nearest'});
+    return;
+  }
+  const {top, bottom} = shown.getBoundingClientRect();
+  scrollBy(0, Math.min(bottom - innerHeight + 8, top - 8));
+}
+
+// A reason has parts, each for some kinds of violation: the others are for what is inside.
+const partOf = [
+  ['D', /^DEL asks|between GET and DEL$|^the DEL is sent again/], ['K', /no ttl|^a resent SETNX/], ['N', /^a release that/], ['B', /^the owner's second/], ['U', /only one node/],
+];
+
+// reasonsOf is why a lock shows a violation of a kind under a fault, as far as the data says it.
+function reasonsOf(l, kind) {
+  return l.Why.split('; ').filter(part => (partOf.find(([, text]) => text.test(part))?.[0] ?? 'XLT').includes(kind)).join('; ');
+}
+
+// fixOf is the next lock that does not fail in this way: under this fault it never does, or
+// not in the schedule that was played.
+function fixOf(l, kind) {
+  if (data.Own) return undefined;
+  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: beside(levelAt(1, l.Fault), game.path).edges};
+  for (const level of levels.filter(o => o.Fault === l.Fault && o.Step > l.Step && graph.cells.has(cellName(o)))) {
+    const there = beside(level, game.path), whole = there.edges.length === game.path.length;
+    if (level.Step === 9 ? level.Kinds === '' : !level.Kinds.includes(kind) || whole && !kindsIn(there.records).includes(kind)) return {level, edges: there.edges};
+  }
+  const many = l.Step === 7 && levelAt(8, l.Fault); // a fault of one node does less harm there
+  return many && graph.cells.has(cellName(many)) ? {level: many, edges: [], helps: true} : undefined;
+}
+
+const narrow = () => matchMedia('(max-width: 860px)').matches;
 const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 function reveal() {
@@ -548,10 +641,10 @@ function reveal() {
   show();
 }
 
-// nextLevel is the next of the way through the locks that was not solved.
+// nextLevel is the next of the way that was not solved: after this one, or where its lock is.
 function nextLevel(l) {
-  const way = data.Path.map(p => levelAt(p.Step, p.Fault)).filter(Boolean), i = way.indexOf(l);
-  return [...way.slice(i + 1), ...way.slice(0, Math.max(i, 0))].find(l => !['broken', 'holds'].includes(stateOf(cellName(l))));
+  const way = onWay().map(levelOf), at = way.indexOf(l), i = at < 0 ? way.findIndex(o => o.Step >= l.Step) : at + 1;
+  return [...way.slice(i), ...way.slice(0, i)].find(o => o !== l && !solved(o));
 }
 
 // fixedOf is the lock to compare with: the next one that holds under this fault, or the next.
@@ -588,7 +681,7 @@ function showSchedule({states}) {
       while (same < b.path.length && graph.name(b.path.slice(0, same + 1)) === last.slice(0, graph.name(b.path.slice(0, same + 1)).length)) same++;
       last = b.name;
       const end = run(b.path).state === End, state = breaksAt(b.path) > 0 ? 'broken' : end ? 'over' : 'open.state';
-      return el('li', {}, button([el('span', {class: 'trunk', 'aria-hidden': 'true'}, graph.name(b.path.slice(0, same))), graph.name(b.path.slice(same)), ' ', el('span', {class: `state ${state}`}, `${{broken: '✗', over: '✓'}[state] ?? '…'} ${t(`branches.${state}`)}`)],
+      return el('li', {}, button([el('span', {class: 'trunk', 'aria-hidden': 'true'}, graph.name(b.path.slice(0, same))), graph.name(b.path.slice(same)), ' ', el('span', {class: `state ${state}`}, `${{broken: '✗', over: '–'}[state] ?? '…'} ${t(`branches.${state}`)}`)],
         () => goTo(b.path, b.path.length), {class: 'branch', 'aria-label': t('branches.open', {name: b.name, state: t(`branches.${state}`)})}));
     })));
 }
@@ -680,6 +773,7 @@ addEventListener('keydown', e => {
   } else if (e.key === 'u' || e.key === 'ArrowLeft') undo();
   else if (e.key === 'ArrowRight') redo();
   else if (e.key === 'h') hint();
+  else if (e.key === 'Enter' && !e.target.closest?.('a, button, summary') && document.querySelector('#outcome .primary')) document.querySelector('#outcome .primary').click();
   else if (e.key === 'r' && leads) reveal();
   else return;
   e.preventDefault();
