@@ -145,6 +145,7 @@ func TestTry(t *testing.T) {
 }
 
 func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	work(t, miniLock(2)+"\n// mine\n")
 	shows(t, "try 3 TestNope", 2, "step 03 has no story TestNope")
@@ -204,6 +205,7 @@ func TestTry_WhoWatchesIsNotToldToRunItAgain(t *testing.T) {
 }
 
 func TestTry_WhatIsSolvedStays(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	work(t, miniLock(2)+"\n// mine, solved\n")
 	require.NoError(t, write(myDir+"/more.go", "package redislock\n"))
