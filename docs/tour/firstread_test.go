@@ -20,7 +20,7 @@ const beforeTheFirstLine = 900
 func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
 	buildsMany(t)
 	s := course.Steps[0]
-	inStep01(t)
+	inOwnCourse(t) // mylock of the repository is its owner's
 
 	text, err := os.ReadFile(path.Join(s.Dir, "README.md"))
 	require.NoError(t, err)
@@ -47,24 +47,6 @@ func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
 	require.LessOrEqualf(t, a+b+c, beforeTheFirstLine,
 		"%d words before the first line of code: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)
 	t.Logf("%d words: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)
-}
-
-// inStep01 changes into a copy of what step 01 needs: mylock of the repository is its
-// owner's.
-func inStep01(t *testing.T) {
-	t.Helper()
-	from, err := course.Root()
-	require.NoError(t, err)
-	root := t.TempDir()
-	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir} {
-		require.NoError(t, os.CopyFS(path.Join(root, dir), os.DirFS(path.Join(from, dir))))
-	}
-	for _, file := range []string{"go.mod", "go.sum", path.Join(watchDir, watchFile)} {
-		text, err := os.ReadFile(path.Join(from, file))
-		require.NoError(t, err)
-		require.NoError(t, writeWhole(path.Join(root, file), text))
-	}
-	t.Chdir(root)
 }
 
 var (
