@@ -33,7 +33,7 @@ func TestBug_TheReplyToDELIsLost_TheResendDeletesTheNextOwnersLock(t *testing.T)
 	})
 }
 
-func TestBug_TheReplyToSETIsLost_TheHolderIsToldThatSomebodyElseHoldsIt(t *testing.T) {
+func TestBug_LostReplyToSET_HolderGetsErrNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.loseReply("alice", func() {})

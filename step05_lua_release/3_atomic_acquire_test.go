@@ -10,7 +10,7 @@ import (
 
 // Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
 
-func TestDyingAnywhereInTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
+func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
 	commands := ofTryLock(t)
 	require.NotEmpty(t, commands, "alice's TryLock sends no command, so she cannot die in it")
 	for i := range commands {

@@ -68,7 +68,7 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 }
 
 // Control: DEL says whether there was anything to delete.
-func TestTheLeaseEndsBeforeTheDelete_ThatIsALoss(t *testing.T) {
+func TestUnlock_LeaseExpiresBeforeDelete_ReturnsErrNotHeld(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
@@ -77,7 +77,7 @@ func TestTheLeaseEndsBeforeTheDelete_ThatIsALoss(t *testing.T) {
 	})
 }
 
-func TestTheRefusedOneUnlocks_TheHoldersLockStays(t *testing.T) {
+func TestUnlock_AfterRefusal_KeepsHoldersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		for range 2 { // the second time, bob's handle has had a hold of its own

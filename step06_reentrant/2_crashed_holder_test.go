@@ -74,7 +74,7 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 	}
 }
 
-func TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand(t *testing.T) {
+func TestTryLock_InvalidTTL_SendsNothing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		for _, bad := range []time.Duration{0, -1, -time.Second, time.Microsecond, time.Millisecond - 1} {
 			lab.note("alice wants a lock with a ttl of %v", bad)

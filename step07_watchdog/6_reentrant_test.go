@@ -49,7 +49,7 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 	})
 }
 
-func TestTheKeyIsNoLock_ThatIsAnErrorAndItStays(t *testing.T) {
+func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 	for _, data := range []struct {
 		name        string
 		store, load func(rdb redis.UniversalClient) redis.Cmder
@@ -269,7 +269,7 @@ func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 }
 
 // Control: a lock that refuses its owner has nothing to take back.
-func TestTheReplyToTheInnerLockIsLostAndNotAskedAgain_TheOuterHoldStays(t *testing.T) {
+func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")

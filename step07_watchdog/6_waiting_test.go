@@ -159,7 +159,7 @@ func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 }
 
 // Control: a lock that polls hears no less after a restart.
-func TestRedisIsAwayWhileSomebodyWaits_HeGetsInAfterwards(t *testing.T) {
+func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		t.Run(map[bool]string{true: "it keeps its keys", false: "it loses its keys"}[keeps], func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {

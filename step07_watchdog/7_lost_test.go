@@ -39,7 +39,7 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 	}
 }
 
-func TestTheLockIsStolen_ToldAtTheNextRenewal_AndTheThiefIsNotHelped(t *testing.T) {
+func TestLost_KeyStolen_ClosesAtNextRenewal(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
@@ -449,7 +449,7 @@ func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
+func TestTryLock_NestedReplyAfterLoss_ReturnsErrNotHeld(t *testing.T) {
 	needsVirtualTime(t, "the hold must end in the milliseconds that an answer takes")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -466,7 +466,7 @@ func TestTheNestedTryLockIsAnsweredAfterTheLoss_ItSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheNestedTryLockIsAnsweredInTheMomentTheHoldEnds_ItSaysSo(t *testing.T) {
+func TestTryLock_NestedReplyAtExpiry_ReturnsErrNotHeld(t *testing.T) {
 	needsVirtualTime(t, "the answer must come in the moment in which the hold ends")
 	for range 10 { // whether the watchdog or the answer comes first is chance, as after a pause
 		inLab(t, func(t *T, lab *lab) {
@@ -540,7 +540,7 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 	}
 }
 
-func TestTheReplyComesAfterTheLease_ThatIsNoLock(t *testing.T) {
+func TestTryLock_ReplyAfterLease_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		late := func(_ string, nth int) bool { return nth == 1 }

@@ -19,7 +19,7 @@ import (
 // Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and
 // Lock waits for it.
 
-func TestTwoClientsAtTheSameMoment_ExactlyOneIsInside(t *testing.T) {
+func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobErr error
@@ -253,7 +253,7 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 }
 
 // Control: it needs no more than passing on the errors of go-redis.
-func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
+func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 	for _, fault := range []struct {
 		name   string
 		fail   func(lab *lab, node int)
@@ -288,7 +288,7 @@ func TestRedisIsDown_AnErrorIsNotAnAnswer(t *testing.T) {
 }
 
 // Control: it needs no more than passing on the errors of go-redis.
-func TestTheClientIsClosedWhileSomebodyWaits_LockSaysSo(t *testing.T) {
+func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))

@@ -22,7 +22,7 @@ import (
 
 // Guarantee 5: nothing fits between the check and the delete, and a release gets through.
 
-func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
+func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
 	ends := 0
 	for nth, ended := 1, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTheLeaseEndsAnywhereInUnlock_TheNextOwnersLockStays(t *testing.T) {
 	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not end in it")
 }
 
-func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
+func TestUnlock_Resent_KeepsNextHoldersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
@@ -69,7 +69,7 @@ func TestTheReplyToUnlockIsLost_TheResendHurtsNobody(t *testing.T) {
 	})
 }
 
-func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
+func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for range 2 {
@@ -82,7 +82,7 @@ func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
 	})
 }
 
-func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
+func TestUnlock_CancelledContext_StillReleases(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
@@ -95,7 +95,7 @@ func TestUnlockUnderACancelledContext_ReleasesAllTheSame(t *testing.T) {
 	})
 }
 
-func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
+func TestTryLock_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
@@ -121,7 +121,7 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 }
 
 // Control: a lock that takes nothing back deletes nothing.
-func TestTheLeaseEndsWhileTheLockIsTakenBack_TheNextOwnersLockStays(t *testing.T) {
+func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 	for nth, ended := 2, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
@@ -146,7 +146,7 @@ func TestTheLeaseEndsWhileTheLockIsTakenBack_TheNextOwnersLockStays(t *testing.T
 	}
 }
 
-func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
+func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
@@ -161,7 +161,7 @@ func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T
 	})
 }
 
-func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
+func TestUnlock_RedisHangs_StillReturns(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
@@ -177,7 +177,7 @@ func TestUnlockAgainstAHungRedis_ComesBackWithinItsBound(t *testing.T) {
 	})
 }
 
-func TestAnUnlockOfUnknownOutcomeIsRepeated_ThatIsNoLoss(t *testing.T) {
+func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 	for _, fault := range []struct {
 		name string
 		fail func(lab *lab) (heal func())
@@ -243,7 +243,7 @@ func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T
 }
 
 // Control: Unlock says so whenever Redis does not have the key.
-func TestTheHoldEndsBeforeTheRelease_ThatIsALoss(t *testing.T) {
+func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 	for _, before := range []struct {
 		name string
 		fail func(lab *lab, alice *handle)
@@ -393,7 +393,7 @@ func (l *lab) answer(message string) {
 	}
 }
 
-func TestTheConnectionIsResetWithinUnlock_ThatIsNoLoss(t *testing.T) {
+func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice", func(opt *redis.Options) {
 			dial := opt.Dialer
@@ -424,7 +424,7 @@ func (c resetConn) Read(b []byte) (int, error) {
 }
 
 // Control: without a bound of its own, a release waits for its answer itself.
-func TestRedisAnswersAReleaseLate_NobodyWaitsForThat(t *testing.T) {
+func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 	needsVirtualTime(t, "the goroutines of a bubble are those of one story")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")

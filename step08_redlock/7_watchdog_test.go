@@ -55,7 +55,7 @@ func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
 	})
 }
 
-func TestTheInnerUnlock_LeavesTheWatchdogAtWork(t *testing.T) {
+func TestWatchdog_InnerUnlock_KeepsRenewing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))

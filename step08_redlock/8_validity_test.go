@@ -16,7 +16,7 @@ import (
 // Also from step 08 on: what nodes may do that are slow, hang, or come back. These
 // stories need several nodes and NodeTimeout.
 
-func TestTheRepliesComeAfterTheValidity_ThatIsNoLock(t *testing.T) {
+func TestTryLock_RepliesAfterValidity_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = 3 * ttl
@@ -122,7 +122,7 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 	}
 }
 
-func TestNodesThatAreNoFiveNodes_AreRefusedBeforeAnyCommand(t *testing.T) {
+func TestTryLock_InvalidNodes_SendsNothing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		five := lab.client("alice").nodes
 		for what, lock := range map[string]*Lock{
@@ -399,7 +399,7 @@ func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 	})
 }
 
-func TestTwoClientsSplitTheNodes_TheyDoNotMeetForEver(t *testing.T) {
+func TestLock_SplitVote_Resolves(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.slow(0, time.Millisecond, "bob")
@@ -596,7 +596,7 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 	})
 }
 
-func TestNestingFindsTooFewNodes_ThatIsNoLoss(t *testing.T) {
+func TestTryLock_NestedTooFewNodes_KeepsTheHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
@@ -683,7 +683,7 @@ func TestANodeDoesNotAnswerTheRelease_ItIsNotAskedForLong(t *testing.T) {
 	})
 }
 
-func TestNodesHangForLong_WhatWaitsForThemDoesNotBecomeMore(t *testing.T) {
+func TestNodesHang_QueuesStayBounded(t *testing.T) {
 	needsVirtualTime(t, "nodes must hang for longer than go-redis waits")
 	again := func(h *handle, waiting context.Context) {
 		for waiting.Err() == nil {

@@ -60,7 +60,7 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 }
 
 // Control: the lock is the same.
-func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testing.T) {
+func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
@@ -78,7 +78,7 @@ func TestTheReplyToTheAcquireIsLostAndNotAskedAgain_TheNumberIsSkipped(t *testin
 }
 
 // Control: the lock is the same.
-func TestTheContextEndsWhileTheAcquireIsUnderWay_TheLockIsTakenBack(t *testing.T) {
+func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
@@ -173,7 +173,7 @@ func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 }
 
 // Control: the lock is the same.
-func TestTheReplyToUnlockIsLost_ThatIsNoLoss(t *testing.T) {
+func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for range 2 {

@@ -96,7 +96,7 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	require.NoError(t, os.WriteFile(file, playable(a.src), 0o666))
 	b := greenBuild(a.step)
 	b.leaveOut(tr.sources(a.step.Dir)...)
-	b.leaveOut(course.BugFile, course.ExhibitFile)
+	b.leaveOut(course.BugFile, course.DemoFile)
 	b.replace[course.LockFile] = file
 	bin, err := tr.compile(ctx, b)
 	require.NoError(t, err)

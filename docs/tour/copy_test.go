@@ -57,7 +57,7 @@ func TestCopy_WithTests(t *testing.T) {
 	dir := app(t)
 	shows(t, "copy -tests 3 "+dir, 0, "lock.go", "$ go vet .\n", "$ go test", "ok")
 	require.Equal(t, []string{"1_mutual_exclusion_test.go", "2_crashed_holder_test.go", "3_atomic_acquire_test.go",
-		"bug_test.go", "exhibit_test.go", "lab_test.go", "lock.go", "new_test.go"}, namesIn(t, dir))
+		"bug_test.go", "demo_test.go", "lab_test.go", "lock.go", "new_test.go"}, namesIn(t, dir))
 }
 
 func TestCopy_TheTestsFailThere(t *testing.T) {

@@ -70,5 +70,5 @@ func TestJSON_IsTheRecordsOfOneStory(t *testing.T) {
 
 	shows(t, "red 4 -json", 2, "--- stderr\ntour: red -json takes a step and the name of one test")
 	shows(t, "green 4 -json "+lateHolder+" TestOther", 2, "green -json takes a step and the name of one test")
-	shows(t, "green 4 -json TestATTLThatIsNoTTL_IsRefusedBeforeAnyCommand", 0)
+	shows(t, "green 4 -json TestTryLock_InvalidTTL_SendsNothing", 0)
 }

@@ -21,10 +21,10 @@ func TestOverlays(t *testing.T) {
 		b    build
 		want string
 	}{
-		"red 1":                 {red(1), "step01_setnx/bug_test.go= step01_setnx/exhibit_test.go= step01_setnx/lock.go=docs/step00/lock.go"},
-		"red 6":                 {red(6), "step06_reentrant/bug_test.go= step06_reentrant/exhibit_test.go= step06_reentrant/lock.go=step05_lua_release/lock.go step06_reentrant/new_test.go=step05_lua_release/new_test.go"},
-		"red 7":                 {red(7), "step07_watchdog/6_waiting_test.go= step07_watchdog/7_lost_test.go= step07_watchdog/bug_test.go= step07_watchdog/exhibit_test.go= step07_watchdog/lock.go=step06_reentrant/lock.go step07_watchdog/new_test.go=step06_reentrant/new_test.go"},
-		"red 8, and the matrix": {red(8), "step08_redlock/7_lost_test.go= step08_redlock/8_validity_test.go= step08_redlock/bug_test.go= step08_redlock/exhibit_test.go= step08_redlock/lock.go=step07_watchdog/lock.go step08_redlock/new_test.go=step07_watchdog/new_test.go"},
+		"red 1":                 {red(1), "step01_setnx/bug_test.go= step01_setnx/demo_test.go= step01_setnx/lock.go=docs/step00/lock.go"},
+		"red 6":                 {red(6), "step06_reentrant/bug_test.go= step06_reentrant/demo_test.go= step06_reentrant/lock.go=step05_lua_release/lock.go step06_reentrant/new_test.go=step05_lua_release/new_test.go"},
+		"red 7":                 {red(7), "step07_watchdog/6_waiting_test.go= step07_watchdog/7_lost_test.go= step07_watchdog/bug_test.go= step07_watchdog/demo_test.go= step07_watchdog/lock.go=step06_reentrant/lock.go step07_watchdog/new_test.go=step06_reentrant/new_test.go"},
+		"red 8, and the matrix": {red(8), "step08_redlock/7_lost_test.go= step08_redlock/8_validity_test.go= step08_redlock/bug_test.go= step08_redlock/demo_test.go= step08_redlock/lock.go=step07_watchdog/lock.go step08_redlock/new_test.go=step07_watchdog/new_test.go"},
 		"red fencing":           {red(9), course.Epilogue.Path() + "=" + course.Unfenced.Path()},
 	} {
 		replace, err := tr.overlayOf(tt.b)

@@ -168,7 +168,7 @@ func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error
 		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
 	}
 	b.leaveOut(t.sources(s.Dir)...)
-	b.leaveOut(course.BugFile, course.ExhibitFile, course.ExampleFile)
+	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
 	for name, text := range src {
 		b.replace[name] = myDir + "/" + name
 		if played := playable(text); !bytes.Equal(played, text) {

@@ -58,7 +58,7 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 
 func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 	tr, _ := tourIn(t)
-	own := []string{course.BugFile, course.ExhibitFile, course.ExampleFile}
+	own := []string{course.BugFile, course.DemoFile, course.ExampleFile}
 	for _, tt := range []struct {
 		name  string
 		step  int

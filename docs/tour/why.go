@@ -65,7 +65,7 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 		return build{}, nil, err
 	}
 	b := build{dir: s.Dir, name: "all changes of " + s.Label(), replace: map[string]string{}}
-	b.leaveOut(course.BugFile, course.ExhibitFile, course.ExampleFile)
+	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
 	dir, err := os.MkdirTemp(t.tmp, "mutants-")
 	if err != nil {
 		return build{}, nil, err

@@ -218,13 +218,13 @@ const (
 	LabFile     = "lab_test.go"     // of the laboratory, what authors of stories read
 	NewFile     = "new_test.go"     // how the laboratory calls New
 	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
-	ExhibitFile = "exhibit_test.go" // what a lesson shows beside the guarantees, in some steps
+	DemoFile = "demo_test.go" // what a lesson shows beside the guarantees, in some steps
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
 // OwnFiles differ from step to step by intent. All others are copies, but for the
 // waiting.go of step 08.
-var OwnFiles = []string{LockFile, NewFile, BugFile, ExhibitFile, ExampleFile, "README.md", "README.zh-CN.md"}
+var OwnFiles = []string{LockFile, NewFile, BugFile, DemoFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what stands in a file of its
 // own beside it.

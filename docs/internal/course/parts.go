@@ -14,9 +14,9 @@ type Part struct {
 var parts = map[int][]Part{
 	5: {
 		{"script", "One script compares and deletes.", nil,
-			[]string{"TestTheLeaseEndsAnywhereInUnlock", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
+			[]string{"TestUnlock_LeaseExpiresMidway", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
 		{"detach", "Unlock works under a cancelled context, and comes back when Redis hangs.", nil,
-			[]string{"TestUnlockUnderACancelledContext", "TestUnlockAgainstAHungRedis"}},
+			[]string{"TestUnlock_CancelledContext", "TestUnlock_RedisHangs"}},
 		{"undo", "What may have run: a TryLock without an answer is undone, and a release without an answer is not a loss.", nil, nil},
 	},
 	7: {

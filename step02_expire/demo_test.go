@@ -23,7 +23,7 @@ func inTransaction(rdb redis.UniversalClient) (acquired bool, err error) {
 	return setnx.Bool()
 }
 
-func TestTransaction_WhoIsRefusedProlongsTheDeadHoldersLock(t *testing.T) {
+func TestTransaction_ARefusedClient_ExtendsTheDeadHoldersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
 		acquired, err := inTransaction(alice)

@@ -190,7 +190,7 @@ func TestWhiteboard_TheHolderIsLate_TheNextOwnersLockStays(t *testing.T) {
 	})
 }
 
-func TestWhiteboard_TheReplyToTheAcquireIsLostAndNotAskedAgain_TheLockIsTakenBack(t *testing.T) {
+func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 	onWhiteboard(t, func(t *T, lab *lab, alice, bob *whiteboard) {
 		lab.loseReply("alice", func() {})
