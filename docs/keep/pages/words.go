@@ -17,7 +17,9 @@ type wording struct {
 	instead string
 }
 
-func say(find, instead string) wording { return wording{regexp.MustCompile(`(?i)` + find), nil, instead} }
+func say(find, instead string) wording {
+	return wording{regexp.MustCompile(`(?i)` + find), nil, instead}
+}
 
 func (w wording) except(but string) wording {
 	w.but = regexp.MustCompile(`(?i)` + but)
