@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,8 +16,8 @@ const maxLines = 300
 // maxColumns keeps a block readable without scrolling sideways; a tab has four.
 const maxColumns = 100
 
-// long are the pages that may be longer: three that are read in parts, and what programs write.
-var long = []string{"docs/read/interview.md", "docs/read/interview-systems.md", "docs/read/redlock.md", "docs/read/matrix.md", "docs/read/faults.md"}
+// long are the pages that may be longer: two that are read in parts, and what programs write.
+var long = []string{"docs/read/interview-systems.md", "docs/read/redlock.md", "docs/read/matrix.md", "docs/read/faults.md"}
 
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {
@@ -27,6 +28,9 @@ func form(file, page string) []string {
 	}
 	if strings.HasPrefix(file, "step0") && !isChinese(file) {
 		wrong = append(wrong, lessonForm(file, page)...)
+	}
+	if path.Dir(file) == interviewDir {
+		wrong = append(wrong, questionForm(file, page)...)
 	}
 	all := lines(page)
 	for i, line := range all {
