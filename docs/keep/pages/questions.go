@@ -89,6 +89,18 @@ func (s section) questions() map[string]bool {
 	return found
 }
 
+// shownLines is the number of lines that a page has from interview pages.
+func shownLines(page string) (n int) {
+	shown := false
+	for _, l := range lines(page) {
+		if shown = shown && l.text != questionsEnd; shown {
+			n++
+		}
+		shown = shown || !l.fenced && questionsLine.MatchString(l.text)
+	}
+	return n
+}
+
 // asked splits the arguments of a marker: the page and the anchor of each question.
 func asked(args string) (list [][2]string) {
 	from := ""

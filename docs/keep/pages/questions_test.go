@@ -161,6 +161,12 @@ func TestQuestions_HaveABudget(t *testing.T) {
 	}
 }
 
+func TestQuestions_AreNotCountedAsLinesOfTheLesson(t *testing.T) {
+	questions := asks + strings.Repeat("\nx", maxLines) + "\n" + questionsEnd + "\n"
+	require.Empty(t, form("docs/read/a.md", questions+strings.Repeat("x\n", maxOwnLines-2)))
+	require.Equal(t, []string{"docs/read/a.md has 266 lines: 265 are enough"}, form("docs/read/a.md", questions+strings.Repeat("x\n", maxOwnLines-1)))
+}
+
 func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	inInterview(t)
 	deck := interviewDir + "/deck.tsv"
