@@ -64,9 +64,9 @@ func writeFaults(cells []cell, check bool) error {
 	}
 	t := newTable(cells, func(c cell) string {
 		if c.Kinds == "" {
-			return c.verdict()
+			return "✓ " + c.verdict()
 		}
-		return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
+		return fmt.Sprintf("✗ [**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
 	})
 	for _, step := range t.Columns {
 		all, green := 0, 0
