@@ -87,29 +87,6 @@ func writeFaults(cells []cell, check bool) error {
 	}, check)
 }
 
-// writeDeep writes docs/explore/deep.md.
-func writeDeep(cells []cell) error {
-	type section struct {
-		Title string
-		Table table
-	}
-	var sections []section
-	for len(cells) > 0 {
-		title, n := cells[0].Job.Table, 1
-		for n < len(cells) && cells[n].Job.Table == title {
-			n++
-		}
-		sections = append(sections, section{title, newTable(cells[:n], func(c cell) string {
-			if c.Kinds == "" {
-				return c.verdict()
-			}
-			return fmt.Sprintf("**%s** %d of %d", c.Kinds, c.Violating(), c.Schedules)
-		})})
-		cells = cells[n:]
-	}
-	return writePage("docs/explore/deep.md", "deep", sections, false)
-}
-
 // writePage writes a page by its template, or compares it.
 func writePage(file, name string, data any, check bool) error {
 	var want bytes.Buffer
