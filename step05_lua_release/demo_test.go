@@ -202,7 +202,7 @@ func TestTwoGoroutinesShareAField_TheRefusedOneOverwritesTheOwner(t *testing.T) 
 	})
 }
 
-// The whiteboard version: what docs/read/interview/design.md shows of this step, in as few
+// The whiteboard version: what docs/read/interview/whiteboard.md shows of this step, in as few
 // lines as are still right.
 
 var compareAndDelete = redis.NewScript(`-- compare-and-delete token
