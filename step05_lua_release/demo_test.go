@@ -121,7 +121,7 @@ func TestAnErrorIsReturnedAsNo_TheLockIsFreeAndNobodyGetsIn(t *testing.T) {
 		require.Error(t, err)
 		require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, but bob's TryLock returned that the lock is taken")
 		start()
-		require.Empty(t, lab.owner(0), "nobody held the lock when alice was told that it was taken")
+		require.Empty(t, lab.owner(0), "alice's TryLock returned false, and the lock was not free")
 	})
 }
 
@@ -132,7 +132,7 @@ func TestALostReplyIsReturnedAsNo_TheRefusedOneHoldsTheLock(t *testing.T) {
 		lab.loseReply("alice", func() {})
 		require.False(t, alice.TryLock(ctx))
 		require.Equal(t, alice.token, lab.owner(0), "alice's reply was lost, and her key is gone: the bug is gone")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "nobody works, and alice's key did not refuse bob: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has left, and her key did not refuse bob: the bug is gone")
 	})
 }
 
