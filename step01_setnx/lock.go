@@ -41,8 +41,8 @@ func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil on success and
-// ErrNotAcquired if the lock is taken. After any other error the outcome is unknown.
+// TryLock makes one attempt to acquire the lock. It returns ErrNotAcquired if the lock is
+// taken. After any other error the outcome is unknown.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.validate(); err != nil {
 		return l.wrap("acquire", err)

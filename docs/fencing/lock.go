@@ -82,9 +82,10 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 }
 
 // TryLock makes one attempt to acquire the lock. It returns a fencing token of 1 or more,
-// or ErrNotAcquired if the lock is taken. After any other error, TryLock has tried to
+// or ErrNotAcquired if the lock is taken. After any other error it has tried to
 // release what it may have acquired, even if ctx has ended, for up to 3 seconds plus
-// ReadTimeout. If that failed as well, the key expires after ttl.
+// ReadTimeout; if that failed, the key expires after ttl. By default, ctx does not
+// interrupt a read.
 //
 // The token belongs to this acquisition, so the handle does not keep it: a goroutine that
 // was paused could read the token of a later acquisition from the handle.
