@@ -15,6 +15,6 @@ func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
 		time.Sleep(forever)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, and bob got her lock: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, but bob got her lock: the bug is gone")
 	})
 }

@@ -25,7 +25,7 @@ func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		impatient := func(opt *redis.Options) { opt.ReadTimeout = ttl / 10 }
 		alice, bob := lab.lock("alice", impatient), lab.lock("bob")
-		breaks := sync.OnceFunc(func() { lab.fault("nothing that alice sends arrives any more") })
+		breaks := sync.OnceFunc(func() { lab.fault("from now on, nothing that alice sends arrives") })
 		afterSETNX := func(_ string, nth int) bool { return nth > 1 }
 		lab.announce("alice", &twist{match: afterSETNX, again: true, before: func() {
 			breaks()
@@ -37,7 +37,7 @@ func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 			}
 		}})
 		require.Error(t, alice.TryLock(ctx))
-		require.Error(t, alice.Unlock(ctx), "nothing that alice sends arrives any more, and her DEL did")
+		require.Error(t, alice.Unlock(ctx), "nothing that alice sends arrives, but her DEL did")
 		time.Sleep(forever)
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "bob got a lock whose ttl was never set: the bug is gone")
 	})

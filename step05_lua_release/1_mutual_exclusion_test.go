@@ -25,12 +25,12 @@ func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 		var bobErr error
 		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
-		require.True(t, turn.fired, "the lock is free, but alice's TryLock came back without asking for it")
+		require.True(t, turn.fired, "the lock is free, but alice's TryLock returned without trying to take it")
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		if aliceErr != nil {
-			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but the error that alice gets does not say so")
+			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but alice's error does not say so")
 		}
-		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside")
+		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")
 	})
 }
 
@@ -41,7 +41,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
 					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx), "nobody is inside, but alice was refused")
+					require.NoError(t, alice.TryLock(ctx), "no one is inside, but alice was refused")
 					var unlockErr, carolErr error
 					leaves := lab.beforeNth("bob", nth, func() {
 						if unlockErr = alice.Unlock(ctx); carolComes {
@@ -57,9 +57,9 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					inside := carol
 					switch {
 					case carolComes:
-						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, and he got it as well: both are inside")
+						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, but he got it as well: both are inside")
 						require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
-							"alice left and carol came in the middle of bob's TryLock; he was refused, and what he did after that let dave in beside carol")
+							"alice left and carol came in the middle of bob's TryLock; he was refused, but what he did after that let dave in with carol")
 					case bobErr == nil:
 						inside = bob
 					default:
@@ -69,7 +69,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					if inside != nil {
 						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
 					}
-					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, but dave was refused: what bob's TryLock left in Redis keeps everybody out")
+					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what bob's TryLock left in Redis blocks everyone")
 				})
 			})
 		}
@@ -80,7 +80,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, true)
-		require.Equal(t, 100, sold, "there were 100 coupons; %d were sold and %d are left: sellers were inside together, and one wrote over the other's sale", sold, left)
+		require.Equal(t, 100, sold, "there were 100 coupons, but %d were sold and %d are left: sellers were inside together, and one overwrote the other's sale", sold, left)
 		require.Zero(t, left, "all 100 coupons were sold, but %d are left", left)
 	})
 }
@@ -114,7 +114,7 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 			return server.Set(ctx, stock, n-1, 0).Err()
 		})
 	}
-	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or not reach the stock", 6*ttl)
+	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or could not reach the stock", 6*ttl)
 	left, err := lab.client("owner").nodes[0].Get(ctx, stock).Int()
 	require.NoError(t, err)
 	return int(sales.Load()), left
@@ -124,14 +124,14 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob was not told so")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
 	})
 }
 
@@ -146,7 +146,7 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 		defer cancel()
 		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, but bob did not get in")
 		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
-		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed late that alice had left")
+		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed too late that alice had left")
 	})
 }
 
@@ -174,7 +174,7 @@ func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 		}
 		lab.fault("an operator deletes alice's key")
 		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob was refused")
-		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her handle says that she has the lock: both are inside")
+		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her TryLock returned nil: both are inside")
 	})
 }
 
@@ -194,18 +194,18 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			require.ErrorIs(t, err, end, "bob's context ended, but the error does not say so")
 			if end == context.Canceled {
 				// While nothing was under way; a deadline may end in the middle of a command.
-				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that he has no lock")
+				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that the lock is taken")
 			}
 			sent := lab.sent()
 			for _, err := range []error{bob.TryLock(waiting), bob.Lock(waiting)} {
-				require.ErrorIs(t, err, end, "bob's context had ended before he asked, but the error does not say so")
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis was not asked, but the error says that somebody has the lock")
+				require.ErrorIs(t, err, end, "bob's context had ended before the call, but the error does not say so")
+				require.NotErrorIs(t, err, ErrNotAcquired, "nothing was sent to Redis, but the error says that the lock is taken")
 			}
-			require.Equal(t, sent, lab.sent(), "bob's context had ended before he asked, but something was sent")
+			require.Equal(t, sent, lab.sent(), "bob's context had ended before the call, but something was sent")
 		}
-		require.Less(t, time.Since(start), slack(ttl/5), "bob waited on after his context had ended")
+		require.Less(t, time.Since(start), slack(ttl/5), "bob kept waiting after his context had ended")
 		require.NoError(t, alice.Unlock(ctx), "bob gave up waiting, but alice's lock is gone")
-		require.Empty(t, lab.keys(), "bob gave up, alice has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "bob gave up, alice has left, but something was left behind in Redis")
 		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob, who gave up twice, was refused")
 	})
 }
@@ -226,7 +226,7 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			lab.announce("alice", &twist{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
-			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that somebody else has the lock")
+			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
 		})
 	}
 }
@@ -249,7 +249,7 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 			}
 		})
 	}
-	require.Less(t, silent, times/5, "alice holds the lock, bob's deadline meets his poll, but %d times of %d the error does not say that the lock is taken", silent, times)
+	require.Less(t, silent, times/5, "alice holds the lock and bob's deadline coincides with his poll, but in %d of %d runs the error does not say that the lock is taken", silent, times)
 }
 
 // Control: it needs no more than passing on the errors of go-redis.
@@ -277,11 +277,11 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 				"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),
 			} {
 				require.Error(t, err, "Redis is %s, but %s returned nil", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s reports a holder", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s reports that nothing is held", fault.name, call)
-				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error of go-redis", fault.name, call)
-				require.ErrorContains(t, err, "redislock: ", "the error of %s does not say whose it is", call)
-				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error of %s does not say which lock it is about", call)
+				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
+				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s returned ErrNotHeld", fault.name, call)
+				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error from go-redis", fault.name, call)
+				require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
+				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error from %s does not name the lock's key", call)
 			}
 		})
 	}
@@ -302,8 +302,8 @@ func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 		defer cancel()
 		err := bob.Lock(waiting)
 		require.Error(t, err, "bob's program closed the client while he waited, but Lock returned nil")
-		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says no more than that the lock is taken")
-		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he waited on")
+		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says only that the lock is taken")
+		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he kept waiting")
 		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, but alice's lock is gone")
 	})
 }
@@ -313,11 +313,11 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, but was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice holds one lock and bob wants another, but he was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, but Unlock failed")
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, but released a lock with another name")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob no longer holds anything, but he released a lock with another name")
 		require.NoError(t, alice.Unlock(ctx), "bob released his lock, but alice's is gone as well")
-		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
 	})
 }
 
@@ -349,7 +349,7 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 				require.ErrorContains(t, err, "redislock: ")
 				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
 			}
-			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error of Unlock does not name it")
+			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error from Unlock does not name it")
 		}
 		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})

@@ -15,7 +15,7 @@ func TestBug_TheHolderLocksAgain_BlocksItself(t *testing.T) {
 		end := time.Now().Add(ttl)
 		require.NoError(t, alice.Lock(ctx))
 		require.NoError(t, alice.Lock(ctx)) // when her own lease has ended
-		require.False(t, time.Now().Before(end), "alice could lock again inside: the bug is gone")
+		require.False(t, time.Now().Before(end), "alice could lock again while she held the lock: the bug is gone")
 	})
 }
 
@@ -24,7 +24,7 @@ func TestBug_TheLeaseEndsDuringTheWork_TwoAreInside(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(2 * ttl) // alice is still working
-		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice worked on: the bug is gone")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice hears of it only now")
+		require.NoError(t, bob.TryLock(ctx), "bob was refused while alice was still working: the bug is gone")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice is notified only now")
 	})
 }

@@ -37,11 +37,11 @@ func TestTheValueIsOneAndTheIDIsCompared_NobodyCanUnlock(t *testing.T) {
 
 		acquired, err = bob.TryLock(ctx)
 		require.NoError(t, err)
-		require.False(t, acquired, "alice has unlocked, and bob got in: the bug is gone")
+		require.False(t, acquired, "alice has unlocked and bob got in: the bug is gone")
 		time.Sleep(slack(ttl))
 		acquired, err = bob.TryLock(ctx)
 		require.NoError(t, err)
-		require.True(t, acquired, "the ttl is over, and bob was refused")
+		require.True(t, acquired, "the ttl has expired, but bob was refused")
 	})
 }
 
@@ -54,8 +54,8 @@ func TestRenewedWithXX_OverwritesTheNextOwnersLock(t *testing.T) {
 		bobs := lab.owner(0)
 		renewed, err := lab.client("alice").nodes[0].SetXX(ctx, key, alice.token.Load(), ttl).Result()
 		require.NoError(t, err)
-		require.True(t, renewed, "SET with XX has asked whose the lock is: the bug is gone")
-		require.NotEqual(t, bobs, lab.owner(0), "alice has renewed, and bob's lock is untouched: the bug is gone")
+		require.True(t, renewed, "SET with XX checked whose lock it is: the bug is gone")
+		require.NotEqual(t, bobs, lab.owner(0), "alice has renewed, but bob's lock is untouched: the bug is gone")
 		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld)
 	})
 }
@@ -167,13 +167,13 @@ func TestWhiteboard_OneIsInsideAndTheNextOneWaits(t *testing.T) {
 		require.NoError(t, alice.lock(ctx))
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.ErrorIs(t, bob.lock(waiting), context.DeadlineExceeded, "alice is inside, and bob is inside with her")
-		require.ErrorIs(t, bob.unlock(ctx), ErrNotHeld, "bob was refused, and his unlock does not say so")
-		require.NotEmpty(t, lab.owner(0), "bob was refused, and his unlock deleted alice's lock")
+		require.ErrorIs(t, bob.lock(waiting), context.DeadlineExceeded, "alice is inside, but bob is inside with her")
+		require.ErrorIs(t, bob.unlock(ctx), ErrNotHeld, "bob was refused, but his unlock did not report it")
+		require.NotEmpty(t, lab.owner(0), "bob was refused, but his unlock deleted alice's lock")
 
 		request, cancel := context.WithCancel(ctx)
 		cancel()
-		require.NoError(t, alice.unlock(request), "alice's request was cancelled, and her lock stayed")
+		require.NoError(t, alice.unlock(request), "alice's request was cancelled, but her lock was not released")
 		require.NoError(t, bob.lock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -184,8 +184,8 @@ func TestWhiteboard_TheHolderIsLate_TheNextOwnersLockStays(t *testing.T) {
 		time.Sleep(slack(ttl)) // alice is slow, or dead
 		waiting, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, bob.lock(waiting), "the ttl is over, and bob was refused")
-		require.ErrorIs(t, alice.unlock(ctx), ErrNotHeld, "alice came late, and her unlock does not say so")
+		require.NoError(t, bob.lock(waiting), "the ttl has expired, but bob was refused")
+		require.ErrorIs(t, alice.unlock(ctx), ErrNotHeld, "alice came late, but her unlock did not report it")
 		require.Equal(t, bob.token, lab.owner(0), "alice came late and deleted bob's lock")
 	})
 }
@@ -194,10 +194,10 @@ func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 	onWhiteboard(t, func(t *T, lab *lab, alice, bob *whiteboard) {
 		lab.loseReply("alice", func() {})
-		require.Error(t, alice.lock(ctx), "alice got no reply, and acquire says that all is well")
+		require.Error(t, alice.lock(ctx), "alice got no reply, but acquire returned nil")
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.NoError(t, bob.lock(waiting), "alice got an error, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.lock(waiting), "alice got an error, but what she left in Redis blocks bob")
 	}, noResend)
 }
 
@@ -210,6 +210,6 @@ func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testin
 		start := time.Now()
 		require.NoError(t, alice.lock(waiting))
 		require.GreaterOrEqual(t, time.Since(start), ttl,
-			"go-redis sent alice's SET again, her own key refused it, and she did not wait for it to expire: this lesson needs a new example")
+			"go-redis resent alice's SET and her own key refused it, but she did not wait for it to expire: this lesson needs a new example")
 	})
 }

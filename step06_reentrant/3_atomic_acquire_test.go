@@ -23,9 +23,9 @@ func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
 					lab.client("alice").cut()
 				})
 				alice.TryLock(ctx)
-				require.True(t, death.fired, "alice's TryLock sent something else than before, and she did not die")
+				require.True(t, death.fired, "alice's TryLock did not send the same commands as before, so she did not die")
 				time.Sleep(ttl + ttl/10)
-				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v is over, but bob is still locked out", ttl)
+				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
 			})
 		})
 	}
@@ -53,7 +53,7 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
-			"Redis refused the second command of alice's TryLock, her ttl of %v is over, but bob is still locked out", ttl)
+			"Redis rejected the second command of alice's TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
 	})
 }
 

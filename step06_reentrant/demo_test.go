@@ -45,7 +45,7 @@ func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
-		require.Equal(t, sent, lab.sent(), "alice nests, and that went to Redis")
+		require.Equal(t, sent, lab.sent(), "alice nests, but that went to Redis")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
@@ -100,8 +100,8 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 		require.NoError(t, run("alice", "TryLock", nestScript))
 		require.NoError(t, run("alice", "TryLock", nestScript))
 		require.ErrorIs(t, run("bob", "TryLock", nestScript), ErrNotAcquired)
-		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, and cannot leave the inner lock")
-		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more, and bob was refused: the bug is gone")
+		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, but she cannot leave the inner lock")
+		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more and bob was refused: the bug is gone")
 	})
 }
 
@@ -134,7 +134,7 @@ func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 		require.True(t, acquired, "the lock is free, but alice was refused")
 		left, err := leaving.Eval(ctx, alice, []string{key}, token).Int()
 		require.NoError(t, err)
-		require.Equal(t, 1, left, "the acquire was sent twice and counted once: this lesson needs a new example")
+		require.Equal(t, 1, left, "the acquire was sent twice, but it was counted once: this lesson needs a new example")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's release has freed the lock: this lesson needs a new example")
 	})
 }

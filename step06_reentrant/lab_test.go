@@ -246,7 +246,7 @@ func (l *lab) endLease() {
 	for node := range nodes {
 		l.server(node).FastForward(ttl)
 	}
-	l.fault("the clock of Redis jumps ahead by %v: all leases are over", ttl)
+	l.fault("the clock of Redis jumps ahead by %v: all leases have expired", ttl)
 }
 
 // far lets each round trip of a client take longer from now on, even those that make a connection.
@@ -286,7 +286,7 @@ func (l *lab) hang(node int) (goOn func()) {
 	return func() {
 		l.wait()
 		s.intercept(nil)
-		l.fault("%s goes on", s.name)
+		l.fault("%s resumes", s.name)
 		for _, m := range held {
 			m.record = l.trace.add(record{Kind: "command", Who: m.record.Who, Node: m.record.Node, Text: m.record.Text, Late: true})
 			m.run(&twist{})

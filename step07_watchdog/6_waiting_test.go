@@ -33,7 +33,7 @@ func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T)
 		lab.note("bob waits; from now on his commands are counted")
 		sent.Store(0)
 		time.Sleep(ttl / 2) // by default, go-redis sends a PING every 3s to a server it listens to
-		require.Equal(t, int64(0), sent.Load(), "bob waits for alice, and in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
+		require.Equal(t, int64(0), sent.Load(), "bob waits for alice, but in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
 
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
@@ -48,7 +48,7 @@ func TestTheLockIsReleasedBeforeTheWaiterListens_HeEntersAtOnce(t *testing.T) {
 		start := time.Now()
 		lab.afterNth("bob", 1, func() { alice.Unlock(ctx) })
 		err := bob.Lock(ctx)
-		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment in which bob was refused")
+		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment when bob was refused")
 	})
 }
 
@@ -61,8 +61,8 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		patience, cancel := context.WithTimeout(ctx, ttl+slack(ttl/10))
 		defer cancel()
 		err := bob.Lock(patience)
-		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl was over")
-		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
+		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl had expired")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl has expired")
 	})
 }
 
@@ -80,7 +80,7 @@ func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.
 		deaf.Store(true)
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
-		requireEntered(t, <-entered, released, 10*time.Second, "alice has left, bob's subscription is dead and nobody knows")
+		requireEntered(t, <-entered, released, 10*time.Second, "alice has left, bob's subscription has died silently")
 	})
 }
 
@@ -118,7 +118,7 @@ func (h *hearing) Read(p []byte) (int, error) {
 
 // Control: a lock that polls does not ask how long the lease lasts.
 func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
-	needsVirtualTime(t, "bob must come in the last millisecond of the lease")
+	needsVirtualTime(t, "bob must arrive in the last millisecond of the lease")
 	for _, left := range []time.Duration{900 * time.Microsecond, 20 * time.Millisecond} {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -127,9 +127,9 @@ func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			time.Sleep(time.Until(end) - left)
 			err := bob.Lock(ctx)
-			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl is over")
+			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl has expired")
 			sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
-			require.LessOrEqual(t, sent, 4, "alice's lease was to last for %v, but bob asked %d times meanwhile: with a thousand who wait, that is a storm", left, sent)
+			require.LessOrEqual(t, sent, 4, "alice's lease had %v left, but bob sent %d commands in that time: with a thousand waiters, that is a storm", left, sent)
 		})
 	}
 }
@@ -181,11 +181,11 @@ func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 					time.Sleep(ttl / 10)
 					select {
 					case <-entered:
-						require.Fail(t, "Redis kept alice's lock over its restart, but bob is inside with her")
+						require.Fail(t, "Redis kept alice's lock across its restart, but bob is inside with her")
 					default:
 					}
 					free = time.Now()
-					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock over its restart, but she cannot release it")
+					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock across its restart, but she cannot release it")
 				}
 				requireEntered(t, <-entered, free, 200*time.Millisecond, "Redis is back, the lock is free")
 			})
@@ -231,8 +231,8 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 		}
 		requireEntered(t, <-entered, release, ttl/10, "others gave up around the release")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left or given up, but the lock is not free")
-		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, but carol was refused")
+		require.Empty(t, lab.keys(), "all clients have left or given up, but the lock is not free")
+		require.NoError(t, carol.TryLock(ctx), "all clients have left or given up, but carol was refused")
 		requireNobodyListens(t)
 	})
 }
@@ -242,8 +242,8 @@ func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 	inForbidden(t, "PUBLISH", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, but Unlock says that it is not")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish and her lock is released, but Unlock returned an error")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -257,7 +257,7 @@ func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 		end := time.Now().Add(ttl)
 		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) }) // he cannot hear it
 		err := bob.Lock(ctx)
-		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice's lease would be over")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice's lease would have expired")
 		requireNobodyListens(t)
 	})
 }
@@ -307,12 +307,12 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 				before := asked(func() {})
 				after := asked(func() { lab.flood(channel.prefix + key) })
 				require.LessOrEqual(t, after, before+before/10+channel.most*len(waiters),
-					"a stranger published 2,000 messages: those who wait sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
+					"a stranger published 2,000 messages: the waiters sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
 
 				lab.flood(channel.prefix + key)
 				require.NoError(t, alice.Unlock(ctx))
 				for _, waiter := range waiters {
-					require.NoError(t, (<-waiter).err, "alice has left, but somebody who waited did not get in, or could not leave")
+					require.NoError(t, (<-waiter).err, "alice has left, but a waiter did not get in or could not leave")
 				}
 				requireNobodyListens(t)
 			})
@@ -344,7 +344,7 @@ func requireNobodyListens(t *T) {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	require.Zero(t, bytes.Count(stacks, []byte("created by github.com/redis/go-redis/v9.(*channel)")),
-		"nobody waits any more, but goroutines of go-redis stayed behind")
+		"no one waits any longer, but goroutines of go-redis were left behind")
 }
 
 // sentByCustomers returns how many commands those who wait have sent so far.

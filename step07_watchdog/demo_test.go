@@ -70,7 +70,7 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 			require.Equal(t, c.kept, errors.Is(bob.TryLock(ctx), ErrNotAcquired), "is a lease of %v kept?", lease)
 		})
 	}
-	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker takes no time for a period")
+	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker accepts a period of zero")
 }
 
 // A keeper renews locks until it is told that the work is done.
@@ -102,9 +102,9 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 			go k.renew(l.lockOf, l.hold.Load())
 		}
 		time.Sleep(ttl + ttl/2)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, and bob is inside")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, but bob is inside")
 		require.NoError(t, k.unlock(tea.lockOf))
-		lab.note("alice has released the other lock, and works on")
+		lab.note("alice has released the other lock and continues to work")
 		time.Sleep(slack(2 * ttl))
 		require.NoError(t, bob.TryLock(ctx), "alice's lock on the coupons is still renewed: the bug is gone")
 	})
@@ -119,7 +119,7 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
@@ -129,12 +129,12 @@ func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		err := alice.Do(ctx, func(context.Context) error {
 			alice.hold.Load().timer.Stop()
-			lab.fault("alice's process stands still")
+			lab.fault("alice's process stalls")
 			time.Sleep(2 * ttl)
 			require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 			lab.loseReply("alice", func() {})
 			return nil
 		})
-		require.ErrorIs(t, err, ErrLost, "bob came in while alice's process stood still, but her Do returned no loss")
+		require.ErrorIs(t, err, ErrLost, "bob entered while alice's process was stalled, but her Do did not return ErrLost")
 	})
 }

@@ -149,7 +149,7 @@ func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	time.Sleep(2 * c.oneWay())
 	s := c.lab.at(addr)
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if c.dead.Load() || c.overdoes(&c.dials, 1000, "%s has made %d connections, and goes on: a lock needs one for each call that is under way") {
+	if c.dead.Load() || c.overdoes(&c.dials, 1000, "%s has made %d connections and keeps going: a lock needs one for each call in progress") {
 		return nil, refused
 	}
 	if s.down.Load() {
@@ -261,7 +261,7 @@ func (w *wire) read() {
 	if unanswered == nil { // otherwise a Redis that hangs still has to run it
 		w.up.Close()
 	} else if !w.client.dead.Load() && !w.server.down.Load() {
-		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "waits no longer for the reply to " + unanswered.Text})
+		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "no longer waits for the reply to " + unanswered.Text})
 	}
 }
 
@@ -304,7 +304,7 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	m := &message{wire: w, args: args}
 	holds := s.holds.Load()
 	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() ||
-		c.overdoes(&c.commands, 10_000, "%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause")
+		c.overdoes(&c.commands, 10_000, "%s has sent %d commands and keeps going: a lock that waits must not poll Redis without a pause")
 	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
 	if held {
 		return m.record

@@ -105,9 +105,9 @@ func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		fail()
 		bobErr := bob.TryLock(ctx)
-		require.Error(t, bobErr, "%s during alice's hold, but bob is inside with her", failed)
-		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s during alice's hold, but the error does not tell bob that somebody holds the lock", failed)
-		require.NoError(t, alice.Unlock(ctx), "%s during alice's hold, but she cannot release the lock", failed)
+		require.Error(t, bobErr, "%s while alice held the lock, but bob is inside with her", failed)
+		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s while alice held the lock, but the error does not say that the lock is taken", failed)
+		require.NoError(t, alice.Unlock(ctx), "%s while alice held the lock, but she cannot release it", failed)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 	eachMinority(t, func(t *T, lab *lab, failed string, fail func()) {
 		alice := lab.lock("alice")
 		fail()
-		require.NoError(t, alice.TryLock(ctx), "%s, but nobody can lock", failed)
+		require.NoError(t, alice.TryLock(ctx), "%s, but no one can lock", failed)
 		require.NoError(t, alice.Unlock(ctx), "%s, but alice cannot release", failed)
 	})
 }
@@ -165,7 +165,7 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice gave up, %s went on, and a key that nobody holds was left behind", hung)
+		require.Empty(t, lab.keys(), "alice gave up, %s resumed, and a key that no one holds was left behind", hung)
 	})
 }
 
@@ -186,7 +186,7 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that nobody holds was left behind", these(upTo(minority)))
+		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that no one holds was left behind", these(upTo(minority)))
 	})
 }
 
@@ -200,8 +200,8 @@ func TestTheMajorityIsGone_NobodyGetsInAndNothingStays(t *testing.T) {
 		}
 		err := alice.TryLock(ctx)
 		require.Error(t, err, "%s went down, but alice has a lock", gone)
-		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, but the error says that somebody holds the lock", gone)
-		require.Empty(t, lab.keys(), "alice did not get the lock, but a part of it stayed behind")
+		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, but the error says that the lock is taken", gone)
+		require.Empty(t, lab.keys(), "alice did not get the lock, but part of it was left behind")
 	})
 }
 
@@ -217,7 +217,7 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 			for node := range nodes {
 				if taken>>node&1 == 0 {
 					lab.server(node).FlushAll()
-					lab.note("somebody deletes all keys of %s", lab.server(node).name)
+					lab.note("an operator deletes all keys of %s", lab.server(node).name)
 					free++
 				}
 			}
@@ -226,12 +226,12 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 				require.NoError(t, err, "bob holds %d of %d nodes, but alice was refused", nodes-free, nodes)
 				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			} else {
-				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice was not told so", nodes-free, nodes)
+				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice did not get ErrNotAcquired", nodes-free, nodes)
 			}
-			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have just what bob has")
+			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have exactly what bob holds")
 			for node := range nodes {
 				if taken>>node&1 == 1 {
-					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but has taken a node from bob")
+					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but she took a node from bob")
 				}
 			}
 		})

@@ -49,11 +49,11 @@ func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 		lab.hang(1)
 		start := time.Now()
 		require.NoError(t, bob.TryLock(ctx))
-		require.Less(t, time.Since(start), slack(time.Millisecond), "asked at once, two that hang cost nothing")
+		require.Less(t, time.Since(start), slack(time.Millisecond), "when all nodes are queried at once, two that hang must cost nothing")
 		require.NoError(t, bob.Unlock(ctx))
 		start = time.Now()
 		require.NoError(t, lab.call("alice", "TryLock", alice.TryLock))
-		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "node after node, two that hang cost a fifth of half the ttl each")
+		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "when nodes are queried one by one, two that hang must cost a fifth of half the ttl each")
 	})
 }
 
@@ -62,15 +62,15 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 		alice := &sequential{lab.client("alice", interruptible).nodes, rand.Text()}
 		last := func(_ string, nth int) bool { return nth == 1 }
 		lab.announce("alice", &twist{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
-		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes, it took more than half the ttl, and alice goes in")
-		require.Empty(t, lab.keys(), "alice gave up and left her keys")
+		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes after more than half the ttl, but alice's TryLock did not return ErrNotAcquired")
+		require.Empty(t, lab.keys(), "alice gave up, but she left her keys")
 	})
 }
 
 // The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is
 // valid until 9898ms.
 func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
-	needsVirtualTime(t, "a busy machine stands still for longer than the drift")
+	needsVirtualTime(t, "a busy machine can stall for longer than the drift")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.announce("alice", &twist{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
@@ -78,8 +78,8 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		require.WithinDuration(t, start.Add(ttl-ttl/100-2*time.Millisecond), alice.ValidUntil(), slack(0), "validity counts from before the commands were sent, and allows for drift")
 		lab.mute("alice", "alice's network is down: nothing that she sends arrives")
-		requireLost(t, alice, ttl, "alice's validity is over, and she was not told")
-		require.NotEmpty(t, lab.keys(), "alice was told of the end of her lease when Redis had let others in already")
+		requireLost(t, alice, ttl, "alice's validity has ended, but she was not notified")
+		require.NotEmpty(t, lab.keys(), "alice was notified of the end of her lease, but her keys had already expired")
 		time.Sleep(slack(ttl / 50))
 		require.Empty(t, lab.keys())
 		lab.note("alice's keys have expired on all nodes")
@@ -95,7 +95,7 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestAMajorityRestartsEmptyBeforeTheRelease_UnlockCannotTell(t *testing.T) {
 		for node := range 3 {
 			lab.restartEmpty(node)
 		}
-		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, and bob was refused")
-		require.NoError(t, alice.Unlock(ctx), "Unlock tells a loss from a lost answer: say so in docs/read/production.md")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, but bob was refused")
+		require.NoError(t, alice.Unlock(ctx), "Unlock distinguishes a loss from a lost reply: say so in docs/read/production.md")
 	})
 }

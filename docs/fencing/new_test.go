@@ -13,7 +13,7 @@ import (
 
 const nodes = 1
 
-const pastTheLab = "it writes to keys that the laboratory does not know, and would not delete"
+const pastTheLab = "it writes to keys that the lab does not know and would not delete"
 
 // These stories stay off real servers. init runs in the order of the files' names, so
 // lab_real_test.go, if it is there, has been first.

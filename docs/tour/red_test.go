@@ -75,7 +75,7 @@ func TestNamed_OnlyWhatCanRun(t *testing.T) {
 		"red 7 TestLeadWaiting":               "which begins in step 06: ask red 6",
 		"red 7 TestLeadLost":                  "which needs what the lock of step 06 has not: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
 		"red 3 TestBug":                       "TestBug stands in bug_test.go, which is not run red",
-		"red 3 TestDemo":                   "TestDemo stands in demo_test.go, which is not run red",
+		"red 3 TestDemo":                      "TestDemo stands in demo_test.go, which is not run red",
 		"red fencing TestLeadLock":            "which is not run red",
 		"red 3 TestLeadAtomic_acquire/two_of": "has no test",
 	} {

@@ -22,13 +22,13 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 		lab.note("alice is paused") // a garbage collection, a page fault, SIGSTOP
 		time.Sleep(2 * ttl)
 
-		require.NoError(t, bob.TryLock(ctx), "alice has been paused for two ttls, and bob is kept out: a lock without a ttl has no late writer, and no next owner either")
+		require.NoError(t, bob.TryLock(ctx), "alice has been paused for two ttls, but bob is refused: a lock without a ttl has no late writer, and no next owner either")
 		lab.note("bob reads stock -> %d", stock)
 		stock--
 		lab.note("bob writes stock = %d", stock)
 		stock = left - 10 // she has sold ten, of what she saw 20 seconds ago
 		lab.note("alice writes stock = %d", stock)
 
-		require.Equal(t, 99, stock, "alice wrote late, over what bob had written: his sale is lost")
+		require.Equal(t, 99, stock, "alice wrote late and overwrote what bob had written: his sale is lost")
 	})
 }

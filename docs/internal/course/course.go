@@ -218,7 +218,7 @@ const (
 	LabFile     = "lab_test.go"     // of the laboratory, what authors of stories read
 	NewFile     = "new_test.go"     // how the laboratory calls New
 	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
-	DemoFile = "demo_test.go" // what a lesson shows beside the guarantees, in some steps
+	DemoFile    = "demo_test.go"    // what a lesson shows beside the guarantees, in some steps
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
