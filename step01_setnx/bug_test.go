@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 02 fixes it.
+// This test passes while step 01's bug exists. Step 02 removes the bug.
 
 func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

@@ -34,7 +34,8 @@ func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 	})
 }
 
-// Control: EXISTS leaves nothing behind that would have to be taken back.
+// Also passes on step 00, because its refused TryLock sends only EXISTS and leaves
+// nothing to undo.
 func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 	for _, carolComes := range []bool{false, true} {
 		for nth, left := 1, true; left && nth < 20; nth++ {
@@ -50,7 +51,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					})
 					bobErr := bob.TryLock(ctx)
 					if left = leaves.fired; !left {
-						return // a TryLock that is refused has no command number nth: that was all
+						return // a refused TryLock sends fewer than nth commands: all cases are done
 					}
 					require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
 					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
@@ -120,7 +121,8 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	return int(sales.Load()), left
 }
 
-// Control: with nobody in between, EXISTS and SET do the same.
+// Also passes on step 00, because EXISTS and SET are enough as long as no other client
+// comes in between.
 func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -135,7 +137,7 @@ func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	})
 }
 
-// Control: waiting is a matter of asking again.
+// Also passes on step 00, because its Lock polls as well.
 func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -150,7 +152,7 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 	})
 }
 
-// Control: waiting is a matter of asking again.
+// Also passes on step 00, because its Lock polls as well.
 func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 	for stays := ttl / 10; stays <= ttl/2; stays += ttl / 10 {
 		inLab(t, func(t *T, lab *lab) {
@@ -164,7 +166,7 @@ func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 	}
 }
 
-// Control: the key says who is inside.
+// Also passes on step 00, because its TryLock checks the key every time.
 func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -178,7 +180,8 @@ func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 	})
 }
 
-// Control: waiting is a matter of asking again, and go-redis asks the context before it sends.
+// Also passes on step 00, because its Lock polls as well, and go-redis checks the context
+// before it sends.
 func TestLock_ContextEndsTheWait(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -193,7 +196,7 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			err := bob.Lock(waiting)
 			require.ErrorIs(t, err, end, "bob's context ended, but the error does not say so")
 			if end == context.Canceled {
-				// While nothing was under way; a deadline may end in the middle of a command.
+				// No command is in flight here; a deadline may pass in the middle of one.
 				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that the lock is taken")
 			}
 			sent := lab.sent()
@@ -210,7 +213,8 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 	})
 }
 
-// Control: a lost reply is an error, and an error that is no refusal ends the wait.
+// Also passes on step 00, because a lost reply is an error there too, and any error
+// except ErrNotAcquired ends the wait.
 func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *testing.T) {
 	for _, taken := range []bool{false, true} { // then alice has been refused before
 		inLab(t, func(t *T, lab *lab) {
@@ -223,7 +227,7 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			}
 			request, cancel := context.WithCancel(ctx)
 			asks := func(command string, nth int) bool { return isWrite(command, nth) && !time.Now().Before(free) }
-			lab.announce("alice", &twist{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
+			lab.inject("alice", &hook{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
 			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
@@ -231,11 +235,11 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 	}
 }
 
-// Control: the lock before step 1 waits in the same way.
+// Also passes on step 00, because its Lock polls as well.
 func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 	const times = 100
 	silent := 0
-	for range times { // of two things in one moment, either may come first
+	for range times { // of two events at the same moment, either may come first
 		inLab(t, func(t *T, lab *lab) {
 			lab.trace.untold = true
 			alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -252,12 +256,12 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 	require.Less(t, silent, times/5, "alice holds the lock and bob's deadline coincides with his poll, but in %d of %d runs the error does not say that the lock is taken", silent, times)
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 00, because it passes on the errors from go-redis as well.
 func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 	for _, fault := range []struct {
 		name   string
 		fail   func(lab *lab, node int)
-		passes func(err error) bool // on what go-redis said
+		passes func(err error) bool // on the error from go-redis
 	}{
 		{"unreachable", func(lab *lab, node int) { lab.stop(node) },
 			// EOF: within a WATCH
@@ -287,7 +291,7 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 	}
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 00, because it passes on the errors from go-redis as well.
 func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -308,7 +312,7 @@ func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 	})
 }
 
-// Control: the key is what is locked.
+// Also passes on step 00, because each name is a key of its own there too.
 func TestTwoNames_AreTwoLocks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
@@ -321,7 +325,8 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 	})
 }
 
-// Control: it asks nothing of Redis.
+// Also passes on step 00, because it validates its arguments before it sends anything as
+// well.
 func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.client("alice")
@@ -339,8 +344,8 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 			{"the key is empty", newLock(alice.nodes, "", ttl)},
 			{"client is nil", newLock(make([]redis.UniversalClient, nodes), key, ttl)},
 			{"client is nil", newLock(append([]redis.UniversalClient{none}, alice.nodes[1:]...), key, ttl)},
-			// When a shard is unreachable, it moves the key to another one: two would
-			// hold the lock.
+			// If a shard is unreachable, it moves the key to another one: two clients
+			// would hold the lock.
 			{"client is a Ring", newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl)},
 		} {
 			what, lock := mistake.what, mistake.lock
@@ -355,7 +360,7 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 	})
 }
 
-// Control: these locks keep nothing in the handle.
+// Also passes on step 00, because it keeps no state in the handle.
 func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -364,7 +369,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 		var together sync.WaitGroup
 		for i := range 40 {
 			together.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond / 5) // while some leave, others come
+				time.Sleep(time.Duration(i) * time.Millisecond / 5) // while some leave, others arrive
 				if alice.TryLock(ctx) == nil {
 					entered.Add(1)
 					time.Sleep(time.Millisecond)

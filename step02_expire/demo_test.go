@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows a popular variant that is wrong: SETNX and PEXPIRE in a transaction.
+
 // inTransaction sends both commands between MULTI and EXEC: all or none. But a
-// transaction has no if. PEXPIRE runs whatever SETNX has answered.
+// transaction has no if: PEXPIRE runs whatever SETNX returned.
 func inTransaction(rdb redis.UniversalClient) (acquired bool, err error) {
 	var setnx *redis.Cmd
 	_, err = rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {

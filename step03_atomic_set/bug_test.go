@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 04 fixes it.
+// These tests pass while step 03's bugs exist. Step 04 removes the first and the third,
+// step 05 the second.
 
 func TestBug_ALateHolder_DeletesTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

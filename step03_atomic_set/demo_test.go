@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows how SET NX PX was written before, what SETEX and XX do instead, and what
+// an Unlock deferred too early does.
+
 // olderForm is how SET NX PX was written before Redis 2.6.12: two commands in a script,
 // which runs as one.
 var olderForm = redis.NewScript(`-- older-form value ttl
@@ -49,7 +52,7 @@ func TestSETWithXX_IsNotSETEX(t *testing.T) {
 	})
 }
 
-// runLocked runs work under the lock, unless somebody else has it.
+// runLocked runs work under the lock, unless another client holds it.
 func runLocked(lock *handle, work func()) error {
 	defer lock.Unlock(ctx) // whatever happens
 	if err := lock.TryLock(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 // Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
 
 func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
-	commands := ofTryLock(t)
+	commands := commandsOfTryLock(t)
 	require.NotEmpty(t, commands, "alice's TryLock sends no command, so she cannot die in it")
 	for i := range commands {
 		t.Run(fmt.Sprintf("after command %d", i+1), func(t *testing.T) {
@@ -31,8 +31,8 @@ func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
 	}
 }
 
-// ofTryLock returns what a TryLock sends to a node if nothing happens in between.
-func ofTryLock(t *testing.T) (commands []string) {
+// commandsOfTryLock returns the commands that an undisturbed TryLock sends to a node.
+func commandsOfTryLock(t *testing.T) (commands []string) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
 		lab.lock("alice").TryLock(ctx)

@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 06 fixes the first, step 07 the second.
+// These tests pass while step 05's bugs exist. Step 06 removes the first, step 07 the
+// second.
 
 func TestBug_TheHolderLocksAgain_BlocksItself(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		end := time.Now().Add(ttl)
 		require.NoError(t, alice.Lock(ctx))
-		require.NoError(t, alice.Lock(ctx)) // when her own lease has ended
+		require.NoError(t, alice.Lock(ctx)) // after her own lease has expired
 		require.False(t, time.Now().Before(end), "alice could lock again while she held the lock: the bug is gone")
 	})
 }

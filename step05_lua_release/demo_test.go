@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// byID is a lock whose owner is known by an id.
+// This file shows common mistakes with tokens and clients, and the whiteboard version of
+// this step's lock.
+
+// byID is a lock that identifies its owner by an id.
 type byID struct {
 	rdb redis.UniversalClient
 	id  string
@@ -104,7 +107,7 @@ return 0
 func acquire(
 	ctx context.Context, rdb redis.Cmdable, key string, ttl time.Duration,
 ) (string, error) {
-	token := rand.Text() // 130 random bits, new for every hold
+	token := rand.Text() // 130 random bits, new for every acquisition
 	for {
 		// SET key token EX ttl NX
 		acquired, err := rdb.SetNX(ctx, key, token, ttl).Result()
@@ -123,13 +126,13 @@ func acquire(
 	}
 }
 
-// release goes out although ctx has ended: a cancelled request releases, too.
+// release is sent even if ctx has ended: a cancelled request must release, too.
 func release(ctx context.Context, rdb redis.Cmdable, key, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	deleted, err := compareAndDelete.Run(ctx, rdb, []string{key}, token).Bool()
 	if err == nil && !deleted {
-		return ErrNotHeld // too late: somebody else may have been inside
+		return ErrNotHeld // too late: another client may have been inside
 	}
 	return err
 }
@@ -201,7 +204,7 @@ func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	}, noResend)
 }
 
-// What the whiteboard leaves out, and the lock of this step has.
+// What the whiteboard version leaves out and this step's lock has.
 func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testing.T) {
 	onWhiteboard(t, func(t *T, lab *lab, alice, _ *whiteboard) {
 		lab.loseReply("alice", func() {})

@@ -30,7 +30,7 @@ func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
 				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 				require.NoError(t, alice.TryLock(ctx))
 				var bobErr error
-				left := false // some locks have more to do after that
+				left := false // some locks send more commands after the release
 				end := lab.beforeNth("alice", nth, func() {
 					left = len(lab.keys()) == 0
 					lab.endLease()
@@ -38,7 +38,7 @@ func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
 				})
 				err := alice.Unlock(ctx)
 				if ended = end.fired; !ended {
-					return // her Unlock has no command number nth: that was all
+					return // her Unlock sends fewer than nth commands: all cases are done
 				}
 				ends++
 				require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
@@ -106,7 +106,7 @@ func TestTryLock_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	})
 }
 
-// Control: a lock that takes nothing back deletes nothing.
+// Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -120,7 +120,7 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 	})
 }
 
-// Control: a lock that takes nothing back deletes nothing.
+// Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 	for nth, ended := 2, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 				lab.loseReply("bob", func() {})
 				require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 				if ended = end.fired; !ended {
-					return // he has sent no command number nth: that was all
+					return // he has sent fewer than nth commands: all cases are done
 				}
 				require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
@@ -201,8 +201,8 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 				begun = begun || isWrite(command, nth)
 				return begun
 			}
-			lab.announce("alice", &twist{match: match, again: true, lose: func(*message) bool { return true }})
-			return func() { lab.stopTwists("alice") }
+			lab.inject("alice", &hook{match: match, again: true, lose: func(*message) bool { return true }})
+			return func() { lab.removeHooks("alice") }
 		}},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -230,25 +230,25 @@ func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		begun := false
-		lab.announce("alice", &twist{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
+		lab.inject("alice", &hook{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
 			begun = begun || isWrite(command, nth)
 			return begun
 		}})
 		require.Error(t, alice.Unlock(ctx), "all replies were lost, but alice's Unlock returned nil")
 		require.Error(t, alice.TryLock(ctx), "all replies were lost, but alice's TryLock returned nil")
-		lab.stopTwists("alice")
+		lab.removeHooks("alice")
 		time.Sleep(slack(ttl / 100))
 		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock returned ErrNotHeld")
 	})
 }
 
-// Control: Unlock says so whenever Redis does not have the key.
+// Also passes on step 04, because its Unlock returns ErrNotHeld whenever the key is gone.
 func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 	for _, before := range []struct {
 		name string
 		fail func(lab *lab, alice *handle)
 	}{
-		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of another hold
+		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier acquisition
 			lab.loseReply("alice", func() {})
 			alice.Unlock(ctx)
 			alice.TryLock(ctx)
@@ -261,7 +261,7 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 		{"a release that did not reach Redis", func(lab *lab, alice *handle) {
 			for node := range nodes {
 				defer lab.stop(node)()
-				// go-redis learns that the connection is broken.
+				// go-redis notices that the connection is broken.
 				lab.client("alice").nodes[node].Ping(ctx)
 			}
 			alice.Unlock(ctx)
@@ -285,8 +285,8 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 	}
 }
 
-// sendNothing runs fn while all commands of a client fail with err before they are sent. A
-// pool that is really full would kill the bubble.
+// sendNothing runs fn while all commands of a client fail with err before they are sent.
+// A full connection pool would deadlock the bubble.
 func sendNothing(c *client, err error, fn func()) {
 	hook := &unsent{err: err}
 	for _, rdb := range c.nodes {
@@ -315,7 +315,7 @@ func (u *unsent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	return next
 }
 
-// Control: the token stays with the handle.
+// Also passes on step 04, because it also keeps the token if Unlock fails.
 func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -330,7 +330,7 @@ func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	})
 }
 
-// Control: without scripts, every command begins with its key.
+// Also passes on step 04, because it uses no scripts.
 func TestAScript_NamesItsKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -361,7 +361,7 @@ func scriptKeys(args []string) ([]string, bool) {
 	return args[3:min(3+n, len(args))], true
 }
 
-// hashTag is the part of a key by which a cluster chooses the server.
+// hashTag returns the part of a key by which a cluster chooses the server.
 func hashTag(key string) string {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -371,7 +371,7 @@ func hashTag(key string) string {
 	return key
 }
 
-// Control: without scripts there is nothing to forget.
+// Also passes on step 04, because it uses no scripts.
 func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops")
@@ -386,7 +386,7 @@ func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 	})
 }
 
-// answer lets Redis answer every command with an error, until that is "".
+// answer makes Redis reply to every command with this error; "" ends that.
 func (l *lab) answer(message string) {
 	for node := range nodes {
 		l.server(node).SetError(message)
@@ -412,7 +412,7 @@ func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 	})
 }
 
-// resetConn is a connection that ends by a reset.
+// resetConn is a connection that ends with a reset.
 type resetConn struct{ net.Conn }
 
 func (c resetConn) Read(b []byte) (int, error) {
@@ -423,7 +423,8 @@ func (c resetConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Control: without a bound of its own, a release waits for its answer itself.
+// Also passes on step 04, because its release has no timeout of its own and waits for the
+// reply itself.
 func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 	needsVirtualTime(t, "the goroutines of a bubble are those of one story")
 	inLab(t, func(t *T, lab *lab) {
@@ -442,8 +443,8 @@ func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 	})
 }
 
-// goroutines counts those that the lock has started, when all have done what they can do
-// now. Connections have some of their own, and stay.
+// goroutines waits until all goroutines are blocked and counts those that the lock has
+// started, without those of its connections.
 func goroutines(lab *lab) int {
 	lab.wait()
 	stacks := make([]byte, 1<<20)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 07 fixes it.
+// This test passes while step 06's bug exists. Step 07 removes the bug.
 
 func TestBug_TheLeaseEndsDuringTheWork_AnUpdateIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

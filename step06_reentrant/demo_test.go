@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows another way to nest, and common mistakes in the scripts.
+
 // countInClient is the other way to nest: the count stays in the client, and only the
 // outermost TryLock and Unlock go to Redis.
 type countInClient struct {
@@ -73,7 +75,7 @@ end
 return 0
 `)
 
-// leaveScript takes back what nestScript did. Its arguments are the same.
+// leaveScript undoes what nestScript did. Its arguments are the same.
 var leaveScript = redis.NewScript(`-- leave ttl token
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 	return 0
@@ -105,8 +107,8 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 	})
 }
 
-// counting acquires as acquireScript does, but adds one where that sets the depth, as
-// Redisson does. leaving takes one away.
+// counting acquires like acquireScript, but it adds one where that script sets the depth,
+// as Redisson does. leaving subtracts one.
 var (
 	counting = redis.NewScript(`-- count token ttl
 if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then

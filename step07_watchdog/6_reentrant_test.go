@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 6: the owner may lock again, and only its outermost Unlock frees the lock.
+// Guarantee 6: the owner may lock again, and only its outermost Unlock releases the lock.
 
 func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -92,7 +92,7 @@ func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 	}
 }
 
-// Control: two handles never shared a token.
+// Also passes on step 05, because two handles have different tokens there too.
 func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		first, second := lab.lock("alice"), lab.lock("alice")
@@ -103,7 +103,7 @@ func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner counts nothing.
+// Also passes on step 05, because that lock refuses its owner and so counts nothing.
 func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -118,7 +118,7 @@ func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner counts nothing.
+// Also passes on step 05, because that lock refuses its owner and so counts nothing.
 func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -133,7 +133,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -147,7 +147,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheInnerUnlock_TakesOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -184,7 +184,7 @@ func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
 	})
 }
 
-// Control: step 05 draws a token in each TryLock.
+// Also passes on step 05, because each TryLock draws a new token there.
 func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -214,12 +214,12 @@ func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
 		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, but her own lock refused it")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
-		time.Sleep(slack(ttl / 100)) // for a node that is slow
+		time.Sleep(slack(ttl / 100)) // for a slow node
 		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
-// Control: without a count, no call waits for another one.
+// Also passes on step 05, because it keeps no count, so no call has to wait for another.
 func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
 	needsVirtualTime(t, "Redis must resume before go-redis gives up, and after a release would")
 	inLab(t, func(t *T, lab *lab) {
@@ -242,7 +242,7 @@ func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 	for _, bobComes := range []bool{false, true} {
 		inLab(t, func(t *T, lab *lab) {
@@ -268,7 +268,7 @@ func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 	}
 }
 
-// Control: a lock that refuses its owner has nothing to take back.
+// Also passes on step 05, because that lock refuses its owner and so has nothing to undo.
 func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -282,7 +282,8 @@ func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 	})
 }
 
-// Control: a lock that refuses its owner leaves the ttl alone.
+// Also passes on step 05, because that lock refuses its owner and leaves the ttl
+// unchanged.
 func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -301,9 +302,9 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	})
 }
 
-// lockAgain locks once more inside, and reports whether the lock lets its owner in. One
-// that does not, as before step 06, says ErrNotAcquired: the first story is about that.
-// From step 06 on, any refusal of the owner is another error.
+// lockAgain nests once and reports whether the lock lets its owner in. A lock that does
+// not, as before step 06, returns ErrNotAcquired: the first story is about that. From
+// step 06 on, ErrNotAcquired never goes to the owner.
 func lockAgain(t *T, alice *handle) bool {
 	t.Helper()
 	err := alice.TryLock(ctx)
@@ -314,7 +315,7 @@ func lockAgain(t *T, alice *handle) bool {
 	return true
 }
 
-// everyNode lets something happen to all nodes.
+// everyNode applies a fault to all nodes.
 func everyNode(fail func(node int) (heal func())) (heal func()) {
 	var heals []func()
 	for node := range nodes {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is told when it loses the lock. These stories need
+// Also from step 07 on: the holder is notified if it loses the lock. These stories need
 // Lost, Do, MaxHold and ValidUntil.
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLost_KeyStolen_ClosesAtNextRenewal(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 10)
-		lab.endLease()                   // or somebody deletes her key
+		lab.endLease()                   // or an operator deletes her key
 		limitHold(bob, time.Millisecond) // he does not renew
 		require.NoError(t, bob.TryLock(ctx))
 		entered := time.Now()
@@ -96,7 +96,7 @@ func TestATTLThatIsAccepted_CanBeRenewed(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, lease)
 			if err := alice.TryLock(ctx); lease < 5*time.Millisecond && err != nil {
-				return // too short, and she is told before she begins
+				return // too short, and she gets the error before she starts
 			} else {
 				require.NoError(t, err, "a ttl of %v can be renewed, but was rejected", lease)
 			}
@@ -114,7 +114,7 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 		lab.fault("Redis rejects alice's renewals")
 		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
 		time.Sleep(ttl - slack(ttl/10))
-		lab.stopTwists("alice")
+		lab.removeHooks("alice")
 		lab.fault("Redis accepts them again")
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "renewals failed and worked again before the lease expired, but alice was notified of a loss")
@@ -162,7 +162,7 @@ func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
 			case <-time.After(ttl):
 			}
 			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, but her work was not notified")
-			return nil // it does not mind
+			return nil // it ignores the loss
 		})
 		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, but Do returned nil")
 	})
@@ -178,7 +178,7 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 	}{
 		{"another client holds the lock", func(lab *lab, giveUp func()) {
 			lab.lock("bob").TryLock(ctx)
-			lab.afterNth("alice", 2, func() { // she has been refused, and soon nothing is under way
+			lab.afterNth("alice", 2, func() { // she has been refused, and soon no command is in flight
 				time.AfterFunc(10*time.Millisecond, func() { lab.wait(); giveUp() })
 			})
 		}, nil, []error{ErrNotRun, ErrNotAcquired, context.Canceled}},
@@ -260,7 +260,7 @@ func TestDo_AnInnerOneLeavesNothingWithTheHold(t *testing.T) {
 			require.NoError(t, alice.lockOf.Do(context.WithValue(ctx, name{}, body), func(context.Context) error { return nil }))
 			return weak.Make(body)
 		}()
-		time.Sleep(slack(ttl / 2)) // timers, too, have it until their time is over
+		time.Sleep(slack(ttl / 2)) // timers keep it too, until they fire
 		runtime.GC()
 		require.True(t, request.Value() == nil, "alice's request has ended, but her lock, which she still holds, keeps what belonged to the request")
 		require.NoError(t, alice.Unlock(ctx))
@@ -340,12 +340,12 @@ func TestALoss_SaysItsCause(t *testing.T) {
 
 func TestAnErrorLongBeforeTheLoss_IsNotItsCause(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		ttl := ttl / 2 // go-redis waits 5s for a reply, and says so
+		ttl := ttl / 2 // go-redis waits 5s for a reply, and then returns a timeout
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
 		time.Sleep(ttl / 2)
-		lab.stopTwists("alice")
+		lab.removeHooks("alice")
 		lab.note("Redis rejected a renewal, and accepts them again")
 		time.Sleep(ttl)
 		everyNode(lab.hang)
@@ -455,10 +455,10 @@ func TestTryLock_NestedReplyAfterLoss_ReturnsErrNotHeld(t *testing.T) {
 		alice := lab.lock("alice")
 		alice.MaxHold = time.Millisecond // no renewal
 		require.NoError(t, alice.TryLock(ctx))
-		// The key lasts 110ms from then on, the hold only 8ms.
+		// From then on, the key has 110ms left, the lease only 8ms.
 		time.Sleep(ttl - ttl/100 - 10*time.Millisecond)
 		first := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
+		lab.inject("alice", &hook{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
 		err := alice.TryLock(ctx)
 		requireLost(t, alice, 0, "alice's lease has expired, but she was not notified")
 		require.ErrorIs(t, err, ErrNotHeld, "alice was notified of a loss before the reply to her nested TryLock came, but it did not return ErrNotHeld")
@@ -468,7 +468,7 @@ func TestTryLock_NestedReplyAfterLoss_ReturnsErrNotHeld(t *testing.T) {
 
 func TestTryLock_NestedReplyAtExpiry_ReturnsErrNotHeld(t *testing.T) {
 	needsVirtualTime(t, "the reply must arrive at the moment when the lease ends")
-	for range 10 { // whether the watchdog or the answer comes first is chance, as after a pause
+	for range 10 { // whether the watchdog or the reply comes first is random, as after a pause
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			bePatient(alice, ttl)
@@ -476,7 +476,7 @@ func TestTryLock_NestedReplyAtExpiry_ReturnsErrNotHeld(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			time.Sleep(ttl / 2)
 			first := func(_ string, nth int) bool { return nth == 1 }
-			lab.announce("alice", &twist{match: first, after: func() { time.Sleep(time.Until(alice.ValidUntil())) }, again: true})
+			lab.inject("alice", &hook{match: first, after: func() { time.Sleep(time.Until(alice.ValidUntil())) }, again: true})
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice's lease ended while the reply to her nested TryLock was in flight, but it did not return ErrNotHeld")
 			requireLost(t, alice, 0, "alice's lease has expired, but she was not notified")
 		})
@@ -525,7 +525,7 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
 				alice := lab.lock("alice")
 				always := func(string, int) bool { return true }
-				lab.announce("alice", &twist{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
+				lab.inject("alice", &hook{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
 				require.NoError(t, alice.TryLock(ctx))
 				time.Sleep(story.hold)
 				everyNode(lab.stop)
@@ -544,7 +544,7 @@ func TestTryLock_ReplyAfterLease_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
@@ -559,7 +559,7 @@ func TestTheReplyComesAfterTheLease_LockTriesAgain(t *testing.T) {
 		alice := lab.lock("alice")
 		bePatient(alice, 3*ttl)
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		patience, cancel := context.WithTimeout(ctx, 3*ttl)
 		defer cancel()
@@ -573,7 +573,7 @@ func TestARefusalComesLate_NothingIsSentAfterIt(t *testing.T) {
 		bePatient(alice, 3*ttl)
 		require.NoError(t, bob.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, but alice was not refused")
 		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused and has nothing to undo, but she sent more")
@@ -586,7 +586,7 @@ func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
 		bePatient(alice, 3*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("the reply to alice's nested TryLock will take 2 ttl; renewals are sent in the meantime")
 		require.NoError(t, alice.TryLock(ctx), "alice's lock was renewed all along, but her nested TryLock, whose reply came late, was refused")
 		requireNotLost(t, alice, "alice's lock was renewed all along, and only the reply to a nested TryLock came late")
@@ -598,7 +598,7 @@ func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 		alice := lab.lock("alice")
 		bePatient(alice, ttl)
 		slow := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		lab.inject("alice", &hook{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
 		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, but she was refused")
 		time.Sleep(2 * ttl)
 		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis worked")
@@ -608,7 +608,7 @@ func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.fillPool("alice", 30) // to make a connection takes more round trips
+		lab.fillPool("alice", 30) // making a connection takes more round trips
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 2)        // a renewal: Redis knows the script
 		lab.far("alice", ttl*9/20) // go-redis waits 5s
@@ -623,7 +623,7 @@ func TestARenewalIsAnsweredAfterALaterOne_TheValidityDoesNotGoBack(t *testing.T)
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
 		lab.note("the reply to alice's first renewal takes %v", ttl/10)
 		time.Sleep(ttl/3 + ttl/15)
 		before := alice.ValidUntil() // by the second renewal
@@ -660,7 +660,7 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		for node := range nodes {
 			lab.silence(node)
 		}
-		// Then a renewal has been sent, and will not be answered.
+		// Now a renewal has been sent that will get no reply.
 		time.Sleep(slack(2*ttl + 100*time.Millisecond))
 		start := time.Now()
 		err := alice.Unlock(ctx)
@@ -707,7 +707,7 @@ func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
 		}
 		before := scripts()
 		always := func(string, int) bool { return true }
-		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
+		lab.inject("alice", &hook{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.Equal(t, nodes, scripts()-before, "alice's release was in flight, but her watchdog sent a renewal")
 		requireNotLost(t, alice, "alice has unlocked, only the reply was slow")
@@ -730,7 +730,7 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		// Unlock waits 3s for a Redis that hangs.
+		// Unlock waits 3s for a hung Redis.
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
@@ -801,21 +801,21 @@ func requireNotLost(t *T, l *handle, why string) {
 	}
 }
 
-// Do stands here and not beside the other calls: a lock may be tried before it has one. It
-// does not wait for ever for a lock that is broken.
+// Do is defined here and not in new_test.go, because a learner may try a lock that has no
+// Do yet. It does not wait forever for a broken lock.
 func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 100*ttl)
 	defer cancel()
 	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
 }
 
-// fillPool gives a client n connections to every node that wait to be used.
+// fillPool gives a client n idle connections to every node.
 func (l *lab) fillPool(name string, n int) {
 	for _, rdb := range l.client(name).nodes {
 		conns := make([]*redis.Conn, n)
 		for i := range conns {
 			conns[i] = rdb.(*redis.Client).Conn()
-			conns[i].ClientGetName(ctx) // any command connects it; this one counts as set-up
+			conns[i].ClientGetName(ctx) // any command connects it; this one counts as connection setup
 		}
 		for _, conn := range conns {
 			conn.Close()
@@ -824,8 +824,8 @@ func (l *lab) fillPool(name string, n int) {
 	l.note("%s has %d idle connections to each Redis", name, n)
 }
 
-// silence lets the connections that a node has now swallow everything, as when a NAT has
-// forgotten them. Redis is well, and new connections work.
+// silence makes a node's current connections swallow everything, like a NAT that has
+// forgotten them. Redis works, and so do new connections.
 func (l *lab) silence(node int) {
 	s := l.server(node)
 	for _, c := range l.clients {

@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Watchdogs as they are often written. MaxHold keeps the lock's own from renewing.
+// This file shows watchdogs as they are often written, and then two properties of this
+// step's own. MaxHold keeps the lock's own watchdog from renewing.
 
-// renewWhileBusy keeps the lock of an owner that is busy.
+// renewWhileBusy renews the lock while its owner is busy.
 func renewWhileBusy(l *Lock, h *hold, done *atomic.Bool) {
 	for !done.Load() {
 		time.Sleep(l.ttl)
@@ -36,10 +37,10 @@ func TestTheWatchdogSleepsAWholeTTL_TheLockIsLostBeforeItsFirstRenewal(t *testin
 	})
 }
 
-// third is the time between two renewals of a lock that lasts for so many seconds.
+// third is the time between two renewals of a lock with a ttl of so many seconds.
 func third(seconds int) time.Duration { return time.Duration(seconds/3) * time.Second }
 
-// renewEveryThird keeps such a lock.
+// renewEveryThird renews such a lock.
 func renewEveryThird(l *Lock, h *hold, seconds int, done chan struct{}) {
 	tick := time.Tick(third(seconds))
 	for {
@@ -73,7 +74,7 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker accepts a period of zero")
 }
 
-// A keeper renews locks until it is told that the work is done.
+// A keeper renews locks until done is set.
 type keeper struct{ done atomic.Bool }
 
 func (k *keeper) renew(l *Lock, h *hold) {
@@ -110,8 +111,8 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 	})
 }
 
-// A watchdog in a goroutine of its own would be right as well; this one costs nothing
-// until it has something to do.
+// A watchdog in its own goroutine would be correct, too; this one costs nothing until it
+// has something to do.
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -123,7 +124,7 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	})
 }
 
-// A process is paused within the work, and the work ends before the watchdog runs again.
+// A process is paused during the work, and the work ends before the watchdog runs again.
 func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

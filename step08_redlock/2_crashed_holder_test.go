@@ -64,7 +64,7 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 				comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
 				bobErr := bob.TryLock(ctx)
 				if came = comes.fired; !came {
-					return // bob's TryLock has no command number nth: that was all
+					return // bob's TryLock sends fewer than nth commands: all cases are done
 				}
 				require.False(t, bobErr != nil && carolErr != nil, "alice died inside, her ttl of %v has expired, bob and carol come, but both are refused", ttl)
 				require.False(t, bobErr == nil && carolErr == nil, "alice died inside, her ttl of %v has expired, bob and carol come at the same moment, and both are inside", ttl)
@@ -91,11 +91,11 @@ func TestTryLock_InvalidTTL_SendsNothing(t *testing.T) {
 	})
 }
 
-// Control: without a ttl, none is refused.
+// Also passes on step 01, because that lock has no ttl to reject.
 func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, time.Millisecond)
-		if err := alice.TryLock(ctx); err != nil { // where the clocks' drift uses it up
+		if err := alice.TryLock(ctx); err != nil { // where the clock drift allowance uses it up
 			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(), "alice's ttl is a millisecond, but the error says that it must be at least that")
 		}
 	})

@@ -36,7 +36,7 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.endLease() // her own clock says that she holds it still
+		lab.endLease() // by her own clock, she still holds it
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose lock it is: it was bob's, but alice deleted it: carol is inside with bob")
@@ -57,7 +57,7 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 				comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
 				err := alice.Unlock(ctx)
 				if came = comes.fired; !came {
-					return // her Unlock has no command number nth: that was all
+					return // her Unlock sends fewer than nth commands: all cases are done
 				}
 				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and removed bob's lock, if only for a moment: carol is inside with bob")
 				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
@@ -67,7 +67,7 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 	}
 }
 
-// Control: DEL says whether there was anything to delete.
+// Also passes on step 03, because DEL returns 0 if there was nothing to delete.
 func TestUnlock_LeaseExpiresBeforeDelete_ReturnsErrNotHeld(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -80,10 +80,10 @@ func TestUnlock_LeaseExpiresBeforeDelete_ReturnsErrNotHeld(t *testing.T) {
 func TestUnlock_AfterRefusal_KeepsHoldersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		for range 2 { // the second time, bob's handle has had a hold of its own
+		for range 2 { // the second time, bob has held the lock himself before
 			require.NoError(t, alice.TryLock(ctx))
 			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
-			err := bob.Unlock(ctx) // deferred before he looked at the error
+			err := bob.Unlock(ctx) // deferred before he checked the error
 			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 				"bob was refused, but his Unlock deleted alice's lock: carol is inside with her")
 			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, but his Unlock did not return ErrNotHeld")
@@ -122,9 +122,10 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 	})
 }
 
-// randomBits returns how many bits tokens can have that vary as much as these: of 50
-// tokens, 120 of a UUID, which has 122 random ones, and 158 of 20 bytes in hexadecimal. Where
-// nearly each token has another byte, all 8 bits of it are random.
+// randomBits estimates the number of random bits in a token from how much these vary. For
+// 50 UUIDs, which have 122 random bits, it returns 120; for 20 bytes in hexadecimal it
+// returns 158. At a position where nearly every token differs, all 8 bits count as
+// random.
 func randomBits(tokens []string) (bits float64) {
 	for i := range tokens[0] {
 		chars := map[byte]bool{}
@@ -176,14 +177,14 @@ func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
 
 const secondProcess = "REDISLOCK_SECOND_PROCESS"
 
-// Control: these locks keep nothing in the handle.
+// Also passes on step 03, because it keeps no state in the handle.
 func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		second := make(chan error, 1)
-		lab.announce("alice", &twist{match: isWrite, after: func() {
-			// Redis has released, and Unlock has not heard of it yet.
+		lab.inject("alice", &hook{match: isWrite, after: func() {
+			// Redis has released the lock, but Unlock has not got the reply yet.
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(10 * time.Millisecond)
 		}})
@@ -210,7 +211,7 @@ func TestUnlockWithoutAHold_DoesNotNeedRedis(t *testing.T) {
 	})
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 03, because it passes on the errors from go-redis as well.
 func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 	for _, story := range []struct {
 		call  string
@@ -228,14 +229,14 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 					require.NoError(t, alice.TryLock(ctx))
 					call = alice.Unlock
 				}
-				refusal := lab.announce("alice", &twist{match: nthIs(nth), again: true,
+				refusal := lab.inject("alice", &hook{match: nthIs(nth), again: true,
 					reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
 				err := call(ctx)
 				if refused = refusal.fired; !refused {
-					return // her call has no command number nth: that was all
+					return // her call sends fewer than nth commands: all cases are done
 				}
 				if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {
-					return // the lock is free without it
+					return // the lock is free without that command
 				}
 				require.Error(t, err, "Redis rejected command %d of alice's %s, but it returned nil", nth, story.call)
 				require.NotErrorIs(t, err, story.known, "Redis rejected command %d of alice's %s, but it returned an answer anyway", nth, story.call)

@@ -71,7 +71,7 @@ func TestWatchdog_InnerUnlock_KeepsRenewing(t *testing.T) {
 	})
 }
 
-// Control: a lock that nobody renews expires anyway.
+// Also passes on step 06, because a lock that is not renewed expires anyway.
 func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -84,8 +84,8 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	})
 }
 
-// Control: without renewals, keys expire. If this fails, time stands still, and the
-// stories above prove nothing.
+// Also passes on step 06, because a lock that is not renewed expires there too. If this
+// fails, time stands still and the stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -96,7 +96,7 @@ func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	})
 }
 
-// mute keeps what a client sends away from Redis, from now on.
+// mute drops everything that a client sends from now on.
 func (l *lab) mute(name, why string) {
 	l.wait()
 	l.fault("%s", why)

@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 08 on: what nodes may do that are slow, hang, or come back. These
-// stories need several nodes and NodeTimeout.
+// Also from step 08 on: what slow nodes, hung nodes and nodes that come back may cause.
+// These stories need several nodes and NodeTimeout.
 
 func TestTryLock_RepliesAfterValidity_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = 3 * ttl
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
@@ -44,7 +44,7 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "three of five nodes work, but alice cannot release")
 		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
 
-		// Now it takes all nodes to decide.
+		// Now the decision needs all nodes.
 		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
@@ -60,7 +60,7 @@ func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
 		lab.stop(0) // so a slow node is needed for a majority
 		always := func(string, int) bool { return true }
 		slow := func() { time.Sleep(10 * time.Millisecond) }
-		lab.announce("alice", &twist{match: always, again: true, after: slow, nodes: []int{1, 2}})
+		lab.inject("alice", &hook{match: always, again: true, after: slow, nodes: []int{1, 2}})
 		for range 10 {
 			require.NoError(t, alice.TryLock(ctx), "a slow node was busy with alice's own release, but that counted as a no")
 			require.NoError(t, alice.Unlock(ctx))
@@ -203,7 +203,7 @@ func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, bob.TryLock(ctx))
 		request, cancel := context.WithCancel(ctx)
-		lab.announce("alice", &twist{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
+		lab.inject("alice", &hook{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
 			lose: func(*message) bool { cancel(); return true }})
 		err := alice.Lock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
@@ -346,11 +346,11 @@ func TestATryLockFailsBetweenTwoUnlocks_ANodeRemembersTheFirst(t *testing.T) {
 		lab.stop(4)
 		var from atomic.Int32
 		from.Store(2) // the replies of nodes 3 and 4 are lost, then those of 1 and 2 as well
-		lab.announce("alice", &twist{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
+		lab.inject("alice", &hook{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
 		require.Error(t, alice.Unlock(ctx), "two of five nodes have replied, but Unlock returned nil")
 		from.Store(0)
 		require.Error(t, alice.TryLock(ctx), "no node has replied, but TryLock returned nil")
-		lab.stopTwists("alice")
+		lab.removeHooks("alice")
 		time.Sleep(slack(ttl / 100))
 		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed and she unlocks again, but the release by two of them was forgotten")
 	})
@@ -429,7 +429,7 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 		lab.slow(3, 5*time.Millisecond, "alice")
 		lab.slow(4, 5*time.Millisecond, "alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		time.Sleep(slack(ttl / 100)) // all nodes have replied
 		require.NoError(t, alice.Unlock(ctx))
 		require.Empty(t, lab.keys(), "Unlock returned nil, but slower nodes still have alice's lock: the next client, if it needs them, is refused")
 	})
@@ -451,7 +451,7 @@ func TestATryLockBetweenTwoUnlocks_TheSecondOneReleasesTheRest(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		time.Sleep(slack(ttl / 100)) // all nodes have replied
 		var heal []func()
 		for node := range 3 {
 			heal = append(heal, lab.answerErrors(node))
@@ -483,9 +483,9 @@ func TestANodeIsTooSlowForANestedTryLock_ItIsReleasedAllTheSame(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl / 100) // all nodes have answered
+		time.Sleep(ttl / 100) // all nodes have replied
 		lab.slow(4, 60*time.Millisecond, "alice")
-		for range 2 { // the second time, node 5 is not asked: it answers the first too late
+		for range 2 { // the second time, nothing is sent to node 5, because its first reply is late
 			require.NoError(t, alice.TryLock(ctx), "four of five nodes work, but alice may not nest")
 		}
 		time.Sleep(ttl / 10)
@@ -585,7 +585,7 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 		for node := range 3 {
 			lab.hang(node)
 		}
-		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have said yes
+		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have granted the lock
 			lab.hang(3)
 			lab.hang(4)
 		})
@@ -755,8 +755,8 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		lab.restartEmpty(0)
 		lab.restartEmpty(1)
 		require.Len(t, lab.keys(), 3)
-		// Two renewals: the first may have its majority before it hears that a node lacks the
-		// lock.
+		// Two renewals: the first may have its majority before a node reports that it
+		// lacks the lock.
 		time.Sleep(slack(ttl))
 		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock and she has renewed the others, but she did not re-acquire it on those two")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
@@ -830,7 +830,7 @@ func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 	})
 }
 
-// slow lets what clients send to a node arrive later.
+// slow delays what clients send to a node.
 func (l *lab) slow(node int, later time.Duration, names ...string) {
 	s := l.server(node)
 	s.intercept(func(m *message) bool {
@@ -842,5 +842,5 @@ func (l *lab) slow(node int, later time.Duration, names ...string) {
 	l.fault("from now on, what %s sends reaches %s %v later", strings.Join(names, " or "), s.name, later)
 }
 
-// sentTo returns how many commands were sent to a node so far.
+// sentTo returns how many commands have been sent to a node so far.
 func (l *lab) sentTo(node int) int { return l.sent(func(r *record) bool { return r.Node == node+1 }) }

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in the last step. Persistence or a delayed restart fixes the
-// first, clocks that never jump the second. Nothing that a lock can do fixes the third:
-// the resource must check (fencing).
+// These tests pass while the last step's bugs exist. Persistence or a delayed restart
+// removes the first, clocks that never jump the second. No lock can remove the third: the
+// resource must check a fencing token.
 
-// heldOnThree lets alice acquire the lock while nodes 4 and 5 are down: she has exactly a majority.
+// heldOnThree acquires the lock for alice while nodes 4 and 5 are down: she has exactly a
+// majority.
 func heldOnThree(t *T, lab *lab) *handle {
 	t.Helper()
 	alice := lab.lock("alice")

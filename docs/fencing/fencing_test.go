@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the resource: what a late holder can still do there. All begin with step
-// 08's last bug: the lease ended, the next owner entered, and the first one does not
+// The resource's stories: what a late holder can still do there. All begin with step 08's
+// last bug: the lease expired and the next owner entered, but the first one does not
 // know.
 
 // stock is the name of the resource that the lock protects: how many coupons are left.
@@ -29,7 +29,7 @@ func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string
 			memory := NewMemory()
 			require.NoError(t, memory.Create(ctx, stock, "100"))
 			lab.countTo(32)
-			story(t, lab, func(name string) Resource { return told{memory, lab, name} })
+			story(t, lab, func(name string) Resource { return logged{memory, lab, name} })
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -42,7 +42,7 @@ func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string
 	})
 }
 
-// countTo sets the lock's counter, as if it had been acquired that often.
+// countTo sets the lock's counter, as if the lock had been acquired n times.
 func (l *lab) countTo(n int) {
 	l.server(0).Set(fenceKey(key), strconv.Itoa(n))
 }
@@ -53,31 +53,31 @@ func (l *lab) pause(name string) {
 	time.Sleep(2 * ttl)
 }
 
-// tell adds a row about what a client does that is no command.
+// tell adds a row about something a client does that is not a command.
 func (l *lab) tell(who, format string, args ...any) {
 	l.trace.add(record{Kind: "note", Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
-// told puts what is done to a resource in memory into the timeline.
-type told struct {
+// logged adds what is done to a resource in memory to the timeline.
+type logged struct {
 	Resource
 	lab *lab
 	who string
 }
 
-func (r told) Read(ctx context.Context, token int64, name string) (string, error) {
+func (r logged) Read(ctx context.Context, token int64, name string) (string, error) {
 	value, err := r.Resource.Read(ctx, token, name)
 	r.lab.tell(r.who, "reads %s with token %d -> %s", name, token, outcome(value, err))
 	return value, err
 }
 
-func (r told) Write(ctx context.Context, token int64, name, value string) error {
+func (r logged) Write(ctx context.Context, token int64, name, value string) error {
 	err := r.Resource.Write(ctx, token, name, value)
 	r.lab.tell(r.who, "writes %s = %s with token %d -> %s", name, value, token, outcome("OK", err))
 	return err
 }
 
-func (r told) Claim(ctx context.Context, name string) (int64, error) {
+func (r logged) Claim(ctx context.Context, name string) (int64, error) {
 	token, err := r.Resource.Claim(ctx, name)
 	r.lab.tell(r.who, "claims %s -> %s", name, outcome(strconv.FormatInt(token, 10), err))
 	return token, err
@@ -112,7 +112,7 @@ func sell(t *T, bob *handle, r Resource) int64 {
 	return token
 }
 
-// trySell is for the goroutines in which a story must not end.
+// trySell is for other goroutines, in which require must not be called.
 func trySell(bob *handle, r Resource) (token int64, err error) {
 	if token, err = bob.TryLock(ctx); err != nil {
 		return 0, err
@@ -140,7 +140,7 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, bobs)
 
-		err = write(at("alice"), token, left-10) // she has sold ten, of what she saw 20 seconds ago
+		err = write(at("alice"), token, left-10) // she has sold ten of those that she saw 20 seconds ago
 		require.ErrorIs(t, err, ErrStaleToken, "alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost")
 		require.ErrorContains(t, err, "33 is lower than 34", "alice's write was rejected, but the error does not name both numbers")
 		require.Equal(t, 99, read(t, at("bob"), bobs), "alice's write was rejected, but the stock changed anyway")
@@ -180,7 +180,7 @@ func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.
 		var bobs int64
 		var bobErr error
 		lab.beforeNth("alice", 1, func() {
-			// Alice does not pause: she has sent it in time, the network holds it up.
+			// Alice is not paused: she has sent it in time, but the network delays it.
 			lab.note("alice's write is in flight")
 			time.Sleep(2 * ttl)
 			bobs, bobErr = trySell(bob, at("bob"))
@@ -226,7 +226,7 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
 		bobSaw := read(t, at("bob"), bobs)
-		// Bob has not written: 33 would still be the highest, if a read did not count.
+		// Bob has not written: if a read did not count, 33 would still be the highest.
 		aliceErr := write(at("alice"), token, left-10)
 		require.NoError(t, write(at("bob"), bobs, bobSaw-1))
 		require.ErrorIs(t, aliceErr, ErrStaleToken,
@@ -248,7 +248,7 @@ func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 	})
 }
 
-// Control: nothing must be refused.
+// Also passes on resources without the check, because no write must be rejected.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
@@ -261,7 +261,8 @@ func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	})
 }
 
-// Control: nobody else came, and nothing must be refused.
+// Also passes on resources without the check, because no other client came, so no write
+// must be rejected.
 func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
@@ -273,7 +274,8 @@ func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
 	})
 }
 
-// Control: another name is another resource.
+// Also passes on resources without the check, because no write must be rejected: another
+// name is another resource.
 func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, at("owner").Create(ctx, "prizes", "3"))
@@ -287,20 +289,20 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		lab.trace.untold = true
 		order := rand.Perm(tokens)
-		// Nobody's last write has the highest token: it must stay against later ones.
+		// No writer's last write has the highest token: it must survive later ones.
 		for i, n := range order {
 			if n == tokens-1 && i >= tokens-writers {
 				order[0], order[i] = order[i], order[0]
 			}
 		}
 		quiet := func(name string) Resource {
-			if r, ok := at(name).(told); ok {
+			if r, ok := at(name).(logged); ok {
 				return r.Resource
 			}
 			return at(name)
 		}
 		for w := range writers {
-			quiet(fmt.Sprintf("server-%d", w)) // clients are made one after the other
+			quiet(fmt.Sprintf("server-%d", w)) // clients are made one after another
 		}
 		var together errgroup.Group
 		for w := range writers {
@@ -327,7 +329,7 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 	})
 }
 
-// antirez's answer: no numbers, the random token that the lock has anyway.
+// antirez's answer: not a number, but the random token that the lock has anyway.
 
 func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -348,7 +350,7 @@ func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *tes
 	})
 }
 
-// A visitor puts what a client does to a marked value into the timeline.
+// A visitor adds what a client does to a marked value to the timeline.
 type visitor struct {
 	*Marked
 	lab *lab
@@ -372,13 +374,13 @@ func (v visitor) Write(token, value string) error {
 	return err
 }
 
-// visit lets alice and bob come to one value, 100.
+// visit gives alice and bob the same value, 100.
 func visit(lab *lab) (alice, bob visitor) {
 	value := NewMarked("100")
 	return visitor{value, lab, "alice"}, visitor{value, lab, "bob"}
 }
 
-// enter acquires the lock and returns the random value that is the owner's.
+// enter acquires the lock and returns the owner's random token.
 func enter(t *T, lab *lab, l *handle) (token string) {
 	t.Helper()
 	_, err := l.TryLock(ctx)
@@ -386,7 +388,8 @@ func enter(t *T, lab *lab, l *handle) (token string) {
 	return lab.owner(0)
 }
 
-// Control: what it needs to work. The order of mark and read is the caller's.
+// Also passes on resources without the check, because the caller reads before it marks:
+// no check can notice that.
 func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -416,7 +419,7 @@ func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.
 		his.Mark(bobs)
 		require.Equal(t, "100", his.Read())
 
-		hers.Mark(alices) // no order tells that she is late
+		hers.Mark(alices) // random tokens have no order, so nothing shows that she is late
 		require.Equal(t, "100", hers.Read())
 		require.ErrorIs(t, his.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, but bob's write was accepted: one of the two sales will be lost")
 		require.NoError(t, hers.Write(alices, "99"), "alice marked last, but her write was rejected: then no one can write")
@@ -425,12 +428,13 @@ func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.
 
 // The counter is in Redis, and Redis can lose it.
 
-// Control: the counter's bug. No resource can tell two holders with one number apart.
+// Also passes on resources without the check, because this is the counter's bug: no
+// resource can distinguish two holders with the same number.
 func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
+		at := func(name string) Resource { return logged{memory, lab, name} }
 		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
@@ -451,7 +455,7 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
+		at := func(name string) Resource { return logged{memory, lab, name} }
 		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
@@ -478,8 +482,8 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
-		// Whoever has the lock asks the resource for a number, not the lock.
+		at := func(name string) Resource { return logged{memory, lab, name} }
+		// The holder gets its number from the resource, not from the lock.
 		claim := func(name string) int64 {
 			_, err := lab.lock(name).TryLock(ctx)
 			require.NoError(t, err)
@@ -499,7 +503,7 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 	})
 }
 
-// Control: a claim is about order, and asks nothing of a write.
+// Also passes on resources without the check, because a claim checks no token.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		for want := int64(1); want < 5; want++ {
@@ -514,10 +518,10 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	})
 }
 
-// A resource that cannot check: a payment cannot be written over, and the service knows
-// nothing of the lock.
+// A resource that cannot check: a payment cannot be overwritten, and the service knows
+// nothing about the lock.
 
-// payments is a service that carries out requests with the same idempotency key once.
+// payments is a service that executes requests with the same idempotency key only once.
 type payments struct {
 	charges map[string]int // cents by key
 	total   int
@@ -535,8 +539,8 @@ func (p *payments) charge(key string, cents int) error {
 	return nil
 }
 
-// chargeLate lets alice charge an order, or be too late for it, after bob has charged the
-// same. keyOf names the request.
+// chargeLate makes alice charge an order late, after bob has charged the same order.
+// keyOf names the request.
 func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -552,7 +556,7 @@ func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	return service.total
 }
 
-// Control: the check is the service's.
+// Also passes on resources without the check, because the payment service has its own.
 func TestAPaymentWithAKeyOfTheOrder_IsMadeOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(int64) string { return "order-4711" })
@@ -560,7 +564,8 @@ func TestAPaymentWithAKeyOfTheOrder_IsMadeOnce(t *testing.T) {
 	})
 }
 
-// Control: a key of the attempt names each attempt a payment of its own.
+// Also passes on resources without the check, because it is about the service: a key for
+// each attempt makes each attempt its own payment.
 func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(token int64) string { return fmt.Sprintf("order-4711-%d", token) })
@@ -570,7 +575,8 @@ func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
 
 // Bad input.
 
-// Control: it is about what is not asked of the resource.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
@@ -593,7 +599,8 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 	})
 }
 
-// Control: it is about what is not there.
+// Also passes on resources without the check, because an unknown resource has no token to
+// check.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
@@ -608,7 +615,8 @@ func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	})
 }
 
-// Control: it is about what is not asked of Redis.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		nobody := NewRedis(nil)
@@ -624,7 +632,7 @@ func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 	})
 }
 
-// Control: what is there stays there.
+// Also passes on resources without the check, because Create checks no token.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, write(at("alice"), 33, 99))
@@ -633,7 +641,8 @@ func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	})
 }
 
-// Control: a lost connection is not a stale token.
+// Also passes on resources without the check, because they return the error of a lost
+// connection as well.
 func TestRedisIsDown_TheErrorIsNotAStaleToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		r := NewRedis(lab.client("alice").nodes[0])
@@ -647,5 +656,5 @@ func TestRedisIsDown_TheErrorIsNotAStaleToken(t *testing.T) {
 	})
 }
 
-// second returns the error of a call with two results.
+// second returns the error from a call with two results.
 func second[T any](_ T, err error) error { return err }

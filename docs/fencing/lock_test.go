@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the lock: one hold at a time, as in step 05, and a number for each.
+// The lock's stories: one holder at a time, as in step 05, and a number for each.
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestEachHold_HasTheNextNumber(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -32,7 +32,7 @@ func TestEachHold_HasTheNextNumber(t *testing.T) {
 			require.ErrorIs(t, err, ErrNotAcquired, "the lock is taken, but the other client was not refused")
 			require.Zero(t, refused, "the other client was refused, but it got a token")
 			if want%3 == 0 {
-				time.Sleep(2 * ttl) // even a hold that expires has used its number up
+				time.Sleep(2 * ttl) // even a lock that expires has used up its number
 			} else {
 				require.NoError(t, now.Unlock(ctx))
 			}
@@ -42,7 +42,7 @@ func TestEachHold_HasTheNextNumber(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -59,7 +59,7 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -77,7 +77,7 @@ func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -91,7 +91,7 @@ func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -110,7 +110,7 @@ func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
@@ -127,7 +127,7 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -150,7 +150,7 @@ func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -172,7 +172,7 @@ func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -187,7 +187,7 @@ func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -223,7 +223,7 @@ func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	for key, want := range map[string]string{
 		"coupons":          "{coupons}:fence",
@@ -239,9 +239,9 @@ func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	}
 }
 
-// hashed returns the part of a key that decides on its slot, as the Redis Cluster
-// specification has it: if the key has a { and a } to the right of it, and there is
-// something between the first { and the first } after it, then that.
+// hashed returns the part of a key that decides its slot, as the Redis Cluster
+// specification has it: what is between the first { and the first } after it, if both
+// exist and it is not empty; otherwise the whole key.
 func hashed(key string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {
@@ -251,7 +251,7 @@ func hashed(key string) string {
 	return key
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		rdb := lab.client("alice").nodes[0]
@@ -280,7 +280,7 @@ func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -299,7 +299,7 @@ func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestRedisForgetsItsScripts_TheLockAndTheResourceWork(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops").nodes[0]

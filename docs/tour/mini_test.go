@@ -63,7 +63,7 @@ func TestOther%[2]s(t *testing.T) { story(t, %[3]d) }
 
 // TestControl%[2]s is a story as well.
 //
-// Control: nothing to fix.
+// Also passes on the lock before, because there is nothing to fix.
 func TestControl%[2]s(t *testing.T) { story(t, 0) }
 `, pkg, name, k)
 }
@@ -116,7 +116,7 @@ func writeMini(root string) error {
 		own := fmt.Sprintf("func Test%%s(t *testing.T) {\n\tif at != %d {\n\t\tt.Fatal(\"it is for its own step\")\n\t}\n\tif real != \"\" {\n"+
 			"\t\tt.Skip(\"played on \" + real)\n\t}\n}\n", s.N)
 		files[s.Dir+"/"+course.BugFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Bug")
-		files[s.Dir+"/"+course.DemoFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Exhibit")
+		files[s.Dir+"/"+course.DemoFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Demo")
 		for _, f := range s.Guarantees() {
 			name := capital(strings.TrimSuffix(f.Name[2:], "_test.go"))
 			text := miniStories("redislock", name, f.From)

@@ -32,8 +32,8 @@ var ctx = context.Background()
 // openTable returns a table in a database file of its own, with 100 coupons.
 func openTable(t *testing.T) (*Table, *sql.DB) {
 	t.Helper()
-	// Connections that meet wait for each other inside SQLite. The file need not survive
-	// a power failure.
+	// Connections that conflict wait for each other inside SQLite. The file need not
+	// survive a power failure.
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"
 	db, err := sql.Open("sqlite", dsn)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func redisAt32(t *testing.T) (*miniredis.Miniredis, func() redis.UniversalClient
 	require.NoError(t, server.Set("{"+key+"}:fence", "32"))
 	return server, func() redis.UniversalClient {
 		rdb := redis.NewClient(&redis.Options{
-			Addr:   "127.0.0.1:1", // nobody dials it: the connections are pipes
+			Addr:   "127.0.0.1:1", // it is never dialled: the connections are pipes
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 		})
 		t.Cleanup(func() { rdb.Close() })
@@ -112,8 +112,8 @@ func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice read with 33 after bob had written with 34, but she got the stock as if it were hers")
 }
 
-// The table keeps a history of itself by a trigger, so it is known in which order the
-// writes took effect.
+// A trigger records the table's history, so the order in which the writes took effect is
+// known.
 func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T) {
 	const writers, writes, tokens = 16, 50, 400
 	table, db := openTable(t)
@@ -158,15 +158,15 @@ func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T)
 		total, last = total+1, fence
 	}
 	require.NoError(t, rows.Err())
-	told := 0
+	counted := 0
 	for _, n := range accepted {
-		told += n
+		counted += n
 	}
-	require.Equal(t, told, total, "the writers counted %d accepted writes, but the table has seen %d", told, total)
+	require.Equal(t, counted, total, "the writers counted %d accepted writes, but the table has seen %d", counted, total)
 	require.Less(t, total, writers*writes, "no token was stale: the test shows nothing")
 }
 
-// Control: nothing must be refused.
+// Also passes on resources without the check, because no write must be rejected.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	table, _ := openTable(t)
 	for _, n := range []int{99, 99, 98} { // also the same again, which changes nothing
@@ -175,7 +175,7 @@ func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	}
 }
 
-// Control: a claim is about order, and asks nothing of a write.
+// Also passes on resources without the check, because a claim checks no token.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	table, _ := openTable(t)
 	require.NoError(t, writeStock(table, 40, 99))
@@ -187,7 +187,7 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	require.Equal(t, 99, readStock(t, table, 44), "a claim has changed the stock")
 }
 
-// Control: what is there stays there.
+// Also passes on resources without the check, because Create checks no token.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	table, db := openTable(t)
 	require.NoError(t, writeStock(table, 33, 99))
@@ -197,13 +197,14 @@ func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	require.Equal(t, 99, readStock(t, table, 33), "bob's service started, but it created the stock anew over alice's sale")
 }
 
-// Control: it is about what is not asked of the table.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	_, err := Open(ctx, nil)
 	require.ErrorContains(t, err, "the database is nil")
 
 	table, db := openTable(t)
-	require.NoError(t, db.Close()) // a statement would now be an error of its own
+	require.NoError(t, db.Close()) // a statement would now be another error
 	for _, token := range []int64{0, -1} {
 		_, readErr := table.Read(ctx, token, stock)
 		for _, err := range []error{writeStock(table, token, 1), readErr} {
@@ -222,7 +223,8 @@ func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	require.NotErrorIs(t, err, fencing.ErrStaleToken, "the database is closed, but the error says that alice's token is stale")
 }
 
-// Control: it is about what is not there.
+// Also passes on resources without the check, because an unknown resource has no token to
+// check.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	table, _ := openTable(t)
 	for range 2 { // the second time, too: the first one has not made it
