@@ -216,7 +216,7 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	out, err := goTestC(ctx, t.root, b.dir, over, bin.path)
+	out, err := buildOnce(ctx, t.root, b.dir, over, bin.path)
 	if ctx.Err() != nil {
 		return binary{}, ctx.Err()
 	}
@@ -233,14 +233,6 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 		return binary{}, fmt.Errorf("no test ran: %s has no test files", b.dir)
 	}
 	return bin, nil
-}
-
-// goTestC builds the tests in dir with an overlay. The tests of this program put a memory
-// before it.
-var goTestC = func(ctx context.Context, root, dir, overlay, to string) (out []byte, err error) {
-	// Without symbol tables the linker is done in about half the time; panics still name
-	// their lines.
-	return command(ctx, root, "go", "test", "-c", "-ldflags=-s -w", "-overlay", overlay, "-o", to, "./"+dir).CombinedOutput()
 }
 
 // command is exec.CommandContext that does not wait for ever for the children of a killed process.
