@@ -28,8 +28,7 @@ import (
 // Half of a story's time was spent on collecting the garbage of its servers.
 func init() { debug.SetGCPercent(400) }
 
-// A backend is a Redis as the lab sees it, not through a client: a miniredis or a real
-// one.
+// A backend is a Redis as the lab sees it: a miniredis or a real one.
 type backend interface {
 	Exists(key string) bool
 	Type(key string) string
@@ -187,8 +186,7 @@ func (c *client) hangUp(on func(*wire) bool) {
 	}
 }
 
-// pipe is the client's end of a connection. If broken, it returns the errors of a TCP
-// connection.
+// pipe is the client's end of a connection. If broken, it returns TCP errors.
 type pipe struct {
 	net.Conn
 	wire *wire
@@ -356,8 +354,7 @@ func (m *message) run(h *hook) {
 	w.Write(reply)
 }
 
-// A hook is a fault or another event that a story injects in the middle of a client's
-// commands.
+// A hook is a fault or another event that a story injects into a client's commands.
 type hook struct {
 	match  func(command string, nth int) bool // nth: on its node, since the hook was injected
 	before func()                             // runs just before the command reaches Redis
@@ -419,6 +416,5 @@ func (l *lab) disconnect(s *server) {
 	}
 }
 
-// intercept passes what is sent to a server from now on to holds. What it takes is not
-// run.
+// intercept lets holds see what is sent to a server. What holds takes is not run.
 func (s *server) intercept(holds func(*message) bool) { s.holds.Store(&holds) }

@@ -51,7 +51,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					})
 					bobErr := bob.TryLock(ctx)
 					if left = leaves.fired; !left {
-						return // a refused TryLock sends fewer than nth commands: all cases are done
+						return // he has sent fewer than nth commands: all cases are done
 					}
 					require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
 					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
@@ -369,7 +369,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 		var together sync.WaitGroup
 		for i := range 40 {
 			together.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond / 5) // while some leave, others arrive
+				time.Sleep(time.Duration(i) * time.Millisecond / 5) // some leave, others arrive
 				if alice.TryLock(ctx) == nil {
 					entered.Add(1)
 					time.Sleep(time.Millisecond)

@@ -248,7 +248,7 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 		name string
 		fail func(lab *lab, alice *handle)
 	}{
-		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier acquisition
+		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier lock
 			lab.loseReply("alice", func() {})
 			alice.Unlock(ctx)
 			alice.TryLock(ctx)

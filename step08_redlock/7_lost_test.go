@@ -178,7 +178,7 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 	}{
 		{"another client holds the lock", func(lab *lab, giveUp func()) {
 			lab.lock("bob").TryLock(ctx)
-			lab.afterNth("alice", 2, func() { // she has been refused, and soon no command is in flight
+			lab.afterNth("alice", 2, func() { // refused, and soon nothing is in flight
 				time.AfterFunc(10*time.Millisecond, func() { lab.wait(); giveUp() })
 			})
 		}, nil, []error{ErrNotRun, ErrNotAcquired, context.Canceled}},
@@ -815,7 +815,7 @@ func (l *lab) fillPool(name string, n int) {
 		conns := make([]*redis.Conn, n)
 		for i := range conns {
 			conns[i] = rdb.(*redis.Client).Conn()
-			conns[i].ClientGetName(ctx) // any command connects it; this one counts as connection setup
+			conns[i].ClientGetName(ctx) // any command connects it; this one counts as setup
 		}
 		for _, conn := range conns {
 			conn.Close()

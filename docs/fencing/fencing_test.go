@@ -140,7 +140,7 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, bobs)
 
-		err = write(at("alice"), token, left-10) // she has sold ten of those that she saw 20 seconds ago
+		err = write(at("alice"), token, left-10) // she sold ten of what she saw 20s ago
 		require.ErrorIs(t, err, ErrStaleToken, "alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost")
 		require.ErrorContains(t, err, "33 is lower than 34", "alice's write was rejected, but the error does not name both numbers")
 		require.Equal(t, 99, read(t, at("bob"), bobs), "alice's write was rejected, but the stock changed anyway")
