@@ -408,7 +408,7 @@ func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.Unlock(ctx),
-			"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
+			"Redis released alice's lock and the connection was reset; the command was resent and found nothing, but Unlock returned ErrNotHeld")
 	})
 }
 

@@ -170,7 +170,7 @@ func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T)
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	table, _ := openTable(t)
 	for _, n := range []int{99, 99, 98} { // also the same again, which changes nothing
-		require.NoError(t, writeStock(table, 33, n), "alice wrote with her token before, and is refused: an equal token is the same holder")
+		require.NoError(t, writeStock(table, 33, n), "alice wrote with her token before, but her write was rejected: an equal token is the same holder")
 		require.Equal(t, n, readStock(t, table, 33))
 	}
 }
