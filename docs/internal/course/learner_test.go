@@ -169,28 +169,28 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "nobody can guess it")
 }
 
-// What a story measures is a number that a learner has to know: it stands in a rule, or it
+// What a story measures is a number that a learner has to know: it is in a rule, or it
 // is about something that every lock does.
 func TestNumbersInStories_StandInRules(t *testing.T) {
 	const ofEveryLock = ""
 	numbers := map[string]string{ // in an assertion -> in a rule
 		"bob entered while alice was inside":                   ofEveryLock,
-		"bob noticed too late that alice had left":             "in at most 1s after",
-		"bob kept waiting after his context had ended":         "back at most 1s after its context has ended",
+		"bob noticed too late that alice had left":             "acquires the lock at most 1s after",
+		"bob kept waiting after his context had ended":         "returns at most 1s after its context has ended",
 		"bob's program closed the client, but he kept waiting": "or its client was closed",
 		"the error does not say that the lock is taken":        "the error matches both",
 		"randomBits(tokens), 100.0":                            "at least 100 random bits",
-		"Unlock did not return until":                          "comes back within 6s",
+		"Unlock did not return until":                          "returns within 6s",
 		"had a ttl of an hour":                                 ofEveryLock,
 		"gave up long before her lease expired":                "as long as the lease is valid",
 		"alice's renewal extended bob's lock":                  ofEveryLock,
 		"but her nested Lock waited":                           "a nested TryLock is ErrNotHeld",
 		"ValidUntil is not the time before the command":        "ttl - (ttl/100 + 2ms)",
 		"ValidUntil is not that time plus a ttl":               "Renew every ttl/3",
-		"a renewal gets no reply, but Unlock waited":           "it is back within 4s",
+		"a renewal gets no reply, but Unlock waited":           "it returns within 4s",
 		"may send one renewal every ttl/20":                    "every ttl/20 to ttl/30",
 		"may send one renewal every ttl/30":                    "every ttl/20 to ttl/30",
-		"a goroutine was left behind":                          "no goroutine stays",
+		"a goroutine was left behind":                          "no goroutine is left",
 		"that is a storm":                                      "sends nothing",
 		"before+before/10":                                     "sends nothing",
 		"bob did not get in until":                             "within a millisecond of the release",

@@ -22,7 +22,7 @@
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of the
 // rules of its form, or names a story or a declaration in a command that is not there.
 //
-// A Chinese page (README.zh-CN.md beside README.md) has the blocks, the links and the line
+// A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the line
 // numbers of the English one; its pictures are drawn with Chinese titles. Before each of
 // its headings stands the hash of the English section that it says in Chinese: -check fails
 // when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
@@ -54,7 +54,7 @@ import (
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
 // Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
-// beside the other steps, and go test ./docs/play, in a second, that it is of the sources.
+// next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
