@@ -111,7 +111,7 @@ func (l *lab) close() {
 		c.cut()
 	}
 	// Close waits on a mutex for connections that are being made and for commands that
-	// sleep before a resend. In the meantime, virtual time would stand still.
+	// sleep before a resend. In the meantime, virtual time would stall.
 	time.Sleep(min(time.Second, afterwards))
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {

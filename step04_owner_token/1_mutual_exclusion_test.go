@@ -312,7 +312,7 @@ func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 	})
 }
 
-// Also passes on step 00, because each name is a key of its own there too.
+// Also passes on step 00, because each name is its own key there too.
 func TestTwoNames_AreTwoLocks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)

@@ -487,7 +487,7 @@ func TestTheTTLIsTakenAway_NestingDoesNotEndTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		for _, rdb := range lab.client("somebody").nodes {
+		for _, rdb := range lab.client("operator").nodes {
 			require.NoError(t, rdb.Persist(ctx, key).Err())
 		}
 		require.NoError(t, alice.TryLock(ctx), "the key has lost its ttl and alice's lease is still valid, but her nested TryLock was refused")

@@ -85,7 +85,7 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 }
 
 // Also passes on step 06, because a lock that is not renewed expires there too. If this
-// fails, time stands still and the stories above prove nothing.
+// fails, time is stuck and the stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

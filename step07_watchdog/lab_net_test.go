@@ -292,7 +292,7 @@ func (w *wire) run(args []string) (reply []byte) {
 	return []byte(<-w.replies)
 }
 
-// serve takes a command to Redis, runs it and takes the reply back. A story can interfere
+// serve takes a command to Redis, runs it and carries the reply. A story can interfere
 // at each point. It returns the command's record if it gets no reply.
 func (w *wire) serve(args []string) (unanswered *record) {
 	c, s := w.client, w.server

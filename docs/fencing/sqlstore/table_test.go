@@ -29,7 +29,7 @@ const (
 
 var ctx = context.Background()
 
-// openTable returns a table in a database file of its own, with 100 coupons.
+// openTable returns a table in its own database file, with 100 coupons.
 func openTable(t *testing.T) (*Table, *sql.DB) {
 	t.Helper()
 	// Connections that conflict wait for each other inside SQLite. The file need not
