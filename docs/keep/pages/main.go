@@ -16,6 +16,9 @@
 //     comments; with a folder, those of all its files
 //   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its
 //     files in docs/read/pictures
+//   - the questions of a lesson between <!-- questions: page.md#anchor #anchor ... --> and
+//     <!-- /questions -->, from the interview pages; and of these the decks of cards,
+//     docs/read/interview/deck.tsv
 //   - the file and the line in a link whose text is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1)
 //
@@ -42,8 +45,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -118,6 +123,9 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	editions := newLibrary()
 	for _, file := range files {
 		file := filepath.ToSlash(file)
+		if slices.Contains(retired, file) {
+			continue
+		}
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
@@ -147,6 +155,13 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			return err
 		}
+	}
+	if slices.ContainsFunc(files, func(file string) bool { return path.Dir(filepath.ToSlash(file)) == interviewDir }) {
+		stale, err := editions.decks(check)
+		if err != nil {
+			return err
+		}
+		complaints = append(complaints, stale...)
 	}
 	stalePictures, err := keep(drawn, check)
 	if err != nil {
