@@ -4,6 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
+	"log"
+	rand1 "math/rand"
+	"os"
 	"testing"
 	"time"
 
@@ -11,7 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// byID is a lock whose owner is known by an id.
+// This file shows common mistakes with tokens and clients, and the whiteboard version of
+// this step's lock.
+
+// byID is a lock that identifies its owner by an id.
 type byID struct {
 	rdb redis.UniversalClient
 	id  string
@@ -37,11 +44,11 @@ func TestTheValueIsOneAndTheIDIsCompared_NobodyCanUnlock(t *testing.T) {
 
 		acquired, err = bob.TryLock(ctx)
 		require.NoError(t, err)
-		require.False(t, acquired, "alice has unlocked, and bob got in: the bug is gone")
+		require.False(t, acquired, "alice has unlocked and bob got in: the bug is gone")
 		time.Sleep(slack(ttl))
 		acquired, err = bob.TryLock(ctx)
 		require.NoError(t, err)
-		require.True(t, acquired, "the ttl is over, and bob was refused")
+		require.True(t, acquired, "the ttl has expired, but bob was refused")
 	})
 }
 
@@ -54,8 +61,8 @@ func TestRenewedWithXX_OverwritesTheNextOwnersLock(t *testing.T) {
 		bobs := lab.owner(0)
 		renewed, err := lab.client("alice").nodes[0].SetXX(ctx, key, alice.token.Load(), ttl).Result()
 		require.NoError(t, err)
-		require.True(t, renewed, "SET with XX has asked whose the lock is: the bug is gone")
-		require.NotEqual(t, bobs, lab.owner(0), "alice has renewed, and bob's lock is untouched: the bug is gone")
+		require.True(t, renewed, "SET with XX checked whose lock it is: the bug is gone")
+		require.NotEqual(t, bobs, lab.owner(0), "alice has renewed, but bob's lock is untouched: the bug is gone")
 		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld)
 	})
 }
@@ -90,7 +97,102 @@ func TestAClientForEachLock_EachDialsAnew(t *testing.T) {
 	})
 }
 
-// The whiteboard version: what docs/read/interview-systems.md shows of this step, in as few
+// yesOrNo is a lock without errors: its calls return what happened, or so it seems.
+type yesOrNo struct {
+	rdb   redis.UniversalClient
+	token string
+}
+
+func (l yesOrNo) TryLock(ctx context.Context) bool {
+	acquired, _ := l.rdb.SetNX(ctx, key, l.token, ttl).Result()
+	return acquired
+}
+
+func (l yesOrNo) Unlock(ctx context.Context) bool {
+	if _, err := sendOnce(ctx, l.rdb, releaseScript, key, l.token); err != nil {
+		log.Print("unlock: ", err)
+	}
+	return true
+}
+
+func TestALostReplyIsReturnedAsNo_TheRefusedOneHoldsTheLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob := yesOrNo{lab.client("alice", noResend).nodes[0], rand.Text()}, lab.lock("bob")
+		lab.loseReply("alice", func() {})
+		require.False(t, alice.TryLock(ctx))
+		require.Equal(t, alice.token, lab.owner(0), "alice's reply was lost, and her key is gone: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has left, and her key did not refuse bob: the bug is gone")
+	})
+}
+
+func TestAnErrorIsReturnedAsReleased_TheKeyStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		log.SetOutput(io.Discard)
+		defer log.SetOutput(os.Stderr)
+		alice, bob := yesOrNo{lab.client("alice").nodes[0], rand.Text()}, lab.lock("bob")
+		require.True(t, alice.TryLock(ctx))
+		start := lab.stop(0)
+		require.True(t, alice.Unlock(ctx), "Redis is down, and Unlock did not return true: the bug is gone")
+		start()
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's Unlock returned true, and bob got in: the bug is gone")
+	})
+}
+
+// numbered is a lock whose owner is a random number.
+type numbered struct {
+	rdb  redis.UniversalClient
+	rand *rand1.Rand
+	id   int
+}
+
+func (l *numbered) TryLock(ctx context.Context) (bool, error) {
+	l.id = l.rand.Int()
+	return l.rdb.SetNX(ctx, key, l.id, ttl).Result()
+}
+
+func (l *numbered) Unlock(ctx context.Context) (bool, error) {
+	return sendOnce(ctx, l.rdb, releaseScript, key, l.id)
+}
+
+// unseeded is what math/rand drew from before Go 1.20, in every process.
+func unseeded() *rand1.Rand { return rand1.New(rand1.NewSource(1)) }
+
+func TestTheTokenIsAnUnseededNumber_ALateHolderDeletesTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := &numbered{rdb: lab.client("alice").nodes[0], rand: unseeded()}
+		bob := &numbered{rdb: lab.client("bob").nodes[0], rand: unseeded()}
+		acquired, err := alice.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		lab.endLease()
+		acquired, err = bob.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		released, err := alice.Unlock(ctx)
+		require.NoError(t, err)
+		require.True(t, released, "alice came late, and her number was not bob's: the bug is gone")
+		require.Empty(t, lab.owner(0), "alice came late, and bob still has his lock: the bug is gone")
+	})
+}
+
+func TestTwoGoroutinesShareAField_TheRefusedOneOverwritesTheOwner(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		shared := &numbered{rdb: lab.client("alice").nodes[0], rand: unseeded()}
+		acquired, err := shared.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		acquired, err = shared.TryLock(ctx) // the other goroutine
+		require.NoError(t, err)
+		require.False(t, acquired)
+		released, err := shared.Unlock(ctx)
+		require.NoError(t, err)
+		require.False(t, released, "the holder's own Unlock released its lock: the bug is gone")
+		require.NotEmpty(t, lab.owner(0))
+	})
+}
+
+// The whiteboard version: what docs/read/interview/whiteboard.md shows of this step, in as few
 // lines as are still right.
 
 var compareAndDelete = redis.NewScript(`-- compare-and-delete token
@@ -104,7 +206,7 @@ return 0
 func acquire(
 	ctx context.Context, rdb redis.Cmdable, key string, ttl time.Duration,
 ) (string, error) {
-	token := rand.Text() // 130 random bits, new for every hold
+	token := rand.Text() // 130 random bits, new for every acquisition
 	for {
 		// SET key token EX ttl NX
 		acquired, err := rdb.SetNX(ctx, key, token, ttl).Result()
@@ -123,13 +225,13 @@ func acquire(
 	}
 }
 
-// release goes out although ctx has ended: a cancelled request releases, too.
+// release is sent even if ctx has ended: a cancelled request must release, too.
 func release(ctx context.Context, rdb redis.Cmdable, key, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	deleted, err := compareAndDelete.Run(ctx, rdb, []string{key}, token).Bool()
 	if err == nil && !deleted {
-		return ErrNotHeld // too late: somebody else may have been inside
+		return ErrNotHeld // too late: another client may have been inside
 	}
 	return err
 }
@@ -167,13 +269,13 @@ func TestWhiteboard_OneIsInsideAndTheNextOneWaits(t *testing.T) {
 		require.NoError(t, alice.lock(ctx))
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.ErrorIs(t, bob.lock(waiting), context.DeadlineExceeded, "alice is inside, and bob is inside with her")
-		require.ErrorIs(t, bob.unlock(ctx), ErrNotHeld, "bob was refused, and his unlock does not say so")
-		require.NotEmpty(t, lab.owner(0), "bob was refused, and his unlock deleted alice's lock")
+		require.ErrorIs(t, bob.lock(waiting), context.DeadlineExceeded, "alice is inside, but bob is inside with her")
+		require.ErrorIs(t, bob.unlock(ctx), ErrNotHeld, "bob was refused, but his unlock did not report it")
+		require.NotEmpty(t, lab.owner(0), "bob was refused, but his unlock deleted alice's lock")
 
 		request, cancel := context.WithCancel(ctx)
 		cancel()
-		require.NoError(t, alice.unlock(request), "alice's request was cancelled, and her lock stayed")
+		require.NoError(t, alice.unlock(request), "alice's request was cancelled, but her lock was not released")
 		require.NoError(t, bob.lock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -184,8 +286,8 @@ func TestWhiteboard_TheHolderIsLate_TheNextOwnersLockStays(t *testing.T) {
 		time.Sleep(slack(ttl)) // alice is slow, or dead
 		waiting, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, bob.lock(waiting), "the ttl is over, and bob was refused")
-		require.ErrorIs(t, alice.unlock(ctx), ErrNotHeld, "alice came late, and her unlock does not say so")
+		require.NoError(t, bob.lock(waiting), "the ttl has expired, but bob was refused")
+		require.ErrorIs(t, alice.unlock(ctx), ErrNotHeld, "alice came late, but her unlock did not report it")
 		require.Equal(t, bob.token, lab.owner(0), "alice came late and deleted bob's lock")
 	})
 }
@@ -194,14 +296,14 @@ func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 	onWhiteboard(t, func(t *T, lab *lab, alice, bob *whiteboard) {
 		lab.loseReply("alice", func() {})
-		require.Error(t, alice.lock(ctx), "alice got no reply, and acquire says that all is well")
+		require.Error(t, alice.lock(ctx), "alice got no reply, but acquire returned nil")
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.NoError(t, bob.lock(waiting), "alice got an error, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.lock(waiting), "alice got an error, but what she left in Redis blocks bob")
 	}, noResend)
 }
 
-// What the whiteboard leaves out, and the lock of this step has.
+// What the whiteboard version leaves out and this step's lock has.
 func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testing.T) {
 	onWhiteboard(t, func(t *T, lab *lab, alice, _ *whiteboard) {
 		lab.loseReply("alice", func() {})
@@ -210,6 +312,6 @@ func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testin
 		start := time.Now()
 		require.NoError(t, alice.lock(waiting))
 		require.GreaterOrEqual(t, time.Since(start), ttl,
-			"go-redis sent alice's SET again, her own key refused it, and she did not wait for it to expire: this lesson needs a new example")
+			"go-redis resent alice's SET and her own key refused it, but she did not wait for it to expire: this lesson needs a new example")
 	})
 }

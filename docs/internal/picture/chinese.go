@@ -2,6 +2,7 @@ package picture
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,20 +56,20 @@ var inChinese = map[string]string{
 	"the stock has seen 34, and refuses 33":                                 "库存见过 34，拒绝 33",
 
 	// What fails: the assertions of the stories.
-	"bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside":                   "alice 的 TryLock 做到一半，bob 拿走了锁；alice 也拿到了，两个人都在里面",
-	"alice died inside, her ttl of 10s is over, but bob is still locked out":                                        "alice 在里面宕机，10 秒早就过了，bob 还是进不去",
-	"alice died in her TryLock, her ttl of 10s is over, but bob is still locked out":                                "alice 死在 TryLock 中途，10 秒早就过了，bob 还是进不去",
-	"alice came late and deleted bob's lock: carol is inside with bob":                                              "alice 来晚了，误删 bob 的锁：carol 进来，和 bob 同时在里面",
-	"the lock is alice's, but TryLock says that somebody else has it: nobody will release it":                       "锁是 alice 的，TryLock 却说被别人占着：这把锁没人会去释放",
-	"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob":        "alice 解锁到一半租约到期，bob 进来，她误删了 bob 的锁：carol 和 bob 同时在里面",
-	"alice holds the lock, locks again, but is refused by her own lock":                                             "alice 持着锁，再加一次锁，被自己的锁挡在外面",
-	"bob waits for alice, and in the last 5s alone he has sent 330 commands to Redis":                               "bob 在等 alice，光是最后 5 秒就给 Redis 发了 330 条命令",
-	"alice has unlocked only the inner lock and is still inside; three times the ttl later, bob is inside with her": "alice 只解开内层的锁，人还在里面；三个过期时间之后，bob 也进来了",
-	"a master died, its replica knew nothing of alice's lock, and bob is inside with her":                           "主节点宕机，从节点不知道 alice 的锁，bob 也进来了",
-	"alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost":                      "bob 用 34 写过以后，alice 又用 33 写，居然写成功：bob 卖的那一笔没了",
+	"bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside":                      "alice 的 TryLock 做到一半，bob 拿走了锁；alice 也拿到了，两个人都在里面",
+	"alice died inside, her ttl of 10s has expired, but bob is still locked out":                                       "alice 在里面宕机，10 秒早就过了，bob 还是进不去",
+	"alice died in her TryLock, her ttl of 10s has expired, but bob is still locked out":                               "alice 死在 TryLock 中途，10 秒早就过了，bob 还是进不去",
+	"alice came late and deleted bob's lock: carol is inside with bob":                                                 "alice 来晚了，误删 bob 的锁：carol 进来，和 bob 同时在里面",
+	"the lock is alice's, but TryLock returned ErrNotAcquired: no one will release it":                                 "锁是 alice 的，TryLock 却说被别人占着：这把锁没人会去释放",
+	"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob":         "alice 解锁到一半租约到期，bob 进来，她误删了 bob 的锁：carol 和 bob 同时在里面",
+	"alice holds the lock and locks again, but her own lock refused her":                                               "alice 持着锁，再加一次锁，被自己的锁挡在外面",
+	"bob waits for alice, but in the last 5s alone he has sent 330 commands to Redis":                                  "bob 在等 alice，光是最后 5 秒就给 Redis 发了 330 条命令",
+	"alice has unlocked only the inner lock and is still inside, but three times the ttl later bob is inside with her": "alice 只解开内层的锁，人还在里面；三个过期时间之后，bob 也进来了",
+	"a master died, its replica knew nothing of alice's lock, and bob is inside with her":                              "主节点宕机，从节点不知道 alice 的锁，bob 也进来了",
+	"alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost":                         "bob 用 34 写过以后，alice 又用 33 写，居然写成功：bob 卖的那一笔没了",
 
-	"the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out":       "alice 的 TryLock 响应丢失，她得到一个错误；她留在 Redis 里的 key 把 bob 挡在外面",
-	"alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside": "alice 的请求被取消，她的 Unlock 什么也没释放；里面没人，bob 却进不来",
+	"the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob":      "alice 的 TryLock 响应丢失，她得到一个错误；她留在 Redis 里的 key 把 bob 挡在外面",
+	"alice's request was cancelled and her Unlock released nothing: bob is locked out, but no one is inside": "alice 的请求被取消，她的 Unlock 什么也没释放；里面没人，bob 却进不来",
 
 	// The staircase.
 	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
@@ -89,16 +90,16 @@ var inChinese = map[string]string{
 	"alice dies before she sends anything else":                                      "alice 还没再发任何命令就宕机",
 	"alice works for longer than the ttl":                                            "alice 干活超过了过期时间",
 	"alice works for # ttl":                                                          "alice 干活，# 个过期时间那么久",
-	"alice has left the inner lock, and works on in the outer one":                   "alice 出了内层锁，在外层锁里接着干活",
-	"the clock of Redis jumps ahead by #s: all leases are over":                      "Redis 的时钟向前跳 # 秒：所有租约都到期",
+	"alice has left the inner lock and continues in the outer one":                   "alice 出了内层锁，在外层锁里接着干活",
+	"the clock of Redis jumps ahead by #s: all leases have expired":                  "Redis 的时钟向前跳 # 秒：所有租约都到期",
 	"bob waits; from now on his commands are counted":                                "bob 在等；从现在起数他发的命令",
 	"the same # times more":                                                          "同样的再重复 # 次",
 	"Redis: the master dies, and a replica that never received the lock takes over":  "Redis：主节点宕机，从节点没收到过这把锁，接了班",
-	"node #: the master dies, and a replica that never received the lock takes over": "node #：主节点宕机，从节点没收到过这把锁，接了班",
-	"node # hangs":                         "node # 没有响应",
-	"node # is down":                       "node # 宕机",
-	"node # is up again":                   "node # 恢复",
-	"node #: it restarts without its data": "node #：重启后数据全丢",
+	"node #: the master dies, and a replica that never received the lock takes over": "节点 #：主节点宕机，从节点没收到过这把锁，接了班",
+	"node # hangs":                         "节点 # 没有响应",
+	"node # is down":                       "节点 # 宕机",
+	"node # is up again":                   "节点 # 恢复",
+	"node #: it restarts without its data": "节点 #：重启后数据全丢",
 	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
 	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
 	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
@@ -113,9 +114,47 @@ var inChinese = map[string]string{
 	"comes with # after #":    "来的是 #，之前已有 #",
 
 	// Below.
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside.":                      "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面。",
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside; hatched: two inside.": "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面；斜线：两个人都在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside.":                          "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside. Hatched: two are inside.": "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面；斜线：两个人都在里面。",
 }
+
+// inLabels has the words of labels; commands, replies and errors are as in the code.
+var inLabels = strings.NewReplacer(
+	"no connection", "连不上",
+	"is paused", "暂停",
+	"goes on", "继续",
+	"calls Lock", "调用 Lock",
+	"listens on redislock:coupons", "订阅",
+	"hears: released", "收到通知：已释放",
+	"reply lost", "响应丢失",
+	"no reply", "没有响应",
+	"refused", "被拒绝",
+	"key expires", "key 过期",
+	"depth", "重入次数",
+	"reads ", "读 ",
+	"writes ", "写 ",
+	" with ", "，令牌 ",
+	"node", "节点",
+	"stock", "库存",
+)
+
+// labelled returns what stands in a lane.
+func (c *canvas) labelled(text string) string {
+	if !c.chinese {
+		return strings.Replace(text, "listens on redislock:coupons", "listens", 1)
+	}
+	found := inLabels.Replace(text)
+	if english.MatchString(asInCode.ReplaceAllString(found, "")) {
+		c.lack(text)
+	}
+	return found
+}
+
+// asInCode are the words that are the same in both languages: clients, scripts, replies.
+var (
+	asInCode = regexp.MustCompile(`\b(alice|bob|carol|acquire|release|renew|nil|key|context canceled|[A-Z]\w+)\b`)
+	english  = regexp.MustCompile(`[a-z]{3,}`)
+)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
@@ -147,7 +186,13 @@ func (c *canvas) say(text string) string {
 	}
 	found := InChinese(text)
 	if found == text {
-		c.lacks = append(c.lacks, text)
+		c.lack(text)
 	}
 	return found
+}
+
+func (c *canvas) lack(text string) {
+	if !slices.Contains(c.lacks, text) {
+		c.lacks = append(c.lacks, text)
+	}
 }

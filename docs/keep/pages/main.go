@@ -31,8 +31,7 @@
 // when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
 // the same. -zh is what takes no time: it carries over blocks and links, and checks.
 //
-// Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench), and
-// docs/explore/deep.md, which takes minutes (go run ./docs/explore -all).
+// Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench).
 package main
 
 import (

@@ -30,7 +30,7 @@ const (
 )
 
 // themes are the first pages of the decks, in their order.
-var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design"}
+var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design", "whiteboard"}
 
 var (
 	questionsLine = regexp.MustCompile(`^<!-- questions: (.*\S) -->$`)

@@ -33,6 +33,7 @@ var translated = []string{
 	"docs/read/interview/fencing.md",
 	"docs/read/interview/systems.md",
 	"docs/read/interview/design.md",
+	"docs/read/interview/whiteboard.md",
 	"docs/read/interview/wrong.md",
 	"docs/read/find-the-bug.md",
 	"docs/read/find-the-bug-2.md",
@@ -55,6 +56,7 @@ var missing = []string{
 	"docs/read/interview/fencing.md",
 	"docs/read/interview/systems.md",
 	"docs/read/interview/design.md",
+	"docs/read/interview/whiteboard.md",
 	"docs/read/interview/wrong.md",
 }
 
