@@ -520,6 +520,34 @@ func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
 	b.fine()
 }
 
+// Wherever a phone has scrolled in the picture, it shows whose lane is which, and the tools.
+func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
+	for schedule, over := range map[string]bool{"08/restart/a1a2b3F": false, "07/pause/abFBbB": false, "07/pause/abFBbBA": true} {
+		b := open(t, server+"#"+schedule, views[2])
+		b.unsure()
+		if got := b.text(".outcome.won") != ""; got != over {
+			t.Errorf("%s is won: %v", schedule, got)
+		}
+		hidden := eval[[]string](b, `(() => {
+			const hidden = [], picture = document.getElementById('picture'), from = picture.getBoundingClientRect().top + scrollY;
+			for (let y = from; y < from + picture.offsetHeight - 60; y += 40) {
+				scrollTo(0, y);
+				for (const e of [...document.querySelectorAll('.heads text'), ...document.querySelectorAll('.tools button')]) {
+					const r = e.getBoundingClientRect();
+					if (r.top < 0 || r.bottom > innerHeight) hidden.push(Math.round(y - from) + ': ' + e.textContent);
+				}
+			}
+			const names = [...document.querySelectorAll('.heads text')].map(e => e.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+			names.forEach((r, i) => { if (i > 0 && r.left < names[i - 1].right) hidden.push('two names overlap'); });
+			return hidden;
+		})()`)
+		for _, what := range hidden {
+			t.Errorf("%s, scrolled by %s", schedule, what)
+		}
+		b.fine()
+	}
+}
+
 // Checks that cannot fail prove nothing: pages that are broken on purpose are caught.
 func TestABrokenPage_IsCaught(t *testing.T) {
 	page, err := os.ReadFile(pageFile())

@@ -44,8 +44,8 @@ function clock(us) {
   return `${(Math.floor(us / 10_000) / 100).toFixed(2).replace(/\.?0+$/, '')} s`;
 }
 
-// diagram draws rows. mark is the number of rows that were there before the last choice:
-// what has come since is new.
+// diagram draws rows: the names of the lanes, which stay in view, and what is below them.
+// What is not older than fresh is new.
 function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
@@ -56,10 +56,10 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
     lane[resource] = right;
     lane[clients[1]] = right - r;
     lane[nodes[0]] = (left + right - r) / 2;
-  }
+  } else if (narrow) names.slice(0, -1).forEach((name, i, them) => { lane[name] = left + (right - 56 - left) / (them.length - 1) * i; });
   const color = name => clients.includes(name) ? `var(--owner${clients.indexOf(name)})` : 'var(--dim)';
   const pale = name => clients.includes(name) ? `var(--pale${clients.indexOf(name)})` : 'var(--paleline)';
-  const back = svg('g'), bars = svg('g'), front = svg('g');
+  const back = svg('g'), bars = svg('g'), front = svg('g'), heads = svg('g');
   const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) => front.append(svg('text', {
     x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`, ...(fill ? {style: `fill:${fill}`} : {}),
   }, text));
@@ -162,7 +162,8 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   names.forEach(name => {
     back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`, class: 'life'}));
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
-    front.append(svg('text', {x: lane[name], y: 20, 'text-anchor': 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
+    const last = narrow && name === resource;
+    heads.append(svg('text', {x: last ? width - 2 : lane[name], y: 20, 'text-anchor': last ? 'end' : 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
   });
 
   // Bars: from the row in which something begins to that in which it ends.
@@ -224,5 +225,6 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'}, svg('path', {d: 'M0 3H6', class: 'hatch'})));
   const height = bottom + 6;
   if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
-  return svg('svg', {class: 'diagram', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', focusable: 'false'}, hatch, back, bars, front);
+  const drawing = (from, to, ...parts) => svg('svg', {class: 'diagram', width, height: to - from, viewBox: `0 ${from} ${width} ${to - from}`, 'aria-hidden': 'true', focusable: 'false'}, ...parts);
+  return [el('div', {class: 'heads'}, drawing(0, headHeight - 10, heads)), drawing(headHeight - 10, height, hatch, back, bars, front)];
 }

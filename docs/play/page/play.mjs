@@ -369,11 +369,11 @@ function skeleton() {
         game.beat && el('p', {id: 'challenge'}, t('challenge', {n: game.beat}))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), coached() && el('p', {id: 'coach', class: 'coach'}), region('picture', t('picture'), {'aria-hidden': 'true'})),
-        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'hints'}), region('schedule', t('schedule')))),
+        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'compare'}), el('div', {id: 'source'})));
   part('choices').before(coached() ? el('p', {id: 'coach-choice', class: 'coach'}, t('coach.choice')) : '');
-  part('choices').after(el('div', {id: 'tools', class: 'tools'}));
+  part('choices').after(el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}));
   drawnWidth = 0;
   card = '';
 }
@@ -444,7 +444,7 @@ function showNow({records, at, state}) {
 function showPicture({records, at, state}, list) {
   const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
   drawnWidth = box.clientWidth;
-  box.replaceChildren(diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
+  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
   box.scrollTop = box.scrollHeight;
   if (game.path.length > 0 && narrow()) { // what is new stands above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
@@ -638,8 +638,8 @@ function intoView(shown) {
     shown.scrollIntoView({block: 'nearest'});
     return;
   }
-  const {top, bottom} = shown.getBoundingClientRect();
-  scrollBy(0, Math.min(bottom - innerHeight + 8, top - 8));
+  const {top, bottom} = shown.getBoundingClientRect(), tools = part('choices').parentElement.offsetHeight;
+  scrollBy(0, Math.min(bottom + tools - innerHeight + 8, top - 8));
 }
 
 // A reason has parts, each for some kinds of violation: the others are for what is inside.
