@@ -33,7 +33,7 @@ var files embed.FS
 var published = ""
 
 // modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "play.mjs"}
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
 
 // A level is a cell of docs/read/faults.md.
 type level struct {

@@ -262,6 +262,45 @@ func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
 	}
 }
 
+// Below the choices are the lines at which the clients are. They are those of the files.
+func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
+	for schedule, want := range map[string]string{
+		"00/none/a":            "docs/step00 a:.Set( b:.Exists(", // the data has no lines of this lock
+		"02/crash-acquire/a":   "step02_expire a:.PExpire( b:\"SETNX\"",
+		"02/crash-acquire/aF":  "step02_expire a:\"SETNX\" b:\"SETNX\"", // she died after that
+		"04/slow/aAa":          "step04_owner_token a:.Del( b:.SetNX(",
+		"04/slow/aAaFb":        "step04_owner_token a:.Del(",
+		"08/restart/a1a2":      "step08_redlock a:acquireScript b:acquireScript",
+		"08/restart/a1a2b3Fb1": "step08_redlock a:acquireScript b:acquireScript",
+	} {
+		b := open(t, server+"#"+schedule, desktop)
+		b.unsure()
+		marks := strings.Fields(want)
+		got := marks[0]
+		for _, line := range eval[[]string](b, `[...document.querySelectorAll('.excerpt .hit')].flatMap(line => [...line.querySelectorAll('b')].map(who =>
+			[who.textContent, line.closest('pre').getAttribute('aria-label'), line.querySelector('.nr').textContent.trim()].join(' '))).sort()`) {
+			var who, name string
+			var n int
+			fmt.Sscan(line, &who, &name, &n)
+			source, err := os.ReadFile(filepath.Join(repository, marks[0], name))
+			b.must(err)
+			text := strings.Split(string(source), "\n")[n-1]
+			for _, mark := range marks[1:] {
+				if part, ok := strings.CutPrefix(mark, who+":"); ok && strings.Contains(text, part) {
+					got += " " + mark
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: the lines are %q, want %q:\n%s", schedule, got, want, b.text("#code"))
+		}
+		if lines := eval[int](b, `Math.max(...[...document.querySelectorAll('.excerpt')].map(e => e.querySelectorAll('.nr').length))`); lines < 5 || lines > 8 {
+			t.Errorf("%s: an excerpt of %d lines", schedule, lines)
+		}
+		b.fine()
+	}
+}
+
 func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 	l := find(t, 3, "pause")
 	b := open(t, server+"?lead#"+l.ID, desktop)

@@ -369,7 +369,7 @@ function skeleton() {
         game.beat && el('p', {id: 'challenge'}, t('challenge', {n: game.beat}))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), coached() && el('p', {id: 'coach', class: 'coach'}), region('picture', t('picture'), {'aria-hidden': 'true'})),
-        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), region('schedule', t('schedule')))),
+        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), region('code', t('code')), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'compare'}), el('div', {id: 'source'})));
   part('choices').before(coached() ? el('p', {id: 'coach-choice', class: 'coach'}, t('coach.choice')) : '');
@@ -409,6 +409,7 @@ function show() {
   showPrediction();
   showChoices(played);
   showTools(played);
+  showCode(played);
   showHints(played);
   showOutcome(played);
   showSchedule(played);
