@@ -262,6 +262,27 @@ func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
 	}
 }
 
+// A command moves to its node, and two who are inside flash: once, and not for readers who
+// want no motion.
+func TestMotion_OnlyWhereItIsWanted(t *testing.T) {
+	for _, motion := range []string{"no-preference", "reduce"} {
+		b := open(t, server+"#00/none/aba", desktop)
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}})
+		b.must(err)
+		moving := func(js string) string {
+			return eval[string](b, js+`; [...new Set(document.getAnimations().map(a => a.animationName).filter(Boolean))].sort().join(' ')`)
+		}
+		want := map[string]string{"no-preference": "flash travel"}[motion]
+		if got := moving(`document.querySelector('.choice[data-label=b]').click()`); got != want {
+			t.Errorf("%s: what moves is %q, want %q", motion, got, want)
+		}
+		if got := moving(`document.getElementById('hint').click()`); got != "" {
+			t.Errorf("%s: drawn again, there moves %q", motion, got)
+		}
+		b.fine()
+	}
+}
+
 // Below the choices are the lines at which the clients are. They are those of the files.
 func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
 	for schedule, want := range map[string]string{

@@ -45,8 +45,8 @@ function clock(us) {
 }
 
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
-// What is not older than fresh is new.
-function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
+// What is not older than fresh is new: its commands can be seen moving, and two inside flash.
+function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
@@ -109,7 +109,10 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
     switch (first.kind) {
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
-      for (const r of row.of) arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
+      for (const r of row.of) {
+        arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
+        if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6, class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
+      }
       dot(who, y);
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
       const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
@@ -190,7 +193,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
         if (other === one) continue;
         for (const [c, d] of inside[other]) {
           const from = Math.max(a, c), to = Math.min(b, d);
-          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: 'both'}));
+          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: flash ? 'both flash' : 'both'}));
         }
       }
     }

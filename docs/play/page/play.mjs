@@ -184,6 +184,7 @@ function remember() {
 function choose(edge) {
   if (game.ahead[0] === edge) game.ahead.shift();
   else game.ahead = [];
+  moved = !still();
   game.path.push(edge);
   arrived();
 }
@@ -383,7 +384,7 @@ function skeleton() {
 const coached = () => placeOf(game.level) === 0;
 
 const part = id => document.getElementById(id);
-let options = [], drawnWidth = 0, fresh = 0, card = '';
+let options = [], drawnWidth = 0, fresh = 0, card = '', moved = false;
 
 function show() {
   const shown = cellName(game.level) + challenge(game.beat) + language;
@@ -442,10 +443,11 @@ function showNow({records, at, state}) {
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
 }
 
-function showPicture({records, at, state}, list) {
+function showPicture({records, seen, at, state}, list) {
   const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
   drawnWidth = box.clientWidth;
-  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
+  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
+  moved = false;
   box.scrollTop = box.scrollHeight;
   if (game.path.length > 0 && narrow()) { // what is new stands above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
