@@ -152,7 +152,7 @@ func TestAPastedName_OpensItsSchedule(t *testing.T) {
 		t.Errorf("a schedule that the page does not have: %q", got)
 	}
 	paste("03/nothing/aF")
-	if got := b.text(".problem"); !strings.Contains(got, "is no schedule") {
+	if got := b.text(".problem"); !strings.Contains(got, "There is no schedule") {
 		t.Errorf("what is no schedule: %q", got)
 	}
 	b.fine()
@@ -209,7 +209,7 @@ func TestWhatIsLost_SaysWhereTheLastChanceWas(t *testing.T) {
 		b.key("1")
 	}
 	held := b.text(".outcome.missed")
-	if !strings.Contains(held, "orders break it") || b.text("#goback") == "" {
+	if !strings.Contains(held, "schedules break it") || b.text("#goback") == "" {
 		t.Fatalf("lost, the page says %q", held)
 	}
 	eval[any](b, `document.getElementById('goback').click()`)
@@ -397,6 +397,51 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 			b.fine()
 		})
 	}
+}
+
+// So does its picture. What a function returns is the output of a program.
+func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
+	b := open(t, server+"?lang=zh-CN", desktop)
+	seen := 0
+	for _, l := range playable() {
+		if l.ID == "" {
+			continue
+		}
+		b.goTo("#" + l.ID)
+		for _, text := range eval[[]string](b, `[...document.querySelectorAll('.diagram text')].map(e => e.textContent)`) {
+			seen++
+			text, _, _ = strings.Cut(text, "：") // then comes a command
+			if threeWords.MatchString(text) && !strings.Contains(text, "→") && !strings.HasPrefix(text, "ErrNotAcquired, ") {
+				t.Errorf("%s: %q", l.ID, text)
+			}
+		}
+	}
+	if seen < 1000 {
+		t.Errorf("%d labels", seen)
+	}
+	b.fine()
+}
+
+// A fault is offered when it can matter: not before anything has reached Redis. Its button
+// says which node fails.
+func TestAFault_IsOfferedOnceItMatters(t *testing.T) {
+	b := open(t, server+"#08/restart/", desktop)
+	b.unsure()
+	fault := func() string {
+		return eval[string](b, `(() => { const f = document.querySelector('.choice.fault'); return f.getAttribute('aria-disabled') + ' ' + f.querySelector('.words').textContent; })()`)
+	}
+	if got, want := fault(), "true The fault can strike once a command has reached Redis"; got != want {
+		t.Errorf("at first, it says %q, want %q", got, want)
+	}
+	b.must(second(b.choose("a1")))
+	if got, want := fault(), "null Node 1 restarts empty"; got != want {
+		t.Errorf("then it says %q, want %q", got, want)
+	}
+	b.goTo("#04/slow/aF")
+	if got, want := b.text("#h-choices"), "From here no schedule breaks the lock: undo."; got != want {
+		t.Errorf("the fault is wasted, and the page says %q, want %q", got, want)
+	}
+	b.fine()
 }
 
 func (b *tab) fits() {

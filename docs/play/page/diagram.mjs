@@ -29,13 +29,28 @@ function fitting(texts, room) {
   return last + '…';
 }
 
+// lines breaks a text between words, or in Chinese between any two characters.
 function lines(text, room) {
   const list = [];
-  for (const word of text.split(' ')) {
-    if (list.length > 0 && widthOf(list.at(-1) + ' ' + word, true) <= room) list[list.length - 1] += ' ' + word;
-    else list.push(word);
+  for (const word of text.match(/\s*(\p{sc=Han}[，。：；、]*|[^\s\p{sc=Han}]+)/gu)) {
+    if (list.length > 0 && widthOf(list.at(-1) + word, true) <= room) list[list.length - 1] += word;
+    else list.push(word.trimStart());
   }
   return list;
+}
+
+// event is what happened, in the language of the page: the data says it in English, as the
+// English words do.
+let events;
+function event(text) {
+  if (language === 'en') return text;
+  events ??= Object.entries(words.en).filter(([key]) => key.startsWith('event.')).map(([key, english]) => [key,
+    new RegExp(`^${english.replace(/[().]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')}$`)]);
+  for (const [key, pattern] of events) {
+    const found = text.match(pattern);
+    if (found) return t(`event.${key.slice(6)}`, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, value === 'somebody else' ? t('somebody') : name === 'text' ? event(value) : value])));
+  }
+  return text;
 }
 
 // clock is a time in short.
@@ -120,7 +135,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
-        says(who, y + 22, [row.mark], {fill: 'var(--bad)', bold: true, wide: 60});
+        says(who, y + 22, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
         y += 16;
       }
       break;
@@ -133,29 +148,29 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? ''}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? t('somebody')}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
-      y += band(y, '✗ ' + row.text, 'bad');
+      y += band(y, '✗ ' + event(row.text.replace(/^[A-Z]: /, '')), 'bad');
       break;
     case 'fault':
     case 'refused':
     case 'timeout':
-      y += band(y, `${row.who ? row.who + ' ' : ''}${row.text}`, 'fault');
+      y += band(y, close(`${row.who.startsWith('node ') ? t('node.many', {n: first.node}) : row.who} ${event(row.text)}`.trim()), 'fault');
       if (/^dies\b/.test(row.text)) deaths[who] = y - 4;
       break;
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
-        const short = row.text.replace('is inside, ', '').replace(/ with token \d+/, '');
+        const short = event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
         arrow(who, resource, y, {dashed: /refused/.test(row.text)});
         dot(who, y);
         label(lane[resource] - 12, y - 6, short, {anchor: 'end'});
       } else if (who) {
         dot(who, y);
-        says(who, y + 10, [row.text], {wide: 60});
+        says(who, y + 10, [event(row.text)], {wide: 60});
       } else {
         front.append(svg('path', {d: `M${timeAt} ${y}H${width - 2}`, class: 'pass'}));
-        label(timeAt + (width - timeAt) / 2, y + 4, row.text, {anchor: 'middle', dim: true});
+        label(timeAt + (width - timeAt) / 2, y + 4, event(row.text), {anchor: 'middle', dim: true});
       }
     }
   });

@@ -135,6 +135,9 @@ function saying(level, o) {
 
 const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: level.Nodes === 1 ? t('node.one') : t('node.many', {n: 1})});
 
+// Before anything has reached Redis, these faults change nothing that matters.
+const needACommand = ['slow', 'pause', 'pause-waits', 'failover', 'restart', 'restart-waits', 'restart-late', 'clock'];
+
 // sends reports whether an option has a command of its own to show.
 const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
 
@@ -337,8 +340,10 @@ function pathLink(l, n) {
 
 const boss = l => data.Path[placeOf(l)]?.Boss && el('span', {class: 'boss'}, t('boss'));
 
-// upper begins a sentence, if it does not begin with a name.
+// upper begins a sentence, if it does not begin with a name of a lane.
 const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s.slice(1);
+// inProse is a client's name in a sentence.
+const inProse = who => language === 'en' ? who[0].toUpperCase() + who.slice(1) : who;
 
 function matrix() {
   const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
@@ -404,7 +409,7 @@ function show() {
   fresh = total > 1 && before < records.length ? records[before].at : 0;
   const {inside} = records.at(-1) ?? {inside: []};
   document.querySelector('.scene').classList.toggle('begins', game.path.length === 0);
-  if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inside[0]}) : t('coach.lanes'));
+  if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inProse(inside[0])}) : t('coach.lanes'));
   showNow(played);
   showPicture(played, list);
   showPrediction();
@@ -510,11 +515,11 @@ function showChoices(played) {
       own.forEach(o => add(o, `owner${i}`));
       if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
     });
-    const others = edges.filter(o => !names.includes(whoOf(o.label)));
+    const early = game.path.length === 0 && needACommand.includes(l.Fault), others = edges.filter(o => !names.includes(whoOf(o.label)) && !(early && o.label[0] === 'F'));
     others.forEach(o => add(o, 'fault'));
     if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
       const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
-      never(struck ? t('why.struck') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
+      never(struck ? t('why.struck') : early ? t('why.early') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
     }
   }
   box.replaceChildren(...list, ...unexplored);
@@ -555,7 +560,7 @@ function showHints(played) {
     const way = game.aim.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
     const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];
     const who = whoOf(o.label);
-    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? who}));
+    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
     if (game.hint > 1) {
       const rowsBefore = rows(records.slice(0, seen[d]));
       if (d === n) list.push(t('hint.when.now'));
