@@ -430,7 +430,7 @@ func TestAFault_IsOfferedOnceItMatters(t *testing.T) {
 	fault := func() string {
 		return eval[string](b, `(() => { const f = document.querySelector('.choice.fault'); return f.getAttribute('aria-disabled') + ' ' + f.querySelector('.words').textContent; })()`)
 	}
-	if got, want := fault(), "true The fault can strike once a command has reached Redis"; got != want {
+	if got, want := fault(), "true The fault can strike after the first command"; got != want {
 		t.Errorf("at first, it says %q, want %q", got, want)
 	}
 	b.must(second(b.choose("a1")))
@@ -540,6 +540,7 @@ func TestPictures_ShowAVictory(t *testing.T) {
 		b := open(t, server+"#07/failover/", view{name, 1000, 640, scheme})
 		b.unsure()
 		b.must(second(b.choose("aFb")))
+		eval[any](b, `Promise.all(document.getAnimations().map(a => a.finished)).then(() => null)`)
 		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		b.must(err)
