@@ -2,14 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +16,7 @@ import (
 )
 
 // The tests play a course in which nothing is locked. Each lock knows the number of its
-// step, and a story of guarantee k fails on the locks before k. Its laboratory leaves
+// step, and a story of guarantee k fails on the locks before k. Its test harness leaves
 // what the real one leaves: a row, and a verdict.
 
 const miniLab = `package %s
@@ -116,7 +112,7 @@ func writeMini(root string) error {
 		own := fmt.Sprintf("func Test%%s(t *testing.T) {\n\tif at != %d {\n\t\tt.Fatal(\"it is for its own step\")\n\t}\n\tif real != \"\" {\n"+
 			"\t\tt.Skip(\"played on \" + real)\n\t}\n}\n", s.N)
 		files[s.Dir+"/"+course.BugFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Bug")
-		files[s.Dir+"/"+course.DemoFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Exhibit")
+		files[s.Dir+"/"+course.DemoFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Demo")
 		for _, f := range s.Guarantees() {
 			name := capital(strings.TrimSuffix(f.Name[2:], "_test.go"))
 			text := miniStories("redislock", name, f.From)
@@ -149,76 +145,13 @@ var mini = sync.OnceValues(func() (string, error) {
 	return root, writeMini(root)
 })
 
-// built remembers the binaries that were built, by their sources: most tests play the same few.
-var built struct {
-	sync.Mutex
-	dir  string
-	done map[string]bool
-}
-
-// buildOnce is goTestC with that memory. What does not compile is not remembered.
-func buildOnce(ctx context.Context, root, dir, overlay, to string) ([]byte, error) {
-	sum := sha256.New()
-	var over struct{ Replace map[string]string }
-	text, err := os.ReadFile(overlay)
-	if err == nil {
-		err = json.Unmarshal(text, &over)
-	}
-	if err != nil {
-		return nil, err
-	}
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
-	if err != nil {
-		return nil, err
-	}
-	for name := range over.Replace {
-		files = append(files, name)
-	}
-	slices.Sort(files)
-	for _, name := range append(slices.Compact(files), filepath.Join(root, "go.mod")) {
-		from, replaced := over.Replace[name]
-		if !replaced {
-			from = name
-		}
-		if from == "" {
-			continue
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(name), len(text), text)
-	}
-	key := filepath.Join(built.dir, fmt.Sprintf("%x", sum.Sum(nil)[:12]))
-	built.Lock()
-	done := built.done[key]
-	built.Unlock()
-	if done {
-		return nil, os.Link(key, to)
-	}
-	out, err := reallyBuild(ctx, root, dir, overlay, to)
-	if _, missing := os.Stat(to); err != nil || missing != nil {
-		return out, err
-	}
-	built.Lock()
-	defer built.Unlock()
-	if !built.done[key] && os.Link(to, key) == nil {
-		built.done[key] = true
-	}
-	return out, nil
-}
-
-var reallyBuild = goTestC
-
 func TestMain(m *testing.M) {
 	var err error
-	if built.dir, err = os.MkdirTemp("", "tour-builds-"); err != nil {
+	if built, err = os.MkdirTemp("", "tour-builds-"); err != nil {
 		panic(err)
 	}
-	built.done = map[string]bool{}
-	goTestC = buildOnce
 	code := m.Run()
-	os.RemoveAll(built.dir)
+	os.RemoveAll(built)
 	if root, err := mini(); err == nil {
 		os.RemoveAll(root)
 	}

@@ -36,13 +36,13 @@ var inChinese = map[string]string{
 	"Step 05: SET token NX EX; a script that compares and deletes":                    "第 05 步：SET 唯一标识 NX EX；一段脚本，比较并删除",
 	"Step 06: a hash {token: depth}, written by a script; the last release publishes": "第 06 步：哈希 {唯一标识: 重入次数}，用脚本写；最后一次解锁时发布",
 	"Step 07: as step 06; renewed every ttl/3 until Unlock or loss":                   "第 07 步：同第 06 步；每 ttl/3 续期一次，直到 Unlock 或锁丢失",
-	"Step 08: the scripts of step 06 on all nodes at once, by majority; all nodes":    "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
+	"Step 08: step 06's scripts on all nodes at once; a majority decides":             "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
 	"Resources that do not check the token":                                           "共享资源不检查 fencing token",
 	"Resources that check the token":                                                  "共享资源检查 fencing token",
 
 	// What holds.
 	"one of them is inside":                                                 "只有一个在里面",
-	"bob is inside when the ttl is over":                                    "过期时间一到，bob 就进来了",
+	"bob gets in when the TTL expires":                                      "过期时间一到，bob 就进来了",
 	"bob's lock stays, and carol is refused":                                "bob 的锁还在，carol 被拒绝",
 	"alice recognises her lock, and releases it":                            "alice 认出自己的锁，并释放它",
 	"she is inside five times, and bob enters when she has left five times": "她进了五次；出来五次以后，bob 才进来",
@@ -73,14 +73,14 @@ var inChinese = map[string]string{
 	// The staircase.
 	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
 	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
-	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期后别人能进",
-	"dying at any point of acquiring blocks nobody beyond the ttl":       "死在加锁的任何一步，也不会死锁",
+	"a holder that dies blocks no one beyond the TTL":                    "持锁者宕机，过期后别人能进",
+	"dying at any point of acquiring blocks no one beyond the TTL":       "死在加锁的任何一步，也不会死锁",
 	"a late holder cannot delete the next owner's lock":                  "超时的持锁者误删不了别人的锁",
 	"nothing fits between the check and the delete":                      "检查和删除之间插不进任何命令",
 	"the owner may nest":                                                 "可重入",
-	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
+	"work longer than the TTL keeps the lock":                            "活干得比过期时间久，看门狗续期",
 	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
-	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
+	"a paused holder's stale write is rejected":                          "持锁者暂停后，迟到的写入被拒绝",
 	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都跑过测试：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.

@@ -80,7 +80,7 @@ func twoInside() []trace.Record {
 		{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0)},
 		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "alice", 10_000*ms)},
 		{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}},
-		{At: 10_000 * ms, Node: 1, Kind: trace.Expire, Text: "the ttl is over", Redis: key("", "", 0), Inside: []string{"alice"}},
+		{At: 10_000 * ms, Node: 1, Kind: trace.Expire, Text: "the TTL expired", Redis: key("", "", 0), Inside: []string{"alice"}},
 		{At: 20_000 * ms, Who: "bob", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0), Inside: []string{"alice"}},
 		{At: 20_000*ms + 100, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice"}},
 		{At: 20_000*ms + 100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Mark: "alice is inside as well", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice", "bob"}},

@@ -42,7 +42,7 @@ func form(file, page string) []string {
 	}
 	for _, link := range lineLink.FindAllString(page, -1) {
 		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
-			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or nobody keeps its line right", file, link))
+			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or no one keeps its line right", file, link))
 		}
 	}
 	for i, line := range lines(page) {

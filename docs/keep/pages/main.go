@@ -5,6 +5,7 @@
 //	go run -C docs/keep ./pages -zh [page.md ...]
 //	go run -C docs/keep ./pages -stale [page.md ...]
 //	go run -C docs/keep ./pages -stamp page.md[#anchor] ...
+//	go run -C docs/keep ./pages -words [file ...]
 //
 // It runs at the root of the repository. Without names, it first runs the programs that
 // write whole pages (written). Then it regenerates, in place, in the pages named or in
@@ -21,7 +22,7 @@
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of the
 // rules of its form, or names a story or a declaration in a command that is not there.
 //
-// A Chinese page (README.zh-CN.md beside README.md) has the blocks, the links and the line
+// A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the line
 // numbers of the English one; its pictures are drawn with Chinese titles. Before each of
 // its headings stands the hash of the English section that it says in Chinese: -check fails
 // when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
@@ -53,7 +54,7 @@ import (
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
 // Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
-// beside the other steps, and go test ./docs/play, in a second, that it is of the sources.
+// next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
@@ -61,6 +62,7 @@ func main() {
 	zh := flag.Bool("zh", false, "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing")
 	stale := flag.Bool("stale", false, "show what has changed in English since it was translated")
 	stamps := flag.Bool("stamp", false, "say of Chinese pages, or of a section (page.md#anchor), that they say what the English says")
+	words := flag.Bool("words", false, "list wordings that are not plain English, in the files named or in all")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -74,6 +76,8 @@ func main() {
 		err = carryOver(files)
 	case *stale:
 		err = showStale(files)
+	case *words:
+		err = showWords(files)
 	case *stamps:
 		err = stamp(files)
 	default:
@@ -280,6 +284,9 @@ func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
+	if os.Getenv("TOUR_BUILT") == "" { // most pages play the same few builds
+		cmd.Env = append(os.Environ(), "TOUR_BUILT="+s.dir)
+	}
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
 	}

@@ -97,7 +97,7 @@ func TestALinkToATest_GivesItsLineOnlyInTheLessonOfItsFolder(t *testing.T) {
 	}
 	got, _, err := regenerate(filepath.Join("docs", "a.md"), "[`TestA`](../sub/a_test.go#L9)", nil)
 	require.NoError(t, err)
-	require.Equal(t, "[`TestA`](../sub/a_test.go)", got, "a line that nobody keeps right")
+	require.Equal(t, "[`TestA`](../sub/a_test.go)", got, "a line that no one keeps right")
 }
 
 func TestALinkIntoTheSource_FollowsItsDeclarationToAnotherFile(t *testing.T) {

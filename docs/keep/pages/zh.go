@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// translated are the pages that have a Chinese edition beside them: README.zh-CN.md beside
+// translated are the pages that have a Chinese edition next to them: README.zh-CN.md beside
 // README.md. All others are in English only, and docs/read/glossary.md is in both languages.
 var translated = []string{
 	"README.md",
