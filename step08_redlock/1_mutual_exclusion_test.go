@@ -336,7 +336,7 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 			what string
 			lock *Lock
 		}{
-			{"the key is empty", newLock(alice.nodes, "", ttl)},
+			{"key is empty", newLock(alice.nodes, "", ttl)},
 			{"client is nil", newLock(make([]redis.UniversalClient, nodes), key, ttl)},
 			{"client is nil", newLock(append([]redis.UniversalClient{none}, alice.nodes[1:]...), key, ttl)},
 			// When a shard is unreachable, it moves the key to another one: two would

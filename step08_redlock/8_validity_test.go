@@ -126,9 +126,9 @@ func TestTryLock_InvalidNodes_SendsNothing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		five := lab.client("alice").nodes
 		for what, lock := range map[string]*Lock{
-			"there are no nodes":              New(nil, key, ttl),
-			"node 2: the Redis client is nil": New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
-			"NodeTimeout -1s is negative":     {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
+			"no nodes":                    New(nil, key, ttl),
+			"node 2: client is nil":       New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
+			"NodeTimeout -1s is negative": {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
 		} {
 			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, but the error does not name it")
 		}

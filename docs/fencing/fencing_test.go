@@ -577,7 +577,7 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 		sent := lab.sent()
 		for _, token := range []int64{0, -1, -34} {
 			for _, err := range []error{write(r, token, 1), second(r.Read(ctx, token, stock))} {
-				require.ErrorContains(t, err, fmt.Sprintf("the token is %d", token), "alice has no token, and the error does not say so")
+				require.ErrorContains(t, err, fmt.Sprintf("token %d is below", token), "alice has no token, and the error does not say so")
 				require.ErrorContains(t, err, "fencing: ")
 				require.ErrorContains(t, err, fmt.Sprintf("%q", stock), "the error does not say which resource it is about")
 				require.NotErrorIs(t, err, ErrStaleToken, "alice made a mistake, and is told that somebody else works there")
@@ -586,7 +586,7 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 		for _, err := range []error{
 			r.Create(ctx, "", "1"), r.Write(ctx, 1, "", "1"), second(r.Read(ctx, 1, "")), second(r.Claim(ctx, "")),
 		} {
-			require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
+			require.ErrorContains(t, err, "resource name is empty", "alice made a mistake, but the error does not name it")
 		}
 		require.Equal(t, sent, lab.sent(), "alice made a mistake, but it was sent to Redis")
 		require.Equal(t, 100, read(t, r, 1), "alice was refused, and the stock changed all the same")

@@ -200,21 +200,21 @@ func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 // Control: it is about what is not asked of the table.
 func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	_, err := Open(ctx, nil)
-	require.ErrorContains(t, err, "the database is nil")
+	require.ErrorContains(t, err, "database is nil")
 
 	table, db := openTable(t)
 	require.NoError(t, db.Close()) // a statement would now be an error of its own
 	for _, token := range []int64{0, -1} {
 		_, readErr := table.Read(ctx, token, stock)
 		for _, err := range []error{writeStock(table, token, 1), readErr} {
-			require.ErrorContains(t, err, fmt.Sprintf(`"stock": the token is %d`, token), "alice has no token, and the error does not say so")
+			require.ErrorContains(t, err, fmt.Sprintf(`"stock": token %d is below`, token), "alice has no token, and the error does not say so")
 			require.NotErrorIs(t, err, fencing.ErrStaleToken)
 		}
 	}
 	_, readErr := table.Read(ctx, 1, "")
 	_, claimErr := table.Claim(ctx, "")
 	for _, err := range []error{table.Create(ctx, "", "1"), table.Write(ctx, 1, "", "1"), readErr, claimErr} {
-		require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
+		require.ErrorContains(t, err, "resource name is empty", "alice made a mistake, but the error does not name it")
 	}
 
 	err = writeStock(table, 1, 1)

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -94,11 +95,11 @@ var inChinese = map[string]string{
 	"bob waits; from now on his commands are counted":                                "bob 在等；从现在起数他发的命令",
 	"the same # times more":                                                          "同样的再重复 # 次",
 	"Redis: the master dies, and a replica that never received the lock takes over":  "Redis：主节点宕机，从节点没收到过这把锁，接了班",
-	"node #: the master dies, and a replica that never received the lock takes over": "node #：主节点宕机，从节点没收到过这把锁，接了班",
-	"node # hangs":                         "node # 没有响应",
-	"node # is down":                       "node # 宕机",
-	"node # is up again":                   "node # 恢复",
-	"node #: it restarts without its data": "node #：重启后数据全丢",
+	"node #: the master dies, and a replica that never received the lock takes over": "节点 #：主节点宕机，从节点没收到过这把锁，接了班",
+	"node # hangs":                         "节点 # 没有响应",
+	"node # is down":                       "节点 # 宕机",
+	"node # is up again":                   "节点 # 恢复",
+	"node #: it restarts without its data": "节点 #：重启后数据全丢",
 	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
 	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
 	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
@@ -113,9 +114,47 @@ var inChinese = map[string]string{
 	"comes with # after #":    "来的是 #，之前已有 #",
 
 	// Below.
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside.":                      "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面。",
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside; hatched: two inside.": "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面；斜线：两个人都在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside.":                          "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside. Hatched: two are inside.": "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面；斜线：两个人都在里面。",
 }
+
+// inLabels has the words of labels; commands, replies and errors are as in the code.
+var inLabels = strings.NewReplacer(
+	"no connection", "连不上",
+	"is paused", "暂停",
+	"goes on", "继续",
+	"calls Lock", "调用 Lock",
+	"listens on redislock:coupons", "订阅",
+	"hears: released", "收到通知：已释放",
+	"reply lost", "响应丢失",
+	"no reply", "没有响应",
+	"refused", "被拒绝",
+	"key expires", "key 过期",
+	"depth", "重入次数",
+	"reads ", "读 ",
+	"writes ", "写 ",
+	" with ", "，令牌 ",
+	"node", "节点",
+	"stock", "库存",
+)
+
+// labelled returns what stands in a lane.
+func (c *canvas) labelled(text string) string {
+	if !c.chinese {
+		return strings.Replace(text, "listens on redislock:coupons", "listens", 1)
+	}
+	found := inLabels.Replace(text)
+	if english.MatchString(asInCode.ReplaceAllString(found, "")) {
+		c.lack(text)
+	}
+	return found
+}
+
+// asInCode are the words that are the same in both languages: clients, scripts, replies.
+var (
+	asInCode = regexp.MustCompile(`\b(alice|bob|carol|acquire|release|renew|nil|key|context canceled|[A-Z]\w+)\b`)
+	english  = regexp.MustCompile(`[a-z]{3,}`)
+)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
@@ -147,7 +186,13 @@ func (c *canvas) say(text string) string {
 	}
 	found := InChinese(text)
 	if found == text {
-		c.lacks = append(c.lacks, text)
+		c.lack(text)
 	}
 	return found
+}
+
+func (c *canvas) lack(text string) {
+	if !slices.Contains(c.lacks, text) {
+		c.lacks = append(c.lacks, text)
+	}
 }

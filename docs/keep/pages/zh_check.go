@@ -56,6 +56,9 @@ func (b *library) disagree(file string) (wrong []string) {
 	}
 	for i, s := range ours {
 		e := theirs[i]
+		if e.unasked() {
+			continue
+		}
 		add := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s): ", file, s.from, s.title, e.title, english(file))+fmt.Sprintf(format, args...))
 		}
@@ -63,6 +66,7 @@ func (b *library) disagree(file string) (wrong []string) {
 			add("in all lessons this heading is %s", want)
 		}
 		b.compareBlocks(s, e, add)
+		differ(add, "the questions", s.questions(), e.questions())
 		differ(add, "the links", b.links(file, s), b.links(english(file), e))
 		differ(add, "the code in backticks", s.code(), e.code())
 		differ(add, "the names of tests", s.tests(), e.tests())

@@ -132,7 +132,7 @@ func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
 
 func TestForm_OfAChinesePage(t *testing.T) {
 	require.Empty(t, form("step01_setnx/README.zh-CN.md", "# 锁\n\n## 为什么\n"), "its headings are compared with the English ones")
-	require.Empty(t, form("docs/read/interview.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
+	require.Empty(t, form("docs/read/matrix.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
 	stamped := "<!-- en: 0123456789 -->\n# 锁\n\n[English](a.md) | 中文\n"
 	require.Empty(t, form("docs/read/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines-2)))
 	require.Len(t, form("docs/read/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines)), 1)
