@@ -53,7 +53,6 @@ var missing = []string{
 	"docs/read/interview/watchdog.md",
 	"docs/read/interview/redlock.md",
 	"docs/read/interview/fencing.md",
-	"docs/read/interview/design.md",
 	"docs/read/interview/whiteboard.md",
 	"docs/read/interview/wrong.md",
 }
