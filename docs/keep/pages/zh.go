@@ -53,8 +53,6 @@ var missing = []string{
 	"docs/read/interview/watchdog.md",
 	"docs/read/interview/redlock.md",
 	"docs/read/interview/fencing.md",
-	"docs/read/interview/whiteboard.md",
-	"docs/read/interview/wrong.md",
 }
 
 // retired are Chinese pages whose English page is gone: what the missing ones are made from.
