@@ -286,7 +286,8 @@ func TestMotion_OnlyWhereItIsWanted(t *testing.T) {
 // Below the choices are the lines at which the clients are. They are those of the files.
 func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
 	for schedule, want := range map[string]string{
-		"00/none/a":            "docs/step00 a:.Set( b:.Exists(", // the data has no lines of this lock
+		// The data has no lines of this lock.
+		"00/none/a":            "docs/step00 a:.Set( b:.Exists(",
 		"02/crash-acquire/a":   "step02_expire a:.PExpire( b:\"SETNX\"",
 		"02/crash-acquire/aF":  "step02_expire a:\"SETNX\" b:\"SETNX\"", // she died after that
 		"04/slow/aAa":          "step04_owner_token a:.Del( b:.SetNX(",
