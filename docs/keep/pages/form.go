@@ -15,8 +15,8 @@ const maxLines = 300
 // maxColumns keeps a block readable without scrolling sideways; a tab has four.
 const maxColumns = 100
 
-// long are the pages that may be longer: three that are read in parts, and what programs write.
-var long = []string{"docs/read/interview.md", "docs/read/interview-systems.md", "docs/read/redlock.md", "docs/read/matrix.md", "docs/read/faults.md"}
+// long are the pages that may be longer: two that are read in parts, and what programs write.
+var long = []string{"docs/read/interview.md", "docs/read/interview-systems.md", "docs/read/matrix.md", "docs/read/faults.md"}
 
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {
