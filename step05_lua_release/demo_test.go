@@ -4,6 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
+	"log"
+	rand1 "math/rand"
+	"os"
 	"testing"
 	"time"
 
@@ -90,7 +94,115 @@ func TestAClientForEachLock_EachDialsAnew(t *testing.T) {
 	})
 }
 
-// The whiteboard version: what docs/read/interview-systems.md shows of this step, in as few
+// yesOrNo is a lock without errors: its calls return what happened, or so it seems.
+type yesOrNo struct {
+	rdb   redis.UniversalClient
+	token string
+}
+
+func (l yesOrNo) TryLock(ctx context.Context) bool {
+	acquired, _ := l.rdb.SetNX(ctx, key, l.token, ttl).Result()
+	return acquired
+}
+
+func (l yesOrNo) Unlock(ctx context.Context) bool {
+	if _, err := sendOnce(ctx, l.rdb, releaseScript, key, l.token); err != nil {
+		log.Print("unlock: ", err)
+	}
+	return true
+}
+
+func TestAnErrorIsReturnedAsNo_TheLockIsFreeAndNobodyGetsIn(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := yesOrNo{lab.client("alice").nodes[0], rand.Text()}, lab.lock("bob")
+		start := lab.stop(0)
+		require.False(t, alice.TryLock(ctx), "Redis is down, but alice has a lock")
+		err := bob.TryLock(ctx)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, but bob's TryLock returned that the lock is taken")
+		start()
+		require.Empty(t, lab.owner(0), "alice's TryLock returned false, and the lock was not free")
+	})
+}
+
+func TestALostReplyIsReturnedAsNo_TheRefusedOneHoldsTheLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob := yesOrNo{lab.client("alice", noResend).nodes[0], rand.Text()}, lab.lock("bob")
+		lab.loseReply("alice", func() {})
+		require.False(t, alice.TryLock(ctx))
+		require.Equal(t, alice.token, lab.owner(0), "alice's reply was lost, and her key is gone: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has left, and her key did not refuse bob: the bug is gone")
+	})
+}
+
+func TestAnErrorIsReturnedAsReleased_TheKeyStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		log.SetOutput(io.Discard)
+		defer log.SetOutput(os.Stderr)
+		alice, bob := yesOrNo{lab.client("alice").nodes[0], rand.Text()}, lab.lock("bob")
+		require.True(t, alice.TryLock(ctx))
+		start := lab.stop(0)
+		require.True(t, alice.Unlock(ctx), "Redis is down, and Unlock did not return true: the bug is gone")
+		start()
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's Unlock returned true, and bob got in: the bug is gone")
+	})
+}
+
+// numbered is a lock whose owner is a random number.
+type numbered struct {
+	rdb  redis.UniversalClient
+	rand *rand1.Rand
+	id   int
+}
+
+func (l *numbered) TryLock(ctx context.Context) (bool, error) {
+	l.id = l.rand.Int()
+	return l.rdb.SetNX(ctx, key, l.id, ttl).Result()
+}
+
+func (l *numbered) Unlock(ctx context.Context) (bool, error) {
+	return sendOnce(ctx, l.rdb, releaseScript, key, l.id)
+}
+
+// unseeded is what math/rand drew from before Go 1.20, in every process.
+func unseeded() *rand1.Rand { return rand1.New(rand1.NewSource(1)) }
+
+func TestTheTokenIsAnUnseededNumber_ALateHolderDeletesTheNextOwnersLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := &numbered{rdb: lab.client("alice").nodes[0], rand: unseeded()}
+		bob := &numbered{rdb: lab.client("bob").nodes[0], rand: unseeded()}
+		acquired, err := alice.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		lab.endLease()
+		acquired, err = bob.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		released, err := alice.Unlock(ctx)
+		require.NoError(t, err)
+		require.True(t, released, "alice came late, and her number was not bob's: the bug is gone")
+		require.Empty(t, lab.owner(0), "alice came late, and bob still has his lock: the bug is gone")
+	})
+}
+
+func TestTwoGoroutinesShareAField_TheRefusedOneOverwritesTheOwner(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		shared := &numbered{rdb: lab.client("alice").nodes[0], rand: unseeded()}
+		acquired, err := shared.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		acquired, err = shared.TryLock(ctx) // the other goroutine
+		require.NoError(t, err)
+		require.False(t, acquired)
+		released, err := shared.Unlock(ctx)
+		require.NoError(t, err)
+		require.False(t, released, "the holder's own Unlock released its lock: the bug is gone")
+		require.NotEmpty(t, lab.owner(0))
+	})
+}
+
+// The whiteboard version: what docs/read/interview/whiteboard.md shows of this step, in as few
 // lines as are still right.
 
 var compareAndDelete = redis.NewScript(`-- compare-and-delete token

@@ -3,10 +3,12 @@ package redislock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -108,6 +110,192 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 		time.Sleep(slack(2 * ttl))
 		require.NoError(t, bob.TryLock(ctx), "alice's lock on the coupons is still renewed: the bug is gone")
 	})
+}
+
+// A pool renews locks with a fixed number of workers.
+type pool struct{ tasks chan func() }
+
+func newPool(workers int) *pool {
+	p := &pool{tasks: make(chan func(), 1000)}
+	for range workers {
+		go func() {
+			for task := range p.tasks {
+				task()
+			}
+		}()
+	}
+	return p
+}
+
+// keep renews a lock until the work is done.
+func (p *pool) keep(l *Lock, h *hold, done *atomic.Bool) {
+	p.tasks <- func() {
+		for !done.Load() {
+			time.Sleep(l.ttl / 3)
+			if owns, err := l.extend(h); err != nil || !owns {
+				return
+			}
+		}
+	}
+}
+
+// keepByTimer is keep, mended: a task is one renewal, and a timer waits for the next.
+func (p *pool) keepByTimer(l *Lock, h *hold, done *atomic.Bool) {
+	time.AfterFunc(l.ttl/3, func() {
+		if done.Load() {
+			return
+		}
+		p.tasks <- func() {
+			if owns, err := l.extend(h); err == nil && owns {
+				p.keepByTimer(l, h, done)
+			}
+		}
+	})
+}
+
+func TestTenWorkersRenew_TheEleventhLockIsKeptOnlyIfNoWorkerSleeps(t *testing.T) {
+	for _, c := range []struct {
+		keep func(*pool, *Lock, *hold, *atomic.Bool)
+		kept bool
+	}{{(*pool).keep, false}, {(*pool).keepByTimer, true}} {
+		inLab(t, func(t *T, lab *lab) {
+			const workers = 10
+			var done atomic.Bool
+			p := newPool(workers)
+			defer func() {
+				done.Store(true)
+				time.Sleep(ttl)
+				close(p.tasks)
+			}()
+			locks := func(who string, n int) *handle {
+				return lab.lockOn(who, lab.client(who).nodes, fmt.Sprint(key, "-", n), ttl)
+			}
+			for n := range workers + 1 {
+				alice := locks("alice", n)
+				limitHold(alice, time.Millisecond)
+				require.NoError(t, alice.TryLock(ctx))
+				c.keep(p, alice.lockOf, alice.hold.Load(), &done)
+			}
+			time.Sleep(ttl + ttl/2)
+			for n := range workers {
+				require.ErrorIs(t, locks("bob", n).TryLock(ctx), ErrNotAcquired, "a worker renews this lock of alice's, but bob got in")
+			}
+			require.Equal(t, c.kept, errors.Is(locks("bob", workers).TryLock(ctx), ErrNotAcquired), "is alice's eleventh lock kept?")
+		})
+	}
+}
+
+// renewOnOneConnection keeps a lock until the work is done. It takes a connection from
+// the pool once, not for each renewal.
+func renewOnOneConnection(rdb *redis.Client, l *Lock, h *hold, done *atomic.Bool) {
+	conn := rdb.Conn()
+	defer conn.Close() // back to the pool
+	for !done.Load() {
+		owns, err := conn.Eval(ctx, renewScript, []string{l.key},
+			h.token, l.ttl.Milliseconds()).Bool()
+		if err != nil || !owns {
+			return
+		}
+		time.Sleep(l.ttl / 3)
+	}
+}
+
+// renewFromThePool is the same, mended.
+func renewFromThePool(rdb *redis.Client, l *Lock, h *hold, done *atomic.Bool) {
+	for !done.Load() {
+		owns, err := rdb.Eval(ctx, renewScript, []string{l.key},
+			h.token, l.ttl.Milliseconds()).Bool()
+		if err != nil || !owns {
+			return
+		}
+		time.Sleep(l.ttl / 3)
+	}
+}
+
+func TestARenewalKeepsItsConnection_EightLocksLeaveNoneOfEight(t *testing.T) {
+	const size = 8
+	smallPool := func(opt *redis.Options) { opt.PoolSize = size }
+	for _, c := range []struct {
+		renew func(*redis.Client, *Lock, *hold, *atomic.Bool)
+		inUse int
+	}{{renewOnOneConnection, size}, {renewFromThePool, 0}} {
+		inLab(t, func(t *T, lab *lab) {
+			var done atomic.Bool
+			defer func() {
+				done.Store(true)
+				time.Sleep(ttl)
+			}()
+			rdbs := lab.client("alice", smallPool).nodes
+			rdb := rdbs[0].(*redis.Client)
+			for n := range size {
+				alice := lab.lockOn("alice", rdbs, fmt.Sprint(key, "-", n), ttl)
+				limitHold(alice, time.Millisecond)
+				require.NoError(t, alice.TryLock(ctx))
+				go c.renew(rdb, alice.lockOf, alice.hold.Load(), &done)
+				lab.wait() // one at a time: this pool must not run dry
+			}
+			time.Sleep(ttl / 2)
+			stats := rdb.PoolStats()
+			require.EqualValues(t, c.inUse, stats.TotalConns-stats.IdleConns,
+				"connections in use while all renewals sleep")
+		})
+	}
+}
+
+// renewAtMost renews a lock n times, if it lives as long.
+func renewAtMost(n int, ttl time.Duration, renew func() (owns bool, err error)) {
+	for i := 0; i < n; {
+		owns, err := renew()
+		if err != nil {
+			continue // not counted: try again
+		}
+		if !owns {
+			return
+		}
+		i++
+		time.Sleep(ttl / 3)
+	}
+}
+
+// renewWithPauses is the same, mended: it pauses after an error, too.
+func renewWithPauses(n int, ttl time.Duration, renew func() (owns bool, err error)) {
+	for i := 0; i < n; {
+		pause := ttl / 3
+		owns, err := renew()
+		switch {
+		case err != nil:
+			pause = ttl / 30
+		case !owns:
+			return
+		default:
+			i++
+		}
+		time.Sleep(pause)
+	}
+}
+
+func TestRedisAnswersErrors_ALoopWithoutAPauseSendsThousands(t *testing.T) {
+	for _, c := range []struct {
+		loop func(int, time.Duration, func() (bool, error))
+		busy bool
+	}{{renewAtMost, true}, {renewWithPauses, false}} {
+		inLab(t, func(t *T, lab *lab) {
+			lab.trace.untold = true
+			alice := lab.lock("alice")
+			limitHold(alice, time.Millisecond)
+			require.NoError(t, alice.TryLock(ctx))
+			lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
+			var sent atomic.Int64
+			go c.loop(1, ttl, func() (bool, error) {
+				if sent.Add(1) > 1000 {
+					return false, nil // a loop without a pause would not let virtual time pass
+				}
+				return alice.extend(alice.hold.Load())
+			})
+			time.Sleep(50 * time.Millisecond)
+			require.Equal(t, c.busy, sent.Load() > 100, "%d renewals in 50 ms", sent.Load())
+		})
+	}
 }
 
 // A watchdog in a goroutine of its own would be right as well; this one costs nothing

@@ -21,15 +21,12 @@ import (
 
 // A job is a cell to explore.
 type job struct {
-	Table   string // "" is the matrix
 	Step    int
 	Fault   string
 	Clients int
 	Nodes   int
-	Bound   int  // of preemptions; -1 is none
-	Once    bool // a client that does not get the lock does not try again
-	Random  int  // so many random schedules instead of all
-	Seed    uint64
+	Bound   int    // of preemptions; -1 is none
+	Once    bool   // a client that does not get the lock does not try again
 	Replay  string // this schedule only
 	Graph   bool   // keep all schedules as a graph
 	Check   bool   // and play every edge of it again
@@ -86,9 +83,6 @@ func (l *lab) explore(each func(*schedule.Schedule)) int {
 		}
 		return ended != nil
 	}}
-	if l.Random > 0 {
-		return s.Random(l.Random, l.Seed)
-	}
 	return s.Run()
 }
 

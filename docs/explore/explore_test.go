@@ -287,7 +287,7 @@ func TestTheTrace_IsComplete(t *testing.T) {
 		trace.Record{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: alices, Inside: nobody},
 		trace.Record{At: 110, Who: "alice", Kind: trace.Note, Text: "is inside, reads 0", Redis: alices, Inside: []string{"alice"}},
 		trace.Record{At: 200, Kind: trace.Note, Text: "15s pass", Redis: alices, Inside: []string{"alice"}},
-		trace.Record{At: 10_000_100, Node: 1, Kind: trace.Expire, Text: "the ttl is over: alice's lock is gone", Redis: free, Inside: []string{"alice"}},
+		trace.Record{At: 10_000_100, Node: 1, Kind: trace.Expire, Text: "the TTL expired: alice's lock is gone", Redis: free, Inside: []string{"alice"}},
 		trace.Record{At: 15_000_200, Who: "alice", Kind: trace.Fault, Text: "goes on", Redis: free, Inside: []string{"alice"}},
 		trace.Record{At: 15_000_310, Kind: trace.Verdict, Text: "X: alice and bob are inside", Redis: bobs, Inside: []string{"alice", "bob"}},
 		trace.Record{At: 15_000_600, Who: "alice", Node: 1, Kind: trace.Command, Text: "release coupons <alice-1>", Reply: "0", Redis: bobs, Inside: nobody},

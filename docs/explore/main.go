@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -20,8 +19,6 @@ const usage = `usage:
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play (docs/play)
-  explore -all [-seed S]      three clients, and step 08 with more nodes; takes minutes,
-                              writes docs/explore/deep.md
   explore replay ID           one schedule as a timeline
   explore replay -json ID     the same as records (docs/internal/trace), one in a line
 `
@@ -40,8 +37,6 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("explore", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	check := flags.Bool("check", false, "compare with docs/read/faults.md")
-	all := flags.Bool("all", false, "three clients, and step 08 with more nodes")
-	seed := flags.Uint64("seed", 1, "of the random schedules")
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
@@ -63,8 +58,6 @@ func run(args []string) error {
 		return goRun("./docs/play", "-lock", *dir, "-step", fmt.Sprint(*step), "-o", *html)
 	case *dir != "":
 		return withLock(*dir, *step, *fault, *file)
-	case *all:
-		return exploreDeep(*seed)
 	}
 	jobs, err := matrix(*step, *fault)
 	if err != nil {
@@ -142,59 +135,4 @@ func matrix(step int, id string) (jobs []job, err error) {
 		return nil, fmt.Errorf("there is no such cell; the steps are 1 to %d, and not every fault can strike in each", len(steps))
 	}
 	return jobs, nil
-}
-
-// A depth is more than the matrix does: a table of its own. A client tries once, when the
-// explorer says so.
-type depth struct {
-	job    job
-	steps  string
-	faults string // "" is all
-	but    string // these are left out
-}
-
-func depths(seed uint64) []depth {
-	return []depth{
-		{job{Table: "3 nodes, every order", Clients: 2, Nodes: 3, Bound: -1}, "8", "none restart clock", ""},
-		// When two wait in Lock, a message and the end of the lease can come at the same
-		// moment: then Go chooses.
-		{job{Table: "3 clients, every order", Clients: 3, Nodes: 1, Bound: -1}, "12345679", "", "pause-waits restart-waits"},
-		{job{Table: "5 nodes, two preemptions", Clients: 2, Nodes: 5, Bound: 2}, "8", "none waits nested twice crash-acquire crash-hold crash-release slow" +
-			" resent unsent nested-resent deadline late-reply pause late-write renewal-once renewal-all restart clock", ""},
-		{job{Table: "5 nodes, one preemption", Clients: 2, Nodes: 5, Bound: 1}, "8", "late-set stolen deleted failover restart-late flush" +
-			" down-1 down-2 down-3 hung-1 hung-2 hung-3 crash-waits resent-waits outage-waits slow-answer slow-answers dead healed healing", ""},
-		{job{Table: fmt.Sprintf("5 nodes, 3 clients, at random from seed %d", seed), Clients: 3, Nodes: 5, Random: 200, Seed: seed}, "8", "", ""},
-	}
-}
-
-// exploreDeep explores what takes minutes, and writes it down.
-func exploreDeep(seed uint64) error {
-	all, err := matrix(0, "")
-	if err != nil {
-		return err
-	}
-	var jobs []job
-	for _, d := range depths(seed) {
-		for _, j := range all {
-			if strings.Contains(d.steps, fmt.Sprint(j.Step)) && (d.faults == "" || slices.Contains(strings.Fields(d.faults), j.Fault)) &&
-				!slices.Contains(strings.Fields(d.but), j.Fault) {
-				d.job.Step, d.job.Fault, d.job.Once = j.Step, j.Fault, true
-				jobs = append(jobs, d.job)
-			}
-		}
-	}
-	cells, err := exploreAll(jobs)
-	if err != nil {
-		return err
-	}
-	// With a third client there are other letters: whoever loses its lock to a DEL has
-	// company. But what is green with two must be green, and what is red must be red,
-	// unless that is left to chance.
-	for _, c := range cells {
-		want := expected(c.Job).kinds
-		if want == "" && c.Kinds != "" || want != "" && c.Kinds == "" && c.Job.Random == 0 {
-			return surprises([]cell{c})
-		}
-	}
-	return writeDeep(cells)
 }

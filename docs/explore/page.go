@@ -64,9 +64,9 @@ func writeFaults(cells []cell, check bool) error {
 	}
 	t := newTable(cells, func(c cell) string {
 		if c.Kinds == "" {
-			return c.verdict()
+			return "✓ " + c.verdict()
 		}
-		return fmt.Sprintf("[**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
+		return fmt.Sprintf("✗ [**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
 	})
 	for _, step := range t.Columns {
 		all, green := 0, 0
@@ -85,29 +85,6 @@ func writeFaults(cells []cell, check bool) error {
 		"Step08": map[string]int{"Nodes": steps[7].nodes, "Bound": steps[7].bound},
 		"Red":    red,
 	}, check)
-}
-
-// writeDeep writes docs/explore/deep.md.
-func writeDeep(cells []cell) error {
-	type section struct {
-		Title string
-		Table table
-	}
-	var sections []section
-	for len(cells) > 0 {
-		title, n := cells[0].Job.Table, 1
-		for n < len(cells) && cells[n].Job.Table == title {
-			n++
-		}
-		sections = append(sections, section{title, newTable(cells[:n], func(c cell) string {
-			if c.Kinds == "" {
-				return c.verdict()
-			}
-			return fmt.Sprintf("**%s** %d of %d", c.Kinds, c.Violating(), c.Schedules)
-		})})
-		cells = cells[n:]
-	}
-	return writePage("docs/explore/deep.md", "deep", sections, false)
 }
 
 // writePage writes a page by its template, or compares it.

@@ -93,9 +93,6 @@ func exploreAll(jobs []job) (cells []cell, err error) {
 		}
 	}()
 	for i, j := range jobs {
-		if i > 0 && j.Table != jobs[i-1].Table || i == 0 && j.Table != "" {
-			fmt.Printf("\n%s\n", j.Table)
-		}
 		if i == 0 || j.Fault != jobs[i-1].Fault {
 			fmt.Printf("%-58s", j.Title())
 		}

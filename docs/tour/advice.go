@@ -10,7 +10,7 @@ import (
 )
 
 // advice says what no story can see of a lock that passes them all, and the source shows:
-// one sentence each. It is silent about the course's own locks. broken is what breaks a rule.
+// one sentence each. It is silent about the reference solutions. broken is what breaks a rule.
 func advice(src lock, step int) (broken, list []string) {
 	var s surveyed
 	for _, text := range src {
@@ -40,29 +40,29 @@ var advices = []struct {
 }{
 	{4, true, func(s surveyed) bool {
 		return !s.imports("crypto/rand") && !slices.ContainsFunc(s.paths, func(p string) bool { return strings.Contains(p, "uuid") })
-	}, "The token does not come from crypto/rand. No story can see whether two processes on two machines will ever draw the same one, or whether " +
-		"somebody can guess it: read it from there (rand.Text, or 20 bytes in hexadecimal)."},
+	}, "The token does not come from crypto/rand. No story can tell whether two processes on two machines will ever draw the same one, or whether " +
+		"it can be guessed: read it from there (rand.Text, or 20 bytes in hexadecimal)."},
 	{1, true, func(s surveyed) bool { return s.writesField && !s.synchronises() },
 		"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. That is a data race: go test -race reports it."},
 	{2, false, func(s surveyed) bool {
 		return s.calls("ExpireAt") || s.calls("PExpireAt") || s.says("EXPIREAT") || s.says("PEXPIREAT") || s.says("PXAT") || s.says("EXAT")
 	},
-		"The time at which the lock ends is taken from the clock of the client. If that differs from the clock of Redis, the lock lasts longer or " +
-			"shorter than its ttl: send how long it lasts, not until when."},
+		"The time at which the lock ends is taken from the clock of the client. If that differs from the clock of Redis, the lock expires later or " +
+			"earlier than its TTL says: send a duration, not a time."},
 	{5, false, func(s surveyed) bool {
 		return s.imports("context") && s.calls("Background") && !s.calls("WithoutCancel") && !s.calls("Subscribe")
 	},
 		"The release uses context.Background, which drops the values of the caller's context, a trace id for instance: context.WithoutCancel keeps them."},
 	{6, false, func(s surveyed) bool { return s.calls("Publish") || s.says("PUBLISH") && !s.inScript("PUBLISH") },
-		"PUBLISH is a command of its own after the release. A client that dies between the two wakes nobody, and those who wait sleep until the " +
-			"lease would have ended: inside the script, both happen or none."},
+		"PUBLISH is a separate command after the release. A client that dies between the two wakes no one, and the waiters sleep until the " +
+			"lease would have ended: inside the script, both happen or neither."},
 	{1, false, func(s surveyed) bool { return s.calls("GetDel") || s.says("GETDEL") }, "GETDEL needs Redis 6.2."},
 	{1, false, func(s surveyed) bool { return s.setsGetNX }, "SET with both NX and GET needs Redis 7.0."},
 	{1, false, func(s surveyed) bool { return s.calls("ExpireNX") || s.expireNX }, "EXPIRE and PEXPIRE with NX need Redis 7.0."},
 	{1, false, func(s surveyed) bool {
 		return s.calls("Println") || s.calls("Printf") || s.calls("Print") || s.imports("log")
 	},
-		"It prints. A library returns errors, and leaves it to its caller what to say where."},
+		"It prints. A library returns errors, and leaves it to its caller what to report."},
 }
 
 // surveyed is what a lock uses.

@@ -51,7 +51,7 @@ func TestAdvice(t *testing.T) {
 		{4, "import \"github.com/google/uuid\"\nfunc f() { uuid.NewString() }", ""},
 		{6, "import (\"context\"; \"crypto/rand\")\nfunc f() { rand.Text(); release(context.Background()) }", "The release uses context.Background"},
 		{6, "import \"crypto/rand\"\nconst s = `redis.pcall('PUBLISH', KEYS[1], 'x')`", ""},
-		{6, "import \"crypto/rand\"\nfunc f() { rdb.Do(ctx, \"publish\", c, 1) }", "PUBLISH is a command of its own"},
+		{6, "import \"crypto/rand\"\nfunc f() { rdb.Do(ctx, \"publish\", c, 1) }", "PUBLISH is a separate command"},
 		{1, "func f() {", ""},
 		{4, "func token() { rand.Text() }\n// in another file:\nimport \"crypto/rand\"", ""},
 	} {

@@ -32,7 +32,7 @@ const (
 	attemptsExt = ".go.txt" // the go command and gofmt pass it by
 )
 
-// An attempt is the course's lock of a step with some of its declarations replaced.
+// An attempt is the reference solution of a step with some of its declarations replaced.
 type attempt struct {
 	name     string // step04/wrong/del-by-its-own-clock
 	step     course.Step

@@ -40,7 +40,7 @@ func parseCopy(req request, args []string) (request, error) {
 	return req, nil
 }
 
-// runCopy copies a lock into somebody's program, and checks it there.
+// runCopy copies a lock into another program, and checks it there.
 func (t *tour) runCopy(ctx context.Context, s course.Step, folder string, tests bool) error {
 	if err := t.refuseOwn(folder); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (t *tour) refuseOwn(folder string) error {
 	}
 	for _, s := range append(course.Entries(), course.First) {
 		if rel, err := filepath.Rel(t.path(s.Dir, ""), abs); err == nil && filepath.IsLocal(rel) {
-			return wrongUsage("%s is in %s, one of the course's folders: copy to a folder of your program", folder, s.Dir)
+			return wrongUsage("%s is in %s, one of the repository's folders: copy to a folder of your program", folder, s.Dir)
 		}
 	}
 	return nil

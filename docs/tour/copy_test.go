@@ -85,7 +85,7 @@ func TestCopy_NotIntoTheCourse(t *testing.T) {
 	root := inOwnMini(t)
 	for _, dir := range []string{"step04_owner_token", "step04_owner_token/sub", filepath.Join(root, "docs", "fencing"), "docs/step00"} {
 		before := namesIn(t, dir)
-		shows(t, "copy 3 "+dir, 2, "stderr", dir, "one of the course's folders")
+		shows(t, "copy 3 "+dir, 2, "stderr", dir, "one of the repository's folders")
 		require.Equal(t, before, namesIn(t, dir))
 	}
 }

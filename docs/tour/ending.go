@@ -31,7 +31,7 @@ type endingKind int
 const (
 	breaks endingKind = iota // a panic, a fatal error, an exit
 	hangs                    // nothing moves any more
-	leaks                    // the story is over, and a goroutine is not
+	leaks                    // the story has ended, and a goroutine is not
 )
 
 func (k endingKind) String() string { return [...]string{"breaks", "hangs", "leaks"}[k] }
@@ -68,7 +68,7 @@ func endingOf(raw, dir string, st story, exit int) ending {
 	return broken(stacks, first, text)
 }
 
-// standstill is a story in which nothing moves, or which goes on and on.
+// standstill is a story in which nothing moves, or which never ends.
 func standstill(stacks []goroutine, st story, mark string) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
 	playing := slices.ContainsFunc(stacks, func(g goroutine) bool { return g.plays(st.name) })
@@ -95,7 +95,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 		e.says = []string{"it hangs" + at + ", and no line of your lock can be named"}
 		return e
 	case mark == noEnd:
-		e.says = []string{fmt.Sprintf("it goes on and on; your code is at %s", e.lines[0])}
+		e.says = []string{fmt.Sprintf("it does not stop; your code is at %s", e.lines[0])}
 	case mine[0].inCall() && !mine[0].onMutex():
 		e.says = []string{fmt.Sprintf("it hangs; your code is at %s, in a call or in a loop that does not end", e.lines[0])}
 	default:
@@ -110,7 +110,7 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	return e
 }
 
-// leak is a goroutine that is left when the story is over.
+// leak is a goroutine that is left when the story has ended.
 func leak(stacks []goroutine, raw string) ending {
 	e := ending{kind: leaks}
 	for _, g := range stacks {
@@ -249,7 +249,7 @@ func (g goroutine) startedAt() spot {
 	return spot{}
 }
 
-// plays reports whether it is in the middle of the story, or of what the laboratory does
+// plays reports whether it is in the middle of the story, or of what the test harness does
 // before the first one.
 func (g goroutine) plays(story string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool {

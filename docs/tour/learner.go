@@ -115,7 +115,7 @@ func (t *tour) overview() error {
 	case st != nil && st.Solved && p.Step < course.Last.N:
 		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
 	case st != nil && st.Solved:
-		t.prose("", "All that is left: go run ./docs/tour red fencing, for what no lock can do.")
+		t.prose("", "One thing is left: go run ./docs/tour red fencing shows what no lock can do.")
 	default:
 		t.prose("", "Next: change the lock in %s, then go run ./docs/tour try %d", myDir, p.Step)
 	}
@@ -180,7 +180,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	return nil
 }
 
-// compare shows the declarations in which the learner's lock differs from the course's.
+// compare shows the declarations in which the learner's lock differs from the reference solution.
 func (t *tour) compare(s course.Step) error {
 	p, err := t.readProgress()
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *tour) compare(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	b, err := t.side(s.Dir, "the course's")
+	b, err := t.side(s.Dir, "the reference solution")
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (t *tour) diffSides(a, b side, names []string) error {
 	return nil
 }
 
-// changes shows what the learner has changed since the start of s. That was the course's
+// changes shows what the learner has changed since the start of s. That was the reference solution
 // lock or the learner's own: the one that is nearer.
 func (t *tour) changes(p *progress, s course.Step, of failing) error {
 	mine, err := t.mine(p, s)
@@ -332,7 +332,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case st.Failing == nil && st.Solved:
 		return wrongUsage("%s is solved, there is nothing to hint at", s.Label())
 	case st.Failing == nil:
-		t.prose("", "All stories that could be played pass. What is missing says go run ./docs/tour try %d; what it must be, try %d -rules.", s.N, s.N)
+		t.prose("", "All stories that could be played pass. go run ./docs/tour try %d says what is missing, and try %d -rules what it must be.", s.N, s.N)
 		return nil
 	default:
 		of = st.Failing[0]
@@ -378,10 +378,10 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case stage < course.Stages:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Story)
 	default:
-		t.printf("It was the last one.\nThe course's lock beside yours: go run ./docs/tour try %d -compare\n", s.N)
+		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
 	}
 	if !t.exists(myDir, "") {
-		return nil // nobody has begun: there is nothing to remember
+		return nil // no one has begun: there is nothing to remember
 	}
 	return t.writeProgress(p)
 }

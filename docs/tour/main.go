@@ -52,7 +52,7 @@ var commands = []subcommand{
 		{"try N -watch", "again at each save in mylock"},
 		{"try N -back", "go back from a later step, whose attempt is kept"},
 		{"try N -rules", "what step N's lock must have, and must not do"},
-		{"try N -compare", "your lock beside the course's"},
+		{"try N -compare", "your lock next to the reference solution"},
 	}, parseTry, (*tour).tryCommand},
 	{"hint", [][2]string{
 		{"hint N [Test] [K]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages, or stage K"},

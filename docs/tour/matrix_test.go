@@ -69,10 +69,10 @@ func TestTheMatrixPage(t *testing.T) {
 		"a resource that checks them: ✓.",
 		"\n<details><summary>1 mutual exclusion: two clients never hold it at once</summary>\n\n" +
 			"The stories are in [1_mutual_exclusion_test.go](../../step08_redlock/1_mutual_exclusion_test.go). None fails.\n</details>\n<details>",
-		"\n<details><summary>3 atomic acquire: dying at any point of acquiring blocks nobody beyond the ttl</summary>\n\n" +
+		"\n<details><summary>3 atomic acquire: dying at any point of acquiring blocks no one beyond the TTL</summary>\n\n" +
 			"The stories are in [3_atomic_acquire_test.go](../../step08_redlock/3_atomic_acquire_test.go).\n\n" +
 			"Step 01 fails 1 of 2:\n\n- `TestG3`\n\nStep 02 fails 1 of 2:\n\n- `TestG3`\n</details>\n<details>",
-		"\n<details><summary>late write: a paused holder's late write is refused</summary>\n\n" +
+		"\n<details><summary>late write: a paused holder's stale write is rejected</summary>\n\n" +
 			"It is [one story](../fencing/testdata/late_write_test.go), told on each lock. Step 01 fails in its own way:\n\n" +
 			"- step 01: it is lost\n- step 02: it is lost\n",
 	} {

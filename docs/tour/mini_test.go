@@ -16,7 +16,7 @@ import (
 )
 
 // The tests play a course in which nothing is locked. Each lock knows the number of its
-// step, and a story of guarantee k fails on the locks before k. Its laboratory leaves
+// step, and a story of guarantee k fails on the locks before k. Its test harness leaves
 // what the real one leaves: a row, and a verdict.
 
 const miniLab = `package %s

@@ -70,7 +70,7 @@ func (t *tour) readProgress() (*progress, error) {
 		err = json.Unmarshal(text, p)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s, delete it to go on without: %w", myProgress, err)
+		return nil, fmt.Errorf("cannot read %s, delete it to continue without it: %w", myProgress, err)
 	}
 	if p.Steps == nil {
 		p.Steps = map[int]*standing{}
@@ -185,7 +185,7 @@ func (t *tour) moveLock(from, to string) error {
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
-// that was kept, the learner's solution of the step before, or the course's lock before
+// that was kept, the learner's solution of the step before, or the reference solution before
 // s. It reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	mine := t.hasLock(myDir)
@@ -226,7 +226,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	case keptDir(s.N):
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
 	case solvedDir(s.N - 1):
-		t.prose("", "The lock in %s goes on with yours that solved step %02d (%s).\nTo start from the course's lock instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
+		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
 		fresh = true
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
@@ -246,7 +246,7 @@ func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
 	return to, t.moveLock(from, to)
 }
 
-// runReset begins a step again from the course's lock before it, and keeps what there is.
+// runReset begins a step again from the reference solution before it, and keeps what there is.
 func (t *tour) runReset(s course.Step) error {
 	p, err := t.readProgress()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// On real servers a file is laid over a step's folder that plays the laboratory's stories
+// On real servers a file is laid over a step's folder that plays the test harness's stories
 // there. The addresses reach it in the environment.
 const (
 	realDir  = "docs/tour/testdata"
@@ -49,7 +49,7 @@ func parseReal(req request, args []string) (request, error) {
 	}
 	for i, addr := range req.addrs {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return request{}, wrongUsage("%q is no host:port", addr)
+			return request{}, wrongUsage("%q is not a host:port", addr)
 		}
 		if slices.Contains(req.addrs[:i], addr) {
 			return request{}, wrongUsage("%s is there twice: the servers must be independent", addr)
@@ -66,7 +66,7 @@ func serversFor(list []course.Step) int {
 	return need
 }
 
-// atOnce is how many stories play at once on real servers, each in a process of its own:
+// atOnce is how many stories play at once on real servers, each in its own process:
 // they sleep most of the time.
 const atOnce = 8
 

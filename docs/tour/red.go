@@ -45,7 +45,7 @@ func notRed(s course.Step, wrong []string) error {
 	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("red %s is not red as it should be:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
+	return fmt.Errorf("red %s is not red as expected:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
 }
 
 // fileNames writes the files of some stories, each once, in one line.
@@ -142,10 +142,10 @@ func (t *tour) redResult(r result, inFull bool) {
 	}
 }
 
-// wanted says that red is no mishap.
+// wanted says that red is not an accident.
 func (t *tour) wanted(s course.Step) {
 	t.printf("\n")
-	t.strong("Red, as it should be: these failures show what is wrong with %s.", s.Before().Subject())
+	t.strong("Red, as expected: these failures show what is wrong with %s.", s.Before().Subject())
 	t.printf("%s fixes it.\n", capital(s.Label()))
 }
 
@@ -154,9 +154,9 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.prose("  ", "\n1 control passes, as it should: it holds on %s as well.", s.Before().Subject())
+		t.prose("  ", "\n1 control passes, as expected: it holds on %s as well.", s.Before().Subject())
 	default:
-		t.prose("  ", "\n%d controls pass, as they should: they hold on %s as well.", n, s.Before().Subject())
+		t.prose("  ", "\n%d controls pass, as expected: they hold on %s as well.", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {
@@ -229,7 +229,7 @@ func (t *tour) named(s course.Step, names []string) ([]story, error) {
 	return list, nil
 }
 
-// canBeRed refuses a test that is no story of the guarantee that begins in step s, and
+// canBeRed refuses a test that is not a story of the guarantee that begins in step s, and
 // says where it belongs.
 func canBeRed(s course.Step, st story) error {
 	var own []string
@@ -246,8 +246,8 @@ func canBeRed(s course.Step, st story) error {
 		case f.From < s.N:
 			reason = fmt.Sprintf("which begins in step %02d: ask red %d", f.From, f.From)
 		default:
-			reason = fmt.Sprintf("which needs what the lock %s has not: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
+			reason = fmt.Sprintf("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
 		}
 	}
-	return wrongUsage("red %s runs the stories of %s. %s stands in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
+	return wrongUsage("red %s runs the stories of %s. %s is in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
 }

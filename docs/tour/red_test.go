@@ -17,7 +17,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 		"  FAIL  TestLeadAtomic_acquire/two_of\n          0.1ms  alice  SET 02 two_of\n\n"+
 			"    the lock of 2 lacks what 3 has\n    expected: nil   got: ErrNotHeld\n    (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n    the lock of 2 lacks what 3 has\n\n",
-		"  1 control passes, as it should",
+		"  1 control passes, as expected",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
@@ -25,7 +25,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 	shows(t, "red 3 -all", 0, "FAIL  TestOtherAtomic_acquire\n          0.1ms")
 	shows(t, "red 3 TestOtherAtomic_acquire TestControlAtomic_acquire", 0,
 		"FAIL  TestOtherAtomic_acquire\n          0.1ms", "ok    TestControlAtomic_acquire (a control")
-	shows(t, "red 1", 0, "on the lock that everybody writes first", "alice  SET 00")
+	shows(t, "red 1", 0, "on the lock everyone writes first", "alice  SET 00")
 }
 
 func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
@@ -56,7 +56,7 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 	} {
 		src := strings.Replace(tt.src, "func // ", "// ", 1)
 		require.NoError(t, os.WriteFile(file, []byte(src), 0o666))
-		shows(t, "red 3", 1, "red 3 is not red as it should be", tt.want)
+		shows(t, "red 3", 1, "red 3 is not red as expected", tt.want)
 	}
 	require.NoError(t, os.WriteFile(file, []byte("package redislock\n"), 0o666))
 	shows(t, "red 3", 1, "3_atomic_acquire_test.go has no story")
@@ -71,11 +71,11 @@ func TestNamed_OnlyWhatCanRun(t *testing.T) {
 	for args, want := range map[string]string{
 		"red 3 TestNone":                      "step03_atomic_set has no test TestNone; list them: go test -list . ./step03_atomic_set\n",
 		"green 3 TestNone":                    "step03_atomic_set has no test TestNone",
-		"red 3 TestOtherCrashed_holder":       "red 3 runs the stories of 3_atomic_acquire_test.go. TestOtherCrashed_holder stands in 2_crashed_holder_test.go, which begins in step 02: ask red 2",
+		"red 3 TestOtherCrashed_holder":       "red 3 runs the stories of 3_atomic_acquire_test.go. TestOtherCrashed_holder is in 2_crashed_holder_test.go, which begins in step 02: ask red 2",
 		"red 7 TestLeadWaiting":               "which begins in step 06: ask red 6",
-		"red 7 TestLeadLost":                  "which needs what the lock of step 06 has not: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
-		"red 3 TestBug":                       "TestBug stands in bug_test.go, which is not run red",
-		"red 3 TestDemo":                      "TestDemo stands in demo_test.go, which is not run red",
+		"red 7 TestLeadLost":                  "which needs what the lock of step 06 lacks: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
+		"red 3 TestBug":                       "TestBug is in bug_test.go, which is not run red",
+		"red 3 TestDemo":                      "TestDemo is in demo_test.go, which is not run red",
 		"red fencing TestLeadLock":            "which is not run red",
 		"red 3 TestLeadAtomic_acquire/two_of": "has no test",
 	} {
@@ -114,7 +114,7 @@ func TestTheCourse(t *testing.T) {
 	defer tr.close()
 	require.NoError(t, tr.runCourse(ctx, []course.Step{course.Steps[0], course.Steps[7], course.Epilogue}))
 	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n          0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (a control",
-		"Red, as it should be", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",
+		"Red, as expected", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",
 		"still broken: A holder that dies", "== step 08", "== epilogue: fencing tokens =", "ok    TestLeadFencing\n", "What to run next:")
 	require.NotContains(t, out.String(), "ok    TestOther")
 	require.NotContains(t, out.String(), "The same story on")

@@ -44,7 +44,7 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// next is the index of the story to look at first, -1 if all is well. One that hangs has
+// next is the index of the story to look at first, -1 if it passes. One that hangs has
 // ended the run.
 func (a attemptAt) next() int {
 	if i := slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == hung }); i >= 0 {
@@ -389,7 +389,7 @@ func printed(output string) []string {
 	var list []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\r\n")
-		if line == storyBegins { // before that, the laboratory has tried the lock
+		if line == storyBegins { // before that, the test harness has tried the lock
 			list = nil
 			continue
 		}
@@ -459,7 +459,7 @@ func (t *tour) solved(a attemptAt) {
 	}
 	t.strong("%s is solved: all %d stories pass.", capital(s.Label()), len(a.trials))
 	t.prose("", "%s.", capital(s.Guarantee))
-	t.printf("Your lock beside the course's: go run ./docs/tour try %d -compare\n", s.N)
+	t.printf("Your lock next to the reference solution: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")
 		return

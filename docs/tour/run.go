@@ -32,7 +32,7 @@ type tour struct {
 	jobs sync.WaitGroup
 	stop context.CancelFunc
 
-	watching bool   // for the next save: nobody has to run anything
+	watching bool   // for the next save: no one has to run anything
 	moved    string // that the learner's folder holds another attempt than before
 }
 
@@ -183,7 +183,7 @@ type binary struct {
 	path      string
 	dir       string // where its tests run
 	test2json string
-	failures  bool // of what has passed, nobody wants the timeline
+	failures  bool // of what has passed, no one wants the timeline
 }
 
 // A compileError holds what the go command printed.
@@ -235,7 +235,7 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	return bin, nil
 }
 
-// command is exec.CommandContext that does not wait for ever for the children of a killed process.
+// command is exec.CommandContext that does not wait forever for the children of a killed process.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -243,7 +243,7 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A compiled is a binary under way.
+// A compiled is a binary in progress.
 type compiled struct {
 	binary
 	err error
@@ -378,7 +378,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runApart runs each test of the binary in a process of its own, as many at once as free
+// runApart runs each test of the binary in its own process, as many at once as free
 // has room for.
 func (bin binary) runApart(ctx context.Context, timeout string, env []string, free chan struct{}) (all transcript, err error) {
 	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
@@ -407,7 +407,7 @@ func (bin binary) runApart(ctx context.Context, timeout string, env []string, fr
 	return all, err
 }
 
-// runEach runs every story in a process of its own: a panic in one does not hide the others.
+// runEach runs every story in its own process: a panic in one does not hide the others.
 func (bin binary) runEach(ctx context.Context, list []story) ([]result, error) {
 	var results []result
 	for _, s := range list {

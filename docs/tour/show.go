@@ -127,7 +127,7 @@ func (c console) success(r result, variant string, limit int) {
 func (c console) records(r result) error {
 	records := r.recorded()
 	if records == nil {
-		return fmt.Errorf("%s has no laboratory, and leaves no records", r.name)
+		return fmt.Errorf("%s has no test harness, and leaves no records", r.name)
 	}
 	lines := json.NewEncoder(c.out)
 	for _, record := range records {

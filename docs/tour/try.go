@@ -147,7 +147,7 @@ type attemptAt struct {
 	trials  []trial
 }
 
-// checkPackage says what a compiler would say in a way that nobody understands: the lock
+// checkPackage says what a compiler would say in a way that no one understands: the lock
 // is compiled in another folder.
 func checkPackage(src lock) error {
 	for _, name := range src.names() {

@@ -63,7 +63,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		name  string
 		step  int
 		src   string
-		out   []string // files left out beside the step's own
+		out   []string // files left out next to the step's own
 		need  []string
 		later int // stories that cannot be played yet
 	}{
@@ -108,7 +108,7 @@ func TestTry(t *testing.T) {
 	inOwnMini(t)
 	shows(t, "try", 0, "  01           two clients are inside at once\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
 	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
-	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: the lease ends during the work, and two are inside\n", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:\n\n  + Renew every ttl/3.", "\n  + A hold is valid", "\n  - The Go files in mylock", "\n\nThe rules of the steps before hold as well: go run ./docs/tour try 7 -rules\n",
+	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: the lease ends during the work, and two are inside\n", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:\n\n  + Renew every ttl/3.", "\n  + The lock is valid", "\n  - The Go files in mylock", "\n\nThe rules of the steps before hold as well: go run ./docs/tour try 7 -rules\n",
 		"holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "needs Lost, ValidUntil, MaxHold, ErrLost", "Stories passed: 22 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
@@ -122,8 +122,8 @@ func TestTry(t *testing.T) {
 	shows(t, "try 7", 1, "Stories passed: 27 of 27.", "A rule is broken. No story can see it, but your source shows it:\n\n  - The token does not come from crypto/rand.", "not solved yet")
 	work(t, miniLock(7))
 	out := shows(t, "try 7", 0,
-		"Step 07 is solved: all 27 stories pass.\nWork longer than the ttl keeps the lock; a dead holder's lock still expires.\n",
-		"Your lock beside the course's: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n")
+		"Step 07 is solved: all 27 stories pass.\nWork longer than the TTL keeps the lock; a dead holder's lock still expires.\n",
+		"Your lock next to the reference solution: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n")
 	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
 	shows(t, "try", 0, "  07  solved ", "Next: go run ./docs/tour try 8")
 	out = shows(t, "try 7 -rules", 0, "\n  + Renew every", "\n  - Every error begins", "\n  - The Go files in mylock")
@@ -134,10 +134,10 @@ func TestTry(t *testing.T) {
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
 	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo (did you mean TestOtherWatchdog?)")
-	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the course's)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
+	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the reference solution)\n", "-const at = 6\n+const at = 7\n", "The same in both: Lock, New, ErrLost")
 
 	work(t, miniLock(7))
-	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock goes on with yours that solved step 07 (lock.go).", "reset 8",
+	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock is yours that solved step 07 (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
 	shows(t, "try 8", 0, "It was the last one.")
@@ -217,7 +217,7 @@ func TestTry_WhatIsSolvedStays(t *testing.T) {
 	work(t, miniLock(1)+"\n// mine, broken\n")
 	shows(t, "try 2", 1, "The lock that solved step 02 is in mylock/_step02-solved.")
 	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")
-	shows(t, "try 3", 1, "goes on with yours that solved step 02 (lock.go)")
+	shows(t, "try 3", 1, "is yours that solved step 02 (lock.go)")
 	for file, want := range map[string]string{myLockFile: "solved", "mylock/_step02-solved/lock.go": "solved", "mylock/_step02/lock.go": "broken"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -300,11 +300,11 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	filesIn(t, myDir, "lock.go", "send.go")
 	work(t, miniLock(6))
 	shows(t, "try 6", 0, "Step 06 is solved")
-	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the course's)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
+	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/waiting.go (the reference solution)\n@@ -0,0 +3,1 @@\n+func in1() {}\n", "The same in both: at, Lock, New, in0.")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
 	shows(t, "try 6", 0, "Step 06 is solved")
-	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "goes on with yours that solved step 06 (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
+	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "is yours that solved step 06 (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
 	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
 	text, err := os.ReadFile("step07_watchdog/watchdog.go")
 	require.NoError(t, err)
@@ -342,7 +342,7 @@ func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
 	require.NoError(t, write(myProgress, `{"step": 5}`))
 	shows(t, "try 3 -back", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved")
 	filesIn(t, keptDir(3), "lock-1.go")
-	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "goes on with yours that solved step 03")
+	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "is yours that solved step 03")
 	shows(t, "try 3 -back", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
 	filesIn(t, keptDir(3), "lock-1.go")
 	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
@@ -414,7 +414,7 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", min(stage+1, 3)), want)
 	}
 	shows(t, "hint 2 1", 0, "Hint 1 of 3 for TestTheHolderDies", "More: go run ./docs/tour hint 2\n")
-	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.\nThe course's lock beside yours: go run ./docs/tour try 2 -compare\n")
+	shows(t, "hint 2 TestOtherCrashed_holder 3", 0, "Hint 3 of 3 for TestOtherCrashed_holder", "It was the last one.\nThe reference solution next to yours: go run ./docs/tour try 2 -compare\n")
 	out := shows(t, "hint 2 TestOtherMutual_exclusion", 0, "TestOtherMutual_exclusion held at the start of step 02.", "Your lock says the same as the one you started from.")
 	require.NotContains(t, out, "Hint")
 	shows(t, "hint 2 TestNope", 2, "step 02 has no story TestNope")
@@ -435,7 +435,7 @@ func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
 		shows(t, "hint 3", 0, "TestLeadMutual_exclusion held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 0\n")
 	}
 
-	// The start is the nearer one: the course's, or the learner's own.
+	// The start is the nearer one: the reference solution, or the learner's own.
 	require.NoError(t, write("mylock/_step02-solved/lock.go", strings.Replace(miniLock(2), "at = 2", "at = 1+1", 1)+"\nfunc mine() {}\n"))
 	shows(t, "hint 3", 0, "--- step02_expire/lock.go (your start)")
 	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1)+"\nfunc mine() {}\n")

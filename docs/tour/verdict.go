@@ -61,7 +61,7 @@ type verdict int
 
 const (
 	passed   verdict = iota
-	failed           // by an assertion of its own
+	failed           // by its own assertion
 	skipped          // did not look
 	silent           // failed, but no assertion says why (t.Fail, a data race)
 	timedOut         // -test.timeout
@@ -92,12 +92,12 @@ type test struct {
 	name     string
 	status   string // pass, fail, skip; empty if the process ended before
 	output   string
-	records  []trace.Record // what happened in its laboratory
+	records  []trace.Record // what happened in its test harness
 	timeline string         // the same as text, without verdicts
 	verdicts []trace.Record // which of its assertions failed
 }
 
-// readEvents reads what test2json has written, and what the laboratories have left, perhaps
+// readEvents reads what test2json has written, and what the test harnesses have left, perhaps
 // only of what has failed.
 func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 	tr := transcript{exit: exit}
@@ -146,7 +146,7 @@ func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 	return tr, nil
 }
 
-// readTrace reads what the laboratory of a test has left, if it had one. What was killed
+// readTrace reads what the test harness of a test has left, if it had one. What was killed
 // may have left half of it.
 func (t *test) readTrace(dir string) error {
 	if t.status == "" {
@@ -173,7 +173,7 @@ func (t *test) readTrace(dir string) error {
 }
 
 // longestTrace is more than any story leaves, in bytes. A lock that is broken may ask Redis
-// without a pause for hours; nobody reads that.
+// without a pause for hours; no one reads that.
 const longestTrace = 1 << 20
 
 func (tr *transcript) find(name string) *test {
@@ -217,7 +217,7 @@ func (tr transcript) crash() string {
 	}
 	rest := tr.raw
 	for line := range strings.Lines(tr.raw) {
-		text := strings.TrimLeft(line, "\t") // a tab: while another panic or a Goexit was under way
+		text := strings.TrimLeft(line, "\t") // a tab: during another panic or a Goexit
 		if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
 			return rest
 		}
@@ -239,7 +239,7 @@ func (tr transcript) judgeFailure(name string) (verdict, string) {
 }
 
 // failing returns the failed tests at or below name that have no failed test below them,
-// or an assertion of their own.
+// or their own assertion.
 func (tr transcript) failing(name string) []*test {
 	var list []*test
 	for _, t := range tr.tests {
@@ -256,7 +256,7 @@ const testifyMark = "Error Trace:"
 
 func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t.output, testifyMark) }
 
-// message returns what the assertions of a failed test say, in the laboratory or around it.
+// message returns what the assertions of a failed test say, in the test harness or around it.
 func (t *test) message() []string {
 	if t.verdicts == nil {
 		return said(t.output)
@@ -269,7 +269,7 @@ func (t *test) message() []string {
 }
 
 // outcome returns what was expected and what came, where it can be said so. A number that
-// counts nobody knows what says nothing.
+// counts no one knows what says nothing.
 func (t *test) outcome() []string {
 	var list []string
 	for _, v := range t.verdicts {

@@ -137,7 +137,7 @@ func TestVerdicts(t *testing.T) {
 		require.Equal(t, []verdict{failed, crashed, passed}, []verdict{results[0].verdict, results[1].verdict, results[2].verdict})
 	}
 
-	// What ends after the tests and is no test's fault is nobody's lesson.
+	// What ends after the tests and is no test's fault is no one's lesson.
 	require.NoError(t, write(root+"/step03_atomic_set/odd_test.go", "package redislock\n\nimport (\"os\"; \"testing\")\n\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(1) }\n\nfunc TestPassed(t *testing.T) {}\n"))
 	bin, err = tr.build(ctx, b)
 	require.NoError(t, err)

@@ -47,9 +47,9 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 	return nil
 }
 
-var errChanged = errors.New("the lock has changed meanwhile")
+var errChanged = errors.New("the lock has changed in the meantime")
 
-// untilChanged runs something, and stops it when the lock changes meanwhile.
+// untilChanged runs something, and stops it when the lock changes in the meantime.
 func (t *tour) untilChanged(ctx context.Context, files *watched, do func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	changed := make(chan bool, 1)

@@ -27,7 +27,7 @@ const (
 	byStory    fate = "story"      // one fails by its own assertion
 	byPanic    fate = "panic"      // the lock panics in a story
 	byHang     fate = "hang"       // the lock, or a goroutine of it, never comes to an end
-	equivalent fate = "equivalent" // nobody can see a difference, for a reason
+	equivalent fate = "equivalent" // no one can see a difference, for a reason
 	survived   fate = "survived"   // all pass, or none ended by an assertion
 )
 
@@ -163,7 +163,7 @@ func numbers(file string) (list []int, err error) {
 // the others have passed, one by one.
 const (
 	fast     = 150 * time.Millisecond
-	spell    = "8s"             // for stories on a mutant that goes on and on
+	spell    = "8s"             // for stories on a mutant that never ends
 	patience = 60 * time.Second // for all stories on a mutant
 	enough   = 12               // stories that hang, when none of them fails by an assertion
 )
@@ -249,7 +249,7 @@ func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 // has broken that.
 func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
 	limit := 1_000_000
-	if m.stories == nil { // nobody has counted how often they ask
+	if m.stories == nil { // no one has counted how often they ask
 		limit *= 20
 	}
 	for _, p := range m.stories {
@@ -347,7 +347,7 @@ func (m *mutants) clearest(results []result) (best result, ok bool) {
 	return best, ok
 }
 
-// isBarren reports whether a story fails by an assertion without a message of its own.
+// isBarren reports whether a story fails by an assertion without its own message.
 func isBarren(r result) bool { return noMessage.MatchString(r.log.failing(r.name)[0].message()[0]) }
 
 func barren(r result) int { return boolean(isBarren(r)) }

@@ -77,7 +77,7 @@ func TestTwo(t *testing.T) {
 
 func TestNobody(t *testing.T) {
 	var l *Lock
-	says(t, !l.Enter(), "nobody is inside")
+	says(t, !l.Enter(), "no one is inside")
 }
 `
 
@@ -142,7 +142,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	shows(t, "why -all 1", 0)
 	excuses := filepath.Join(root, excusesFile)
 	require.NoError(t, write(excuses, "# why\n\nstep 01: Lock.Enter: without `idle()`\n\tnobody looks\n\tat it\n"))
-	shows(t, "why 1 17", 0, "No story can fail: nobody looks at it")
+	shows(t, "why 1 17", 0, "No story can fail: no one looks at it")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
 	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
@@ -162,7 +162,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	shows(t, "why", 0)
 	stories := filepath.Join(root, course.Steps[0].Dir, course.Steps[0].File)
 	require.NoError(t, os.WriteFile(stories, []byte(strings.Replace(whyStories, `!l.Enter(), "bob`, `l != nil, "bob`, 1)), 0o666))
-	shows(t, "why -check", 1, "does not fail on this change any more")
+	shows(t, "why -check", 1, "no longer fails on this change")
 	require.NoError(t, os.WriteFile(lock, []byte(strings.Replace(whyLock, "	idle()\n", "", 1)), 0o666))
 	shows(t, "why 1", 1, "step01.json is not about the lock as it is now; try its changes again: go run ./docs/tour why -all 1")
 }

@@ -118,7 +118,7 @@ const excusesFile = whyDir + "/equivalent.txt"
 // An excuse is one entry of that file:
 //
 //	steps 05-07: Lock.run: the change
-//		why nobody can see a difference
+//		why no one can see a difference
 type excuse struct {
 	from, to int
 	key      string
@@ -241,7 +241,7 @@ func tallied(reasons []reason) string {
 
 // runWhyCheck compares the pages with what is known, asks for a reason for every survivor,
 // and plays the stories that are kept for some mutants again: those of steps that have
-// changed first, then of others, in an order that the seed gives, until the time is over.
+// changed first, then of others, in an order that the seed gives, until the time has passed.
 func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duration) error {
 	if err := t.writeWhy(true); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duratio
 		}
 		for _, r := range reasons {
 			if r.Fate == survived {
-				return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why nobody can see a difference",
+				return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why no one can see a difference",
 					s.Dir, r.Place(), r.Key(), tryThemAll, s.Arg(), r.Place(), excusesFile)
 			}
 		}
@@ -308,7 +308,7 @@ func (t *tour) again(ctx context.Context, m *mutants, reasons []reason, until ti
 		}
 		// Of several things that are wrong, a story may meet either first.
 		if res.verdict != failed && res.verdict != panicked && res.verdict != hung {
-			return n, fmt.Errorf("%s/%s: %s does not fail on this change any more: %s %s\n  try them again: %s %s",
+			return n, fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
 				m.step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, m.step.Arg())
 		}
 		n++
@@ -473,7 +473,7 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 		return nil
 	}
 	if res.verdict != failed {
-		return fmt.Errorf("%s does not fail on this change any more; try them again: %s %s", r.Story, tryThemAll, m.step.Arg())
+		return fmt.Errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, m.step.Arg())
 	}
 	t.failure(res, short)
 	return nil

@@ -51,7 +51,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// The files of the laboratory, by reader: what a story's author writes, the network, the timeline.
+// The files of the test harness, by reader: what the author of a story writes, the network,
+// the timeline.
 func TestTheLaboratoryStaysSmall(t *testing.T) {
 	for name, most := range map[string]int{LabFile: 360, "lab_net_test.go": 420, "lab_trace_test.go": 200} {
 		text, err := os.ReadFile(filepath.Join("../../..", Last.Dir, name))

@@ -44,7 +44,7 @@ func TestCopiesAreEqual(t *testing.T) {
 	inEpilogue("send.go", Steps[4])
 	labs, err := fs.Glob(root, Epilogue.Dir+"/lab*_test.go")
 	require.NoError(t, err)
-	require.NotEmpty(t, labs, "the epilogue has no laboratory")
+	require.NotEmpty(t, labs, "the epilogue has no test harness")
 	for _, name := range labs {
 		inEpilogue(path.Base(name), Last)
 	}

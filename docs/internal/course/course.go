@@ -30,7 +30,7 @@ type Step struct {
 	ShowGreen bool   // red shows its lead story on this step's lock, too: no command shows the fix
 }
 
-// First is the lock that everybody writes first. It is the red side of step 1.
+// First is the lock everyone writes first. It is the red side of step 1.
 var First = Step{
 	Dir:    "docs/step00",
 	Source: LockFile,
@@ -49,12 +49,12 @@ var Steps = [...]Step{
 		Title:     "SETNX",
 		Problem:   "two clients are inside at once",
 		Lock:      "SETNX; DEL",
-		Words:     "It writes the key with SETNX, which refuses a key that exists. Unlock deletes it.",
+		Words:     "It writes the key with SETNX, which fails if the key exists. Unlock deletes it.",
 		Asks:      "Two clients never hold the lock at once. Unlock lets the next one in, and Lock waits for that.",
 		Fresh:     "One command decides who is in. Lock polls every 30 ms.",
 		File:      "1_mutual_exclusion_test.go",
 		Guarantee: "two clients never hold it at once",
-		Broken:    "A holder that dies leaves the key behind: locked for ever.",
+		Broken:    "A holder that dies leaves the key behind: locked forever.",
 	},
 	{
 		N:         2,
@@ -64,12 +64,12 @@ var Steps = [...]Step{
 		Title:     "SETNX, then EXPIRE",
 		Problem:   "a holder dies, and the lock stays taken forever",
 		Lock:      "SETNX, then PEXPIRE; DEL",
-		Words:     "It writes the key with SETNX and then gives it a ttl with a second command. Unlock deletes it.",
-		Asks:      "A holder that dies, or forgets to unlock, blocks nobody beyond the ttl. A ttl under a millisecond is refused with an error.",
-		Fresh:     "The key gets a ttl.",
+		Words:     "It writes the key with SETNX and then sets its TTL with a second command. Unlock deletes it.",
+		Asks:      "A holder that dies, or forgets to unlock, blocks no one beyond the TTL. A ttl under a millisecond is rejected with an error.",
+		Fresh:     "The key gets a TTL.",
 		File:      "2_crashed_holder_test.go",
-		Guarantee: "a holder that dies blocks nobody beyond the ttl",
-		Broken:    "A client that dies between the two commands, or whose EXPIRE Redis refuses: locked for ever.",
+		Guarantee: "a holder that dies blocks no one beyond the TTL",
+		Broken:    "A client that dies between the two commands, or whose EXPIRE Redis refuses: locked forever.",
 	},
 	{
 		N:         3,
@@ -77,13 +77,13 @@ var Steps = [...]Step{
 		Source:    LockFile,
 		Nodes:     1,
 		Title:     "SET key value NX EX ttl",
-		Problem:   "dying between two commands locks everybody out",
+		Problem:   "dying between two commands locks everyone out",
 		Lock:      "SET NX EX; DEL",
-		Words:     "It writes the key and its ttl with one SET, unless the key exists. Unlock deletes the key.",
-		Asks:      "Whatever happens to a client in its TryLock, the lock ends with its ttl.",
-		Fresh:     "One command sets the key and its ttl.",
+		Words:     "It writes the key and its TTL with one SET, unless the key exists. Unlock deletes the key.",
+		Asks:      "Whatever happens to a client in its TryLock, the lock ends with its TTL.",
+		Fresh:     "One command sets the key and its TTL.",
 		File:      "3_atomic_acquire_test.go",
-		Guarantee: "dying at any point of acquiring blocks nobody beyond the ttl",
+		Guarantee: "dying at any point of acquiring blocks no one beyond the TTL",
 		Broken:    "A late holder's DEL, or a DEL resent after a lost reply, removes the next owner's lock.",
 	},
 	{
@@ -95,10 +95,10 @@ var Steps = [...]Step{
 		Problem: "a late holder deletes the next owner's lock",
 		Lock:    "SET token NX EX; GET, compare, DEL",
 		Words:   "It writes a random token with one SET, unless the key exists. Unlock reads the key, and deletes it if it holds that token.",
-		Asks: "Only the owner releases a lock: every acquisition has a random token of " +
-			"its own. Unlock without a hold is ErrNotHeld. When the reply to a SET is " +
+		Asks: "Only the owner releases a lock: every acquisition has a new random " +
+			"token. Unlock without the lock is ErrNotHeld. When the reply to a SET is " +
 			"lost, go-redis sends it again: the owner then recognises its own lock.",
-		Fresh:     "The value says whose lock it is. A lost reply to the acquire is recognised by it.",
+		Fresh:     "The value says whose lock it is. After a lost reply, the owner recognises its lock by it.",
 		File:      "4_owner_release_test.go",
 		Guarantee: "a late holder cannot delete the next owner's lock",
 		Broken:    "The lock can expire between GET and DEL: the DEL then removes the next owner's lock.",
@@ -111,13 +111,13 @@ var Steps = [...]Step{
 		Title:   "compare and delete in one Lua script",
 		Problem: "the lease ends in the middle of Unlock",
 		Lock:    "SET token NX EX; a script that compares and deletes",
-		Words:   "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock asks again every 30 ms.",
+		Words:   "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock polls every 30 ms.",
 		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
 			"lost may have run, and go-redis silently sends it again: Unlock must not " +
-			"say ErrNotHeld for a release that has run. It works under a cancelled " +
-			"context, and comes back within 6s. A TryLock of unknown outcome leaves " +
+			"return ErrNotHeld for a release that has run. It works with a cancelled " +
+			"context, and returns within 6s. A TryLock of unknown outcome leaves " +
 			"nothing behind in Redis.",
-		Fresh:     "The release is atomic, survives an ended context, and takes back an acquire of unknown outcome.",
+		Fresh:     "The release is atomic and works with a cancelled context. An acquire of unknown outcome is undone.",
 		File:      "5_atomic_release_test.go",
 		Guarantee: "nothing fits between the check and the delete",
 		Broken:    "The owner blocks itself when it locks again; a lease that ends during the work lets a second holder in.",
@@ -127,14 +127,14 @@ var Steps = [...]Step{
 		Dir:     "step06_reentrant",
 		Source:  LockFile,
 		Nodes:   1,
-		Title:   "a depth beside the token, and waiters that are woken",
+		Title:   "a depth next to the token, and waiters that are woken",
 		Problem: "the owner locks again and blocks itself; waiters poll",
 		Lock:    "a hash {token: depth}, written by a script; the last release publishes",
-		Words:   "It stores a random token and how deeply its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The ttl is set once, when the lock is taken.",
+		Words:   "It stores a random token and how deeply its owner has nested. The outermost Unlock deletes the key and wakes the waiters. The TTL is set once, when the lock is acquired.",
 		Asks: "Each Lock value is one owner. It may lock again, and its outermost Unlock " +
 			"frees the lock; what is sent twice counts once. Waiters in Lock are woken, " +
 			"and do not poll. From here on a lock is a hash, so a string at its key is " +
-			"somebody else's data: an error at once, not a holder.",
+			"another program's data: an error at once, not a holder.",
 		Fresh:     "The owner may nest. Waiters are woken and do not poll.",
 		File:      "6_reentrant_test.go",
 		Guarantee: "the owner may nest; only the outermost Unlock frees",
@@ -148,13 +148,13 @@ var Steps = [...]Step{
 		Title:   "a watchdog that renews",
 		Problem: "the lease ends during the work, and two are inside",
 		Lock:    "as step 06; renewed every ttl/3 until Unlock or loss",
-		Words:   "The owner may nest, waiters are woken, and a watchdog renews the ttl. It lives on one Redis: a master, and a replica that follows it a little later.",
-		Asks: "Work that takes longer than the ttl keeps the lock. A dead holder's lock " +
-			"still expires; one that is alive and forgets to unlock now keeps it, unless " +
-			"it limits its hold.",
+		Words:   "The owner may nest, waiters are woken, and a watchdog renews the lease. The lock lives on one Redis: a master, and a replica that follows it a little later.",
+		Asks: "Work that takes longer than the TTL keeps the lock. A dead holder's lock " +
+			"still expires. A live holder that forgets to unlock now keeps it, unless " +
+			"MaxHold limits that.",
 		Fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		File:      "7_watchdog_test.go",
-		Guarantee: "work longer than the ttl keeps the lock; a dead holder's lock still expires",
+		Guarantee: "work longer than the TTL keeps the lock; a dead holder's lock still expires",
 		Broken:    "The master fails over before it has replicated the key: two inside.",
 	},
 	{
@@ -164,11 +164,11 @@ var Steps = [...]Step{
 		Nodes:   5,
 		Title:   "a majority of independent masters",
 		Problem: "the master fails over, and two are inside",
-		Lock:    "the scripts of step 06 on all nodes at once, by majority; all nodes",
-		Words:   "It asks five independent Redis masters at once, and holds the lock if at least three of them agree.",
+		Lock:    "step 06's scripts on all nodes at once; a majority decides",
+		Words:   "It sends to five independent Redis masters at once, and holds the lock if at least three of them grant it.",
 		Asks: "The lock lives on five independent masters. When a minority of them " +
-			"fails, in any way and at any moment, it is neither lost nor blocked. The " +
-			"lock of step 07 has one Redis, so that is the one that fails here.",
+			"fails, in any way and at any moment, it is neither lost nor blocked. Step " +
+			"07's lock has one Redis, so that is the one that fails here.",
 		Fresh:     "Quorum, NodeTimeout, nodes that are healed, retry after a random delay.",
 		File:      "8_failover_test.go",
 		Guarantee: "losing a minority of the masters neither loses nor blocks the lock",
@@ -181,7 +181,7 @@ var Steps = [...]Step{
 // Last is step 08, whose folder has every guarantee.
 var Last = Steps[len(Steps)-1]
 
-// Epilogue follows the eight locks. It is no ninth lock: its stories are about the
+// Epilogue follows the eight locks. It is not a ninth lock: its stories are about the
 // resource, and red is the resource without the check. Its number is its place behind the
 // steps.
 var Epilogue = Step{
@@ -191,15 +191,15 @@ var Epilogue = Step{
 	Nodes:   1,
 	Title:   "fencing tokens",
 	Problem: "a paused holder wakes up, and writes",
-	Lock:    "step 05, with a number for each hold",
-	Words:   "They compare the number of a write with the highest they have seen, and refuse an older one.",
+	Lock:    "step 05, with a number for each acquisition",
+	Words:   "They compare the number of a write with the highest they have seen, and reject an older one.",
 	Fresh: "What no step gives: a holder that is paused for long (a GC pause, a stopped " +
 		"process, a moved virtual machine) does not know that its lock has ended, and " +
 		"writes when it wakes up. No lock can prevent that. The resource has to: it " +
-		"takes a fencing token, a number that grows with every acquisition, and refuses " +
+		"takes a fencing token, a number that grows with every acquisition, and rejects " +
 		"a write that carries an older one.",
 	File:      "fencing_test.go",
-	Guarantee: "a paused holder's late write is refused",
+	Guarantee: "a paused holder's stale write is rejected",
 	Broken:    "A counter on a Redis that fails over can give a number twice; a resource that cannot compare cannot be fenced.",
 }
 
@@ -209,16 +209,16 @@ var Unfenced = Step{
 	Source: "check.go",
 	Nodes:  1,
 	Lock:   "docs/fencing/unfenced/check.go",
-	Words:  "The lock gives every hold a number, and the writes carry it. The resources take every write.",
+	Words:  "The lock gives every acquisition a number, and the writes carry it. The resources accept every write.",
 }
 
-// Files of a step's folder that are no guarantees.
+// Files of a step's folder that are not guarantees.
 const (
 	LockFile    = "lock.go"
-	LabFile     = "lab_test.go"     // of the laboratory, what authors of stories read
-	NewFile     = "new_test.go"     // how the laboratory calls New
+	LabFile     = "lab_test.go"     // of the test harness, what authors of stories read
+	NewFile     = "new_test.go"     // how the test harness calls New
 	BugFile     = "bug_test.go"     // what is still broken: holds for its own step only
-	DemoFile    = "demo_test.go"    // what a lesson shows beside the guarantees, in some steps
+	DemoFile    = "demo_test.go"    // what a lesson shows besides the guarantees, in some steps
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
@@ -226,8 +226,8 @@ const (
 // waiting.go of step 08.
 var OwnFiles = []string{LockFile, NewFile, BugFile, DemoFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
-// A File is what a step guarantees: the guarantee itself, or what stands in a file of its
-// own beside it.
+// A File is what a step guarantees: the guarantee itself, or what has its own
+// file next to it.
 type File struct {
 	Name      string
 	Guarantee string
@@ -239,8 +239,8 @@ type File struct {
 // need a newer API than TryLock, Lock and Unlock.
 var besides = []File{
 	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
-	{"7_lost_test.go", "the holder learns that it has lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
-	{"8_validity_test.go", "how long a node may take, and what a node is asked", 8, 8, []string{"NodeTimeout"}},
+	{"7_lost_test.go", "the holder is notified that it lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
+	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 }
 
 // Files returns what all steps guarantee, in the order of the course.
@@ -341,7 +341,7 @@ func (s Step) Subject() string {
 	case s.Dir == Unfenced.Dir:
 		return "the resources without the check"
 	case s.Dir == First.Dir:
-		return "the lock that everybody writes first"
+		return "the lock everyone writes first"
 	}
 	return "the lock " + s.Of()
 }

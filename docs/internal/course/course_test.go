@@ -12,7 +12,7 @@ func TestTheTableIsCompleteAndTrueOfTheFolders(t *testing.T) {
 	for i, s := range Entries() {
 		require.Equal(t, i+1, s.N)
 		require.NotContains(t, []string{s.Title, s.Problem, s.Lock, s.Words, s.Fresh, s.Guarantee, s.Broken, s.Before().Lock, s.Before().Words}, "", s.Label())
-		require.LessOrEqual(t, len(s.Problem), 53, "beside the word for it, and mylock, on a line of 80 columns")
+		require.LessOrEqual(t, len(s.Problem), 53, "next to the word for it, and mylock, on a line of 80 columns")
 		require.NotZero(t, s.Nodes, s.Label())
 		for _, file := range []string{s.Path(), s.Before().Path(), s.Dir + "/" + s.File} {
 			_, err := os.Stat("../../../" + file)

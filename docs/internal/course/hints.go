@@ -21,7 +21,7 @@ const Stages = 3
 var hintTexts embed.FS
 
 // Hints returns the hints of the stories that begin in s, and those for what people then
-// break, by what the failure says. They stand in hints/stepNN.md:
+// break, by what the failure says. They are in hints/stepNN.md:
 //
 //	# TestOneStory
 //	# says: somebody was refused

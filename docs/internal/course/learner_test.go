@@ -168,28 +168,28 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "nobody can guess it")
 }
 
-// What a story measures is a number that a learner has to know: it stands in a rule, or it
+// What a story measures is a number that a learner has to know: it is in a rule, or it
 // is about something that every lock does.
 func TestNumbersInStories_StandInRules(t *testing.T) {
 	const ofEveryLock = ""
 	numbers := map[string]string{ // in an assertion -> in a rule
 		"bob entered while alice was inside":             ofEveryLock,
-		"bob noticed late that alice had left":           "in at most 1s after",
-		"bob waited on after his context had ended":      "back at most 1s after its context has ended",
+		"bob noticed late that alice had left":           "acquires the lock at most 1s after",
+		"bob waited on after his context had ended":      "returns at most 1s after its context has ended",
 		"bob's program closed the client, but he waited": "or its client was closed",
 		"the error does not say that the lock is taken":  "the error matches both",
 		"randomBits(tokens), 100.0":                      "at least 100 random bits",
-		"Unlock did not come back before":                "comes back within 6s",
+		"Unlock did not come back before":                "returns within 6s",
 		"was to last an hour":                            ofEveryLock,
 		"alice gave up while her lease lasted":           "as long as the lease is valid",
 		"alice's renewal prolonged bob's lock":           ofEveryLock,
 		"waiting does not bring it back":                 "a nested TryLock is ErrNotHeld",
 		"ValidUntil is not a ttl from before":            "ttl - (ttl/100 + 2ms)",
 		"ValidUntil is not a ttl from then":              "Renew every ttl/3",
-		"a renewal is not answered, but Unlock waited":   "it is back within 4s",
+		"a renewal is not answered, but Unlock waited":   "it returns within 4s",
 		"may ask every ttl/20":                           "every ttl/20 to ttl/30",
 		"may ask every ttl/30":                           "every ttl/20 to ttl/30",
-		"a goroutine stayed behind":                      "no goroutine stays",
+		"a goroutine stayed behind":                      "no goroutine is left",
 		"that is a storm":                                "sends nothing",
 		"before+before/10":                               "sends nothing",
 		"bob did not get in until":                       "within a millisecond of the release",

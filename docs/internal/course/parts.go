@@ -7,7 +7,7 @@ import "strings"
 type Part struct {
 	Name  string
 	Asks  string
-	Needs []string // what its stories use of the lock, beside TryLock, Lock and Unlock
+	Needs []string // what its stories use of the lock, besides TryLock, Lock and Unlock
 	of    []string // files of tests, or beginnings of stories' names; none is all others
 }
 
@@ -15,14 +15,14 @@ var parts = map[int][]Part{
 	5: {
 		{"script", "One script compares and deletes.", nil,
 			[]string{"TestUnlock_LeaseExpiresMidway", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
-		{"detach", "Unlock works under a cancelled context, and comes back when Redis hangs.", nil,
+		{"detach", "Unlock works with a cancelled context, and returns when Redis hangs.", nil,
 			[]string{"TestUnlock_CancelledContext", "TestUnlock_RedisHangs"}},
-		{"undo", "What may have run: a TryLock without an answer is undone, and a release without an answer is not a loss.", nil, nil},
+		{"undo", "What may have run: a TryLock without a reply is undone, and a release without a reply is not a loss.", nil, nil},
 	},
 	7: {
 		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},
-		{"Lost", "The holder learns of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
-		{"Do", "Work that is told when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
+		{"Lost", "The holder is notified of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
+		{"Do", "Work whose context ends when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
 			[]string{"TestDo_", "TestALoss_SaysItsCause"}},
 	},
 }

@@ -47,7 +47,7 @@ const (
 	Out     Kind = "out"     // a statement, or a line of a script, is taken out
 	Never   Kind = "never"   // a condition is false
 	Always  Kind = "always"  // a condition is true
-	Instead Kind = "instead" // something else stands there: Now
+	Instead Kind = "instead" // something else is there: Now
 	Later   Kind = "later"   // a statement comes after the next one, Now
 	Silent  Kind = "silent"  // an error is not returned
 )
@@ -62,7 +62,7 @@ type Mutant struct {
 	In    string `json:"in"` // the declaration: Lock.TryLock, releaseScript
 	Kind  Kind   `json:"kind"`
 	Was   string `json:"was"`           // the code
-	Now   string `json:"now,omitempty"` // what stands there instead
+	Now   string `json:"now,omitempty"` // what is there instead
 	Nth   int    `json:"nth,omitempty"` // of several that are the same
 }
 

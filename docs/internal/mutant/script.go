@@ -13,7 +13,7 @@ type change struct {
 	kind Kind
 	was  string // "" is the whole line
 	now  string // what the mutant's reader is told
-	line string // what stands there
+	line string // what is there
 }
 
 // script changes a Lua script line by line.

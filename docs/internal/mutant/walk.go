@@ -469,7 +469,7 @@ func (g *generator) arguments(e *ast.CallExpr) {
 }
 
 // otherCall leaves a call out: f(x) is x, x.M() is x, if their types are the same. Of a
-// context with an end of its own, only the end is left out.
+// context with its own end, only the end is left out.
 func (g *generator) otherCall(e *ast.CallExpr) {
 	if tuple, ok := g.typeOf(e).(*types.Tuple); ok && tuple.Len() == 2 && len(e.Args) > 0 {
 		arg := inOneLine(g.text(e.Args[0]))

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -36,13 +37,13 @@ var inChinese = map[string]string{
 	"Step 05: SET token NX EX; a script that compares and deletes":                    "第 05 步：SET 唯一标识 NX EX；一段脚本，比较并删除",
 	"Step 06: a hash {token: depth}, written by a script; the last release publishes": "第 06 步：哈希 {唯一标识: 重入次数}，用脚本写；最后一次解锁时发布",
 	"Step 07: as step 06; renewed every ttl/3 until Unlock or loss":                   "第 07 步：同第 06 步；每 ttl/3 续期一次，直到 Unlock 或锁丢失",
-	"Step 08: the scripts of step 06 on all nodes at once, by majority; all nodes":    "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
+	"Step 08: step 06's scripts on all nodes at once; a majority decides":             "第 08 步：第 06 步的脚本，同时发给所有节点，过半才算；解锁发给所有节点",
 	"Resources that do not check the token":                                           "共享资源不检查 fencing token",
 	"Resources that check the token":                                                  "共享资源检查 fencing token",
 
 	// What holds.
 	"one of them is inside":                                                 "只有一个在里面",
-	"bob is inside when the ttl is over":                                    "过期时间一到，bob 就进来了",
+	"bob gets in when the TTL expires":                                      "过期时间一到，bob 就进来了",
 	"bob's lock stays, and carol is refused":                                "bob 的锁还在，carol 被拒绝",
 	"alice recognises her lock, and releases it":                            "alice 认出自己的锁，并释放它",
 	"she is inside five times, and bob enters when she has left five times": "她进了五次；出来五次以后，bob 才进来",
@@ -73,14 +74,14 @@ var inChinese = map[string]string{
 	// The staircase.
 	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
 	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
-	"a holder that dies blocks nobody beyond the ttl":                    "持锁者宕机，过期后别人能进",
-	"dying at any point of acquiring blocks nobody beyond the ttl":       "死在加锁的任何一步，也不会死锁",
+	"a holder that dies blocks no one beyond the TTL":                    "持锁者宕机，过期后别人能进",
+	"dying at any point of acquiring blocks no one beyond the TTL":       "死在加锁的任何一步，也不会死锁",
 	"a late holder cannot delete the next owner's lock":                  "超时的持锁者误删不了别人的锁",
 	"nothing fits between the check and the delete":                      "检查和删除之间插不进任何命令",
 	"the owner may nest":                                                 "可重入",
-	"work longer than the ttl keeps the lock":                            "活干得比过期时间久，看门狗续期",
+	"work longer than the TTL keeps the lock":                            "活干得比过期时间久，看门狗续期",
 	"losing a minority of the masters neither loses nor blocks the lock": "少数主节点故障，锁不丢也不卡",
-	"a paused holder's late write is refused":                            "持锁者暂停后，迟到的写入被拒绝",
+	"a paused holder's stale write is rejected":                          "持锁者暂停后，迟到的写入被拒绝",
 	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都跑过测试：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.
@@ -94,11 +95,11 @@ var inChinese = map[string]string{
 	"bob waits; from now on his commands are counted":                                "bob 在等；从现在起数他发的命令",
 	"the same # times more":                                                          "同样的再重复 # 次",
 	"Redis: the master dies, and a replica that never received the lock takes over":  "Redis：主节点宕机，从节点没收到过这把锁，接了班",
-	"node #: the master dies, and a replica that never received the lock takes over": "node #：主节点宕机，从节点没收到过这把锁，接了班",
-	"node # hangs":                         "node # 没有响应",
-	"node # is down":                       "node # 宕机",
-	"node # is up again":                   "node # 恢复",
-	"node #: it restarts without its data": "node #：重启后数据全丢",
+	"node #: the master dies, and a replica that never received the lock takes over": "节点 #：主节点宕机，从节点没收到过这把锁，接了班",
+	"node # hangs":                         "节点 # 没有响应",
+	"node # is down":                       "节点 # 宕机",
+	"node # is up again":                   "节点 # 恢复",
+	"node #: it restarts without its data": "节点 #：重启后数据全丢",
 	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
 	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
 	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
@@ -113,9 +114,47 @@ var inChinese = map[string]string{
 	"comes with # after #":    "来的是 #，之前已有 #",
 
 	// Below.
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside.":                      "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面。",
-	"In Redis: the key, lower as its ttl runs out; bar of a client: inside; hatched: two inside.": "Redis 一行是 key，越接近过期越矮；客户端一行有色条：它在里面；斜线：两个人都在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside.":                          "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面。",
+	"Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside. Hatched: two are inside.": "Redis 一列是 key，越接近过期越窄；客户端一列有色条：它在里面；斜线：两个人都在里面。",
 }
+
+// inLabels has the words of labels; commands, replies and errors are as in the code.
+var inLabels = strings.NewReplacer(
+	"no connection", "连不上",
+	"is paused", "暂停",
+	"goes on", "继续",
+	"calls Lock", "调用 Lock",
+	"listens on redislock:coupons", "订阅",
+	"hears: released", "收到通知：已释放",
+	"reply lost", "响应丢失",
+	"no reply", "没有响应",
+	"refused", "被拒绝",
+	"key expires", "key 过期",
+	"depth", "重入次数",
+	"reads ", "读 ",
+	"writes ", "写 ",
+	" with ", "，令牌 ",
+	"node", "节点",
+	"stock", "库存",
+)
+
+// labelled returns what stands in a lane.
+func (c *canvas) labelled(text string) string {
+	if !c.chinese {
+		return strings.Replace(text, "listens on redislock:coupons", "listens", 1)
+	}
+	found := inLabels.Replace(text)
+	if english.MatchString(asInCode.ReplaceAllString(found, "")) {
+		c.lack(text)
+	}
+	return found
+}
+
+// asInCode are the words that are the same in both languages: clients, scripts, replies.
+var (
+	asInCode = regexp.MustCompile(`\b(alice|bob|carol|acquire|release|renew|nil|key|context canceled|[A-Z]\w+)\b`)
+	english  = regexp.MustCompile(`[a-z]{3,}`)
+)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
@@ -147,7 +186,13 @@ func (c *canvas) say(text string) string {
 	}
 	found := InChinese(text)
 	if found == text {
-		c.lacks = append(c.lacks, text)
+		c.lack(text)
 	}
 	return found
+}
+
+func (c *canvas) lack(text string) {
+	if !slices.Contains(c.lacks, text) {
+		c.lacks = append(c.lacks, text)
+	}
 }

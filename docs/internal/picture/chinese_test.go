@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
@@ -16,7 +17,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
 	require.NoError(t, err)
 	list := texts(t, svg)
-	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET OK：alice 也在里面"} {
+	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET → OK", "alice 也在里面", "Redis key 过期"} {
 		require.Contains(t, list, text)
 	}
 	require.Contains(t, strings.Join(list, ""), "✗ alice 在里面宕机")
@@ -53,4 +54,18 @@ func TestFit_ChineseBreaksAfterPunctuationIfThatTakesNoMoreLines(t *testing.T) {
 	require.Equal(t, []string{"锁过期了，", "bob 在里面"}, fit("锁过期了，bob 在里面", textWidth("锁过期了，bob 在里")))
 	require.Equal(t, []string{"甲，乙丙丁", "戊己，庚辛"}, fit("甲，乙丙丁戊己，庚辛", textWidth("甲，乙丙丁")), "a third line")
 	require.Equal(t, []string{"甲，乙", "丙丁戊"}, fit("甲，乙丙丁戊", textWidth("甲，乙")), "a part wider than a line")
+}
+
+func TestChinese_ALabelWithEnglishWordsIsAnError(t *testing.T) {
+	records := twoInside()[:3]
+	note := func(text string) trace.Record {
+		return trace.Record{At: 200, Who: "alice", Kind: trace.Note, Text: text, Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}}
+	}
+	svg, err := Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("is paused"))}}, Light.Chinese())
+	require.NoError(t, err)
+	require.Contains(t, texts(t, svg), "alice 暂停")
+	require.Regexp(t, `(?s)<desc>第 03 步：.*alice 暂停.*</desc>`, svg)
+
+	_, err = Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("has a coffee"))}}, Light.Chinese())
+	require.ErrorContains(t, err, `no Chinese for ["has a coffee"`)
 }

@@ -16,7 +16,7 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// A Panel is one run of a story. The panels of a picture have one time axis.
+// A Panel is one run of a story.
 type Panel struct {
 	Head    string         // what it was run on
 	Good    string         // what is said below a run without a verdict
@@ -24,42 +24,35 @@ type Panel struct {
 	Until   time.Duration  // where the picture ends, if the story goes on; 0 is the whole story
 }
 
+// most is how many moments a panel may have: more do not fit on a screen.
+const most = 30
+
 // Story draws a story in the colours of a theme.
 func Story(title string, panels []Panel, theme Theme) (string, error) {
-	a := &axis{}
-	var drawn []*panel
-	for _, p := range panels {
-		drawn = append(drawn, read(p, a))
-	}
-	if !a.layOut(drawn, 1, true) && !a.layOut(drawn, 2, true) && !a.layOut(drawn, 1, false) && !a.layOut(drawn, 2, false) && !a.layOut(drawn, 3, false) {
-		return "", fmt.Errorf("%s: the story is too long for a picture: let it end sooner", title)
-	}
 	c := newCanvas(theme)
-	for _, p := range drawn {
-		c.clients = append(c.clients, p.clients...)
+	axes := make([]*axis, len(panels))
+	var drawn []*panel
+	for i, p := range panels {
+		axes[i] = &axis{}
+		drawn = append(drawn, read(p, axes[i]))
+		c.clients = append(c.clients, drawn[i].clients...)
+		if len(axes[i].moments) > most {
+			return "", fmt.Errorf("%s: the story is too long for a picture: let it end sooner", title)
+		}
 	}
 	slices.Sort(c.clients)
 	c.clients = slices.Compact(c.clients)
 	c.y = 26
 	c.text(margin, c.y, c.say(title), style{bold: true})
 	c.y += 10
-	for _, p := range drawn {
-		c.panel(p, a)
+	for i, p := range drawn {
+		c.panel(p, axes[i])
 	}
 	c.legend(drawn)
 	if c.lacks != nil {
 		return "", fmt.Errorf("docs/internal/picture/chinese.go has no Chinese for %q", c.lacks)
 	}
-	return c.svg(c.say(title), description(panels)), nil
-}
-
-// description is the story as text, for those who cannot see the picture.
-func description(panels []Panel) string {
-	var b strings.Builder
-	for _, p := range panels {
-		b.WriteString(p.Head + "\n" + trace.Text(p.records()) + "\n")
-	}
-	return b.String()
+	return c.svg(c.say(title), c.says.String()), nil
 }
 
 // records are those before Until.
@@ -103,7 +96,7 @@ func (p Panel) shown() (list []trace.Record) {
 			list = append(list, r)
 		}
 		if text := more[i]; text != "" {
-			list = append(list, trace.Record{At: r.At, Kind: trace.Note, Text: text, Redis: r.Redis, Inside: r.Inside})
+			list = append(list, trace.Record{At: r.At, Who: r.Who, Kind: trace.Note, Text: text, Redis: r.Redis, Inside: r.Inside})
 		}
 	}
 	return list
@@ -125,24 +118,34 @@ type panel struct {
 	nodes, clients []string
 	resource       string // what the clients write to; "" if they write to nothing
 	events         []event
-	notes          []string // what the story says, by the numbers of their events
 	verdicts       []string
 	keys           []span // on the nodes
 	inside         []span
 	waiting        []span // calls under way
 	values         []span // of the resource
-	rows           int    // of labels in a client's lane
+	depth          []depth
 	dead           map[string]moment
+}
+
+// A depth is how often a client has locked, from a moment on.
+type depth struct {
+	who string
+	at  moment
+	n   int
 }
 
 // An event is what a lane shows at a moment.
 type event struct {
-	lane  string // a client, a node, or "" for the story itself
-	at    moment
-	label string
-	guilt string // what is wrong with it
-	note  int    // the number of its note; 0 is none
-	row   int    // of its label, in the lane
+	lane    string // a client, a node, or "" for the story itself
+	at      moment
+	label   string
+	isLabel bool     // of its lane; otherwise it is a sentence of the story
+	guilt   string   // what is wrong with it
+	command string   // if it is one
+	nodes   []int    // that it reached,
+	replies []string // and what they answered
+	times   int      // so often it came again
+	y       float64
 }
 
 // A span is what lasts.
@@ -262,28 +265,46 @@ func (r *reader) show(record trace.Record) {
 		r.events[last].add(record)
 		return
 	}
+	e.isLabel = true
 	switch {
 	case record.Kind == trace.Expire:
-		return // its key ends there
+		e.lane, e.label = r.nodes[record.Node-1], "key expires"
+		if last := len(r.events) - 1; last >= 0 && r.events[last].at == e.at && r.events[last].label == e.label {
+			return
+		}
 	case record.Kind == trace.Command:
-		e.label = command(record)
+		e.command = record.Text
+		e.reaches(record)
+		r.locks(record)
 	case record.Kind == trace.Return:
-		e.label = record.Text + " " + record.Reply
+		e.label = record.Text + " → " + record.Reply
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
 	case access.MatchString(record.Text):
 		e.label, e.guilt = r.use(record)
+	case strings.HasPrefix(record.Text, "the same "):
+		fmt.Sscanf(record.Text, "the same %d", &e.times)
+		e.label, e.isLabel = record.Text, false
 	case record.Who != "" && record.Kind == trace.Note:
-		e.label = short(record.Text)
+		e.label = record.Text
 	default:
 		e.lane = r.laneOf(record)
 		if record.Kind == trace.Fault && strings.HasPrefix(record.Text, e.lane+" dies") {
 			r.dies(e.lane)
 		}
-		r.panel.notes = append(r.panel.notes, record.Text)
-		e.note = len(r.panel.notes)
+		e.label, e.isLabel = record.Text, false
 	}
 	r.events = append(r.events, e)
+}
+
+var depthOf = regexp.MustCompile(` depth=(\d+)`)
+
+// locks notes how often a client has locked.
+func (r *reader) locks(record trace.Record) {
+	if m := depthOf.FindStringSubmatch(record.Text); m != nil && record.Reply == "1" {
+		n, _ := strconv.Atoi(m[1])
+		r.depth = append(r.depth, depth{record.Who, r.now, n})
+	}
 }
 
 // dies ends what a client was doing.
@@ -300,37 +321,59 @@ func (r *reader) dies(who string) {
 func (e *event) add(record trace.Record) {
 	e.guilt = cmp.Or(e.guilt, record.Mark)
 	switch {
-	case record.Kind == trace.Command && strings.Contains(e.label, "connection"):
-		e.label = command(record)
 	case record.Kind == trace.Command:
-		e.label += " " + reply(record)
+		e.command = record.Text
+		e.reaches(record)
 	case record.Kind == trace.Return && record.Reply != "ok" && record.Reply != "ErrNotAcquired":
 		// The other two show in the lane.
 		e.label += ", " + record.Reply
 	}
 }
 
-// command is the name of a command and its reply.
-func command(record trace.Record) string {
+const lost = "lost"
+
+// reaches takes in what one more node has answered, and says what the command is and how
+// it was answered.
+func (e *event) reaches(record trace.Record) {
 	name, _, _ := strings.Cut(record.Text, " ")
+	if m := depthOf.FindStringSubmatch(record.Text); m != nil && len(record.Redis) == 1 {
+		name += " depth " + m[1]
+	}
 	if record.Again {
 		name = "↻ " + name
 	}
-	return name + " " + reply(record)
-}
-
-func reply(record trace.Record) string {
-	text := strings.Replace(record.Reply, "but the reply is lost", "lost", 1)
-	return strings.Trim(strings.Replace(text, "(no reply)", "–", 1), "<>()")
-}
-
-// short is the beginning of what a client says.
-func short(text string) string {
-	if len(text) <= 16 {
-		return text
+	reply := strings.Trim(record.Reply, "<>()")
+	wasLost := record.Lost || strings.Contains(reply, "but the reply is lost") || reply == "no reply"
+	if before, _, found := strings.Cut(reply, " but the reply is lost"); found {
+		reply = strings.TrimRight(before, ",") + ", reply lost"
 	}
-	word, _, _ := strings.Cut(text, " ")
-	return word
+	if strings.HasPrefix(name, "acquire") && strings.HasPrefix(reply, "-") {
+		reply = "refused"
+	}
+	e.nodes = append(e.nodes, record.Node)
+	if len(record.Redis) == 1 {
+		e.label = name + " → " + reply
+		if wasLost {
+			reply = lost
+		}
+		e.replies = append(e.replies, reply)
+		return
+	}
+	mark := "✗"
+	switch reply {
+	case "1":
+		mark = "✓"
+	case "no reply":
+		mark = "–"
+	}
+	e.replies = append(e.replies, mark)
+	yes := 0
+	for _, m := range e.replies {
+		if m == "✓" {
+			yes++
+		}
+	}
+	e.label = fmt.Sprintf("%s %d/%d", name, yes, len(record.Redis))
 }
 
 // laneOf finds the lane that a fault or a note of the story is about.
@@ -357,10 +400,11 @@ func (r *reader) use(record trace.Record) (what, guilt string) {
 	switch {
 	case verb == "read":
 		value = answer
+		what = "reads " + value + " with " + token
 	case answer == "OK":
-		what = "write " + value
+		what = "writes " + value + " with " + token
 	default:
-		return "write " + value + " (" + token + "): refused", ""
+		return "writes " + value + " with " + token + " → refused", ""
 	}
 	if number, _ := strconv.Atoi(token); number < r.highest {
 		guilt = fmt.Sprintf("comes with %d after %d", number, r.highest)

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -80,7 +82,7 @@ func twoInside() []trace.Record {
 		{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0)},
 		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "alice", 10_000*ms)},
 		{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}},
-		{At: 10_000 * ms, Node: 1, Kind: trace.Expire, Text: "the ttl is over", Redis: key("", "", 0), Inside: []string{"alice"}},
+		{At: 10_000 * ms, Node: 1, Kind: trace.Expire, Text: "the TTL expired", Redis: key("", "", 0), Inside: []string{"alice"}},
 		{At: 20_000 * ms, Who: "bob", Kind: trace.Call, Text: "TryLock", Redis: key("", "", 0), Inside: []string{"alice"}},
 		{At: 20_000*ms + 100, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice"}},
 		{At: 20_000*ms + 100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Mark: "alice is inside as well", Redis: key("locked", "bob", 30_000*ms), Inside: []string{"alice", "bob"}},
@@ -92,24 +94,24 @@ const hatched = `fill="url(#both)"`
 
 func TestStory_ShowsWhoIsInsideAndForHowLongTheKeyLasts(t *testing.T) {
 	d := draw(t, Panel{Head: "Step 03: SET NX EX; DEL", Records: twoInside()})
-	for _, text := range []string{"A story", "Step 03: SET NX EX; DEL", "Redis", "alice", "bob", "SET OK", "10 s", "20 s", "bob SET OK: alice is inside as well", "✗ both are inside <now>"} {
+	for _, text := range []string{"A story", "Step 03: SET NX EX; DEL", "Redis", "alice", "bob", "alice SET → OK", "Redis key expires", "10 s", "20 s", "bob SET → OK", "alice is inside as well", "✗ both are inside <now>"} {
 		require.Contains(t, d.texts, text)
 	}
 	require.Equal(t, 2, d.count(hatched), "alice and bob are both inside: both lanes are hatched")
 	require.Equal(t, 2, d.count("<polygon"), "the key is there twice")
-	require.Equal(t, 2, d.count("l6 -10m-2 10l6 -10"), "nothing happens for 10s, twice: the axis is broken there")
+	require.Equal(t, 2, d.count("l10 -6m-10 10l10 -6"), "nothing happens for 10s, twice: the axis is broken there")
 	require.Contains(t, d.svg, "<title>A story</title>")
-	require.Contains(t, d.svg, "20000.1ms  bob    TryLock -&gt; ok   &lt;- alice is inside as well", "whoever cannot see the picture has the timeline")
+	require.Contains(t, d.svg, "\n20 s: bob SET → OK: alice is inside as well\n", "a reader who cannot see the picture has its rows")
 
 	points := regexp.MustCompile(`<polygon points="([^"]*)"`).FindStringSubmatch(d.svg)[1]
 	corners := strings.Fields(points)
-	require.Equal(t, y(corners[len(corners)-3]), y(corners[len(corners)-1]), "alice's key ends at the height of nothing left")
-	require.Less(t, y(corners[0]), y(corners[len(corners)-1]), "it begins higher")
+	require.Equal(t, x(corners[len(corners)-3]), x(corners[len(corners)-1]), "alice's key ends with no width left")
+	require.Greater(t, x(corners[0]), x(corners[len(corners)-1]), "it begins wider")
 }
 
-// y is the second number of a corner.
-func y(corner string) float64 {
-	_, text, _ := strings.Cut(corner, ",")
+// x is the first number of a corner.
+func x(corner string) float64 {
+	text, _, _ := strings.Cut(corner, ",")
 	f, _ := strconv.ParseFloat(text, 64)
 	return f
 }
@@ -130,13 +132,34 @@ func TestStory_ARunThatPasses_HasNoGuiltyRow(t *testing.T) {
 	require.Equal(t, 2, d.count(hatched), "two are inside all the same")
 }
 
-func TestStory_TwoPanelsHaveOneTimeAxisAndOneColourForAClient(t *testing.T) {
+func TestStory_TwoPanelsHaveOneColourForAClient(t *testing.T) {
 	alone := []trace.Record{{At: 20_000*ms + 100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("", "", 0), Inside: []string{"bob"}}}
 	d := draw(t, Panel{Records: twoInside()}, Panel{Records: alone})
-	require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?s)fill="%s">bob<.*fill="%[1]s">bob<`, Light.owners[1])), d.svg)
-	dots := regexp.MustCompile(`<circle cx="([\d.]+)" cy="[\d.]+" r="4" fill="(#[0-9a-f]+)"`).FindAllStringSubmatch(d.svg, -1)
-	require.Len(t, dots, 3)
-	require.Equal(t, dots[1][1], dots[2][1], "bob's answer at 20s stands at two places")
+	require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?s)fill="%s"[^>]*>bob<.*fill="%[1]s"[^>]*>bob<`, Light.owners[1])), d.svg)
+}
+
+func TestStory_TimeRunsDown(t *testing.T) {
+	d := draw(t, Panel{Records: twoInside()})
+	before := 0.0
+	for _, m := range regexp.MustCompile(`<text x="8" y="([\d.]+)" fill="#59636e">(?:0|10 s|20 s)<`).FindAllStringSubmatch(d.svg, -1) {
+		now, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		require.Greater(t, now, before)
+		before = now
+	}
+	require.NotZero(t, before)
+}
+
+func TestStory_AnInnerLock_IsABarInTheBar(t *testing.T) {
+	records := twoInside()[:3]
+	for i, text := range []string{"acquire coupons <alice-1> ttl=10000 depth=2", "acquire coupons <alice-1> ttl=10000 depth=3", "release coupons <alice-1> depth=2"} {
+		records = append(records, trace.Record{At: int64(2+i) * 100, Who: "alice", Node: 1, Kind: trace.Command, Text: text, Reply: "1", Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}})
+	}
+	d := draw(t, Panel{Records: records})
+	for _, text := range []string{"alice acquire depth 2 → 1", "alice acquire depth 3 → 1", "alice release depth 2 → 1"} {
+		require.Contains(t, d.texts, text)
+	}
+	require.Equal(t, []int{1, 1, 1}, []int{d.count(`width="24"`), d.count(`width="20"`), d.count(`width="16"`)})
 }
 
 func TestStory_AKeyThatIsRenewed_IsASaw(t *testing.T) {
@@ -147,7 +170,7 @@ func TestStory_AKeyThatIsRenewed_IsASaw(t *testing.T) {
 	}
 	d := draw(t, Panel{Records: records})
 	require.Equal(t, 4, d.count("<polygon"))
-	require.Equal(t, 1, strings.Count(strings.Join(d.texts, "|"), "renew 1"), "a label that repeats itself is written once")
+	require.Equal(t, 3, strings.Count(strings.Join(d.texts, "|"), "alice renew → 1"))
 }
 
 func TestStory_WhatIsRepeatedAgainAndAgain_IsShownOnce(t *testing.T) {
@@ -158,6 +181,7 @@ func TestStory_WhatIsRepeatedAgainAndAgain_IsShownOnce(t *testing.T) {
 	}
 	d := draw(t, Panel{Records: records})
 	require.Contains(t, d.texts, "the same 99 times more")
+	require.Greater(t, d.count("h12"), 10, "a comb of ticks")
 }
 
 func TestStory_EndsAtUntil(t *testing.T) {
@@ -171,8 +195,15 @@ func TestStory_WhoDies_IsNotWaitingAnyLonger(t *testing.T) {
 		trace.Record{At: 100, Kind: trace.Fault, Text: "alice dies before she sends anything else", Redis: key("locked", "alice", 10_000*ms)},
 		trace.Record{At: 20_000 * ms, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("", "", 0)})
 	d := draw(t, Panel{Records: records})
-	require.Zero(t, d.count("stroke-dasharray"), "alice is dead, and her TryLock goes on")
-	require.Contains(t, d.texts, "alice dies before she sends anything else")
+	dashes := regexp.MustCompile(`V([\d.]+)" [^>]*stroke-dasharray`).FindAllStringSubmatch(d.svg, -1)
+	death := regexp.MustCompile(`<rect x="[\d.]+" y="([\d.]+)" width="8"`).FindStringSubmatch(d.svg)
+	require.Len(t, dashes, 1)
+	ends, err := strconv.ParseFloat(dashes[0][1], 64)
+	require.NoError(t, err)
+	dies, err := strconv.ParseFloat(death[1], 64)
+	require.NoError(t, err)
+	require.InDelta(t, dies+4, ends, .1, "alice is dead, but her TryLock goes on")
+	require.Contains(t, strings.Join(d.texts, " "), "alice dies before she sends anything else")
 }
 
 func TestStory_SeveralNodes_HaveALaneEachAndTheirAnswersInOrder(t *testing.T) {
@@ -180,7 +211,7 @@ func TestStory_SeveralNodes_HaveALaneEachAndTheirAnswersInOrder(t *testing.T) {
 		return trace.Record{At: 100, Who: "bob", Node: n, Kind: trace.Command, Text: "acquire coupons", Reply: reply, Redis: make([]trace.Key, 3)}
 	}
 	d := draw(t, Panel{Records: []trace.Record{node(1, "1"), node(2, "0"), node(3, "(no reply)")}})
-	for _, text := range []string{"node 1", "node 2", "node 3", "acquire 1 0 –"} {
+	for _, text := range []string{"node", "1", "2", "3", "bob acquire 1/3", "✓", "✗", "–"} {
 		require.Contains(t, d.texts, text)
 	}
 }
@@ -194,11 +225,11 @@ func TestStory_AResource_ShowsItsValueAndTheTokenItHasSeen(t *testing.T) {
 		says(20_000*ms, "bob", "writes stock = 99 with token 34 -> OK"),
 	}
 	refused := draw(t, Panel{Good: "refused", Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> stale token"))})
-	require.Contains(t, refused.texts, "99 (34)")
-	require.Contains(t, refused.texts, "write 90 (33): refused")
+	require.Contains(t, refused.texts, "bob writes 99 with 34")
+	require.Contains(t, refused.texts, "alice writes 90 with 33")
 	accepted := draw(t, Panel{Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> OK"))})
-	require.Contains(t, accepted.texts, "90 (33)")
-	require.Contains(t, accepted.texts, "alice write 90: comes with 33 after 34")
+	require.Contains(t, accepted.texts, "alice writes 90 with 33")
+	require.Contains(t, accepted.texts, "comes with 33 after 34")
 }
 
 func TestStory_ThatIsTooLong_SaysSo(t *testing.T) {
@@ -217,4 +248,31 @@ func TestStaircase(t *testing.T) {
 	require.Equal(t, 3, strings.Count(strings.Join(list, ""), "✓"))
 	require.Equal(t, 2, strings.Count(strings.Join(list, ""), "✗"))
 	require.Contains(t, svg, "last: 1 ✗ 2 ✗ F ✓", "whoever cannot see it hears it")
+}
+
+// GitHub shows a page of 358 px with a margin of 16 px on both sides.
+func TestAPicture_OnAPhone_HasTextsOfElevenPixels(t *testing.T) {
+	const phone, least = 358 - 2*16, 11.0
+	files, err := filepath.Glob("../../read/pictures/*.svg")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	number := func(re, svg string) float64 {
+		m := regexp.MustCompile(re).FindStringSubmatch(svg)
+		require.NotNil(t, m, re)
+		f, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		return f
+	}
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "handoff") {
+			continue // docs/keep/bench draws it
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		svg := string(text)
+		units := number(`viewBox="0 0 ([\d.]+) `, svg)
+		shown := min(phone, number(`<svg [^>]*?width="([\d.]+)"`, svg))
+		require.GreaterOrEqual(t, number(`font-size="([\d.]+)"`, svg)*shown/units, least, file)
+		require.Equal(t, 1, strings.Count(svg, "font-size="), "%s: a text has a size of its own", file)
+	}
 }

@@ -13,7 +13,7 @@ type Stair struct {
 
 // Staircase draws which lock holds which guarantee.
 func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
-	const cell, row = 25, 36
+	const cell = 23
 	left := float64(width - margin - cell*len(locks))
 	c := newCanvas(theme)
 	c.y = 22
@@ -29,6 +29,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	for _, s := range stairs {
 		name, _, _ := strings.Cut(s.Guarantee, ";") // the first half says which it is
 		lines := fit(c.say(name), left-margin)
+		row := float64(max(36, 17*len(lines)+6))
 		for i, line := range lines {
 			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
 		}
@@ -38,7 +39,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 			if holds {
 				mark, color = "✓", c.good
 			}
-			c.add(`<rect x="%s" y="%s" width="%d" height="%d" rx="4" fill="%s"/>`, px(middle(i)-cell/2+1), px(c.y+1), cell-2, row-2, c.pale(color, .18))
+			c.add(`<rect x="%s" y="%s" width="%d" height="%s" rx="4" fill="%s"/>`, px(middle(i)-cell/2+1), px(c.y+1), cell-2, px(row-2), c.pale(color, .18))
 			c.centered(middle(i), c.y+row/2+6, mark, style{bold: true, color: color})
 			fmt.Fprintf(&says, " %s %s", locks[i], mark)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,22 +23,26 @@ var (
 	Dark  = Theme{"#0d1117", "#f0f6fc", "#9198a1", "#3d444d", "#ff7b72", "#3fb950", []string{"#58a6ff", "#d29922", "#bc8cff", "#39c5bb"}, false}
 )
 
-// Width of every picture, in px. A phone shows it 358 px wide: then text of 14 px is 10.4 px high.
+// Width of every picture, in its own units. A phone that is 358 px wide shows it in 326:
+// then a text of 14 is 11 px high. On a larger page it is shown wider.
 const (
-	width    = 480
+	width    = 412
+	shown    = 470
 	fontSize = 14
 	margin   = 8
-	lanesAt  = 58 // where the lanes begin, behind their names
-	lane     = 30 // height of a client's lane
-	node     = 24 // and of a node's, if there are several
-	gap      = 13 // between moments, if they need no more
-	longGap  = 34 // where nothing happens for long
+	lanesAt  = 72 // where the lanes begin, behind the times
+	lane     = 40 // width of a lane
+	node     = 19 // and of a node's, if there are several
+	bar      = 24 // width of what is in a lane
+	line     = 18 // height of a line of text
+	between  = 4  // rows, if no time passes
+	longGap  = 20 // where nothing happens for long
 )
 
-// An axis is the time of all panels.
+// An axis is the moments of a panel. Time runs down, as in the game (docs/play).
 type axis struct {
 	moments []moment
-	x       []float64
+	y       []float64
 }
 
 func (a *axis) add(m moment) {
@@ -48,7 +53,7 @@ func (a *axis) add(m moment) {
 
 func (a *axis) at(m moment) float64 {
 	i, _ := slices.BinarySearchFunc(a.moments, m, compareMoments)
-	return a.x[i]
+	return a.y[i]
 }
 
 const long = 5_000_000 // µs in which nothing happens: the axis is broken there
@@ -58,125 +63,9 @@ func (a *axis) isLong(i int) bool {
 	return i > 0 && a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at >= long
 }
 
-// layOut gives each moment its place: as near to the one before as what is written there
-// allows. What is left over goes to where time passes. It reports whether there was room,
-// with so many rows of labels in a lane.
-func (a *axis) layOut(panels []*panel, rows int, times bool) bool {
-	for _, p := range panels {
-		p.setRows(rows)
-	}
-	need := make([]float64, len(a.moments)) // before each moment
-	for i := range need {
-		need[i] = gap
-		if a.isLong(i) {
-			need[i] = longGap
-		}
-	}
-	a.x = make([]float64, len(a.moments))
-	place := func() {
-		for i := range a.x {
-			a.x[i] = lanesAt + 10
-			if i > 0 {
-				a.x[i] = a.x[i-1] + need[i]
-			}
-			for _, p := range panels {
-				a.x[i] = max(a.x[i], p.roomFor(a, i))
-			}
-			if times {
-				a.x[i] = max(a.x[i], a.roomForTime(i))
-			}
-		}
-		for i := len(a.x) - 1; i > 0; i-- { // keep what labels have taken
-			need[i] = a.x[i] - a.x[i-1]
-		}
-	}
-	place()
-	last := len(a.x) - 1
-	left := width - margin - a.x[last]
-	if left < 0 {
-		return false
-	}
-	var passes []int
-	for i := range a.moments {
-		if i > 0 && a.passes(i) {
-			passes = append(passes, i)
-		}
-	}
-	if passes == nil {
-		passes = []int{last}
-	}
-	for _, i := range passes {
-		need[i] += left / float64(len(passes))
-	}
-	place()
-	return true
-}
-
 // passes reports whether time passes before moment i.
 func (a *axis) passes(i int) bool {
-	return i == 0 || a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at > 1000
-}
-
-// roomForTime is how far left moment i may be, so that its time is behind that of the
-// moment before.
-func (a *axis) roomForTime(i int) (x float64) {
-	if !a.passes(i) && a.moments[i] != edge {
-		return 0
-	}
-	for j := range i {
-		if a.passes(j) {
-			x = a.x[j] + textWidth(a.clock(j)) + 7
-		}
-	}
-	return x
-}
-
-// setRows spreads the labels of each lane over its rows.
-func (p *panel) setRows(rows int) {
-	p.rows = rows
-	next := map[string]int{}
-	for i := range p.events {
-		e := &p.events[i]
-		if e.row = next[e.lane] % rows; e.label != "" && !p.repeats(*e) {
-			next[e.lane]++
-		}
-	}
-}
-
-// roomFor is how far left moment i may be, so that its labels are behind those that stand
-// in the same lane.
-func (p *panel) roomFor(a *axis, i int) (x float64) {
-	here := func(before event) bool {
-		return a.moments[i] == edge || slices.ContainsFunc(p.events, func(e event) bool {
-			return e.at == a.moments[i] && e.lane == before.lane && (e.row == before.row || e.note+before.note > 0)
-		})
-	}
-	for _, e := range p.events {
-		if compareMoments(e.at, a.moments[i]) >= 0 || !here(e) {
-			continue
-		}
-		switch {
-		case e.note > 0:
-			x = max(x, a.at(e.at)+17)
-		case e.label != "" && !p.repeats(e):
-			x = max(x, a.at(e.at)+8+textWidth(e.label)+6)
-		}
-	}
-	return x
-}
-
-// repeats reports whether the label stands there already, in the event of the lane before this one.
-func (p *panel) repeats(e event) bool {
-	before := ""
-	for _, o := range p.events {
-		if o.lane == e.lane && o.at == e.at {
-			return before == e.label
-		}
-		if o.lane == e.lane {
-			before = o.label
-		}
-	}
-	return false
+	return i > 0 && a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at > 1000
 }
 
 // A canvas is a picture that grows downwards.
@@ -184,6 +73,7 @@ type canvas struct {
 	Theme
 	clients []string // of all panels
 	b       strings.Builder
+	says    strings.Builder // the rows, for those who cannot see the picture
 	y       float64
 	lacks   []string // texts without Chinese
 }
@@ -199,7 +89,6 @@ func px(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".
 type style struct {
 	color string
 	bold  bool
-	on    string // a colour around the letters: something is behind them
 }
 
 func (c *canvas) text(x, y float64, text string, s style) {
@@ -209,9 +98,6 @@ func (c *canvas) text(x, y float64, text string, s style) {
 	}
 	if s.bold {
 		attributes += ` font-weight="600"`
-	}
-	if s.on != "" {
-		attributes += fmt.Sprintf(` stroke="%s" stroke-width="7" stroke-linejoin="round" paint-order="stroke"`, s.on)
 	}
 	c.add(`<text x="%s" y="%s"%s>%s</text>`, px(x), px(y), attributes, html.EscapeString(text))
 }
@@ -317,148 +203,212 @@ func (c *canvas) color(who string) string {
 	return c.dim
 }
 
-// behindLabel is where the span begins, or the label that stands there ends.
-func (p *panel) behindLabel(a *axis, s span) float64 {
-	for _, e := range p.events {
-		if e.at == s.from && e.lane == s.lane && e.label != "" {
-			return a.at(s.from) + 12 + textWidth(e.label)
+// A text column has what happens, behind the lanes.
+func (p *panel) textAt() float64 { return lanesAt + p.lanesWidth() + 4 }
+
+func (p *panel) lanesWidth() float64 {
+	if len(p.nodes) > 1 {
+		return float64(node*len(p.nodes) + lane*len(p.clients))
+	}
+	n := len(p.nodes) + len(p.clients)
+	if p.resource != "" {
+		n++
+	}
+	return float64(lane * n)
+}
+
+// lanes are the middles of the columns.
+func (p *panel) lanes() map[string]float64 {
+	x, list := float64(lanesAt), map[string]float64{}
+	add := func(name string, wide float64) {
+		list[name] = x + wide/2
+		x += wide
+	}
+	for _, n := range p.nodes {
+		if len(p.nodes) > 1 {
+			add(n, node)
+		} else {
+			add(n, lane)
 		}
 	}
-	return a.at(s.from)
-}
-
-// middle is that of a client's bar.
-func (p *panel) middle(lanes map[string]float64, who string) float64 {
-	if p.rows == 3 {
-		return lanes[who] - 9
+	for _, who := range p.clients {
+		add(who, lane)
 	}
-	return lanes[who]
+	if p.resource != "" {
+		add(p.resource, lane)
+	}
+	return list
 }
 
-// baseline is where a label stands, from the middle of its mark: the rows are beside,
-// above and below it.
-func (p *panel) baseline(row int) float64 {
-	return [][]float64{{5}, {-5, 15}, {-23, -5, 15}}[p.rows-1][row]
+// bare is a label without the depth, if nobody locks twice.
+func (p *panel) bare(label string) string {
+	if strings.HasSuffix(label, "refused") || !slices.ContainsFunc(p.depth, func(d depth) bool { return d.n > 1 }) {
+		return depthInLabel.ReplaceAllString(label, "")
+	}
+	return label
 }
 
-// height is that of a client's lane.
-func (p *panel) height() float64 { return lane + 18*float64(p.rows-1) }
+var depthInLabel = regexp.MustCompile(` depth \d+`)
+
+// rows writes what an event says, in lines.
+func (c *canvas) rows(p *panel, e event) (list []string) {
+	var what string
+	if e.isLabel {
+		what = c.labelled(p.bare(e.label))
+	} else {
+		what = c.say(e.label)
+	}
+	if e.lane != "" && e.isLabel && !strings.HasPrefix(e.lane, "node ") {
+		what = e.lane + " " + what
+	}
+	return fit(what, (width-margin-p.textAt())*.97)
+}
 
 func (c *canvas) panel(p *panel, a *axis) {
 	c.y += 6
 	c.lines(margin, c.say(p.Head), style{bold: true})
-	c.y += 10
-	c.times(a)
-	top := c.y
-	lanes := map[string]float64{} // their middles
-	add := func(name string, height float64, color string) {
-		lanes[name] = c.y + height/2
-		if name != "" {
-			c.text(margin, c.y+height/2+5, name, style{color: color})
-		}
-		c.y += height
+	fmt.Fprintln(&c.says, c.say(p.Head))
+	c.y += 22
+	lanes := p.lanes()
+	head := func(name, text, color string) {
+		c.add(`<text x="%s" y="%s" fill="%s" text-anchor="middle">%s</text>`, px(lanes[name]), px(c.y), color, html.EscapeString(text))
 	}
-	height := float64(lane)
 	if len(p.nodes) > 1 {
-		height = node
-	}
-	if slices.ContainsFunc(p.events, func(e event) bool { return e.lane == "" }) {
-		add("", node, c.dim)
+		c.text(margin, c.y, c.labelled("node"), style{color: c.dim})
 	}
 	for _, n := range p.nodes {
-		add(n, height, c.dim)
+		head(n, strings.TrimPrefix(n, "node "), c.dim)
 	}
 	for _, who := range p.clients {
-		add(who, p.height(), c.color(who))
-		if p.rows == 3 {
-			lanes[who] += 9
-		}
+		head(who, who, c.color(who))
 	}
 	if p.resource != "" {
-		add(p.resource, lane, c.dim)
+		head(p.resource, c.labelled(p.resource), c.dim)
 	}
+	c.y += 8
+	top := c.y
+	c.place(p, a)
 	for i := range a.moments[:len(a.moments)-1] {
 		if a.isLong(i) { // the break
-			x := (a.x[i-1] + a.x[i]) / 2
-			c.add(`<path d="M%s %sl6 -10m-2 10l6 -10" stroke="%s" fill="none"/>`, px(x-5), px(top-1), c.dim)
+			c.add(`<path d="M%d %sl10 -6m-10 10l10 -6" stroke="%s" fill="none"/>`, lanesAt-14, px(a.y[i]-16), c.dim)
 		}
 	}
 	for _, name := range slices.Concat(p.nodes, p.clients) {
-		end := float64(width - margin)
+		end := a.y[len(a.y)-1]
 		if died, ok := p.dead[name]; ok {
 			end = a.at(died)
 		}
-		c.add(`<path d="M%d %sH%s" stroke="%s"/>`, lanesAt, px(lanes[name]), px(end), c.line)
+		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, px(lanes[name]), px(top), px(end), c.line)
+	}
+	wide := float64(bar)
+	if len(p.nodes) > 1 {
+		wide = node - 3
 	}
 	most := int64(1)
 	for _, s := range p.keys {
 		most = max(most, s.until-s.from.at)
 	}
 	for _, s := range p.keys {
-		c.key(a, s, lanes[s.lane], height-6, most)
+		c.key(a, s, lanes[s.lane], wide, most)
 	}
 	for _, s := range p.waiting {
-		if from, to := p.behindLabel(a, s), a.at(s.to); to-from > 6 {
-			c.add(`<path d="M%s %sH%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`, px(from), px(lanes[s.lane]), px(to), c.color(s.lane))
+		if from, to := a.at(s.from), a.at(s.to); to-from > 6 {
+			c.add(`<path d="M%s %sV%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`, px(lanes[s.lane]), px(from), px(to), c.color(s.lane))
 		}
 	}
 	for _, s := range p.inside {
-		c.bar(a, s, p.middle(lanes, s.lane), p.height()-6, c.color(s.lane), .3)
+		c.bar(a, s, lanes[s.lane], bar, c.color(s.lane), .3)
+		c.depths(p, a, s, lanes[s.lane])
 	}
 	for _, s := range overlaps(p.inside) {
-		c.add(`<rect x="%s" y="%s" width="%s" height="%s" fill="url(#both)" stroke="%s"/>`,
-			px(a.at(s.from)), px(p.middle(lanes, s.lane)-p.height()/2+3), px(a.at(s.to)-a.at(s.from)), px(p.height()-6), c.bad)
+		c.add(`<rect x="%s" y="%s" width="%d" height="%s" fill="url(#both)" stroke="%s"/>`,
+			px(lanes[s.lane]-bar/2), px(a.at(s.from)), bar, px(a.at(s.to)-a.at(s.from)), c.bad)
 	}
 	for _, s := range p.values {
-		c.bar(a, s, lanes[s.lane], lane-8, c.color(s.owner), .15)
-		if textWidth(s.text)+10 < a.at(s.to)-a.at(s.from) {
-			c.text(a.at(s.from)+5, lanes[s.lane]+5, s.text, style{})
-		}
+		c.bar(a, s, lanes[s.lane], bar, c.color(s.owner), .15)
 	}
 	for _, e := range p.events {
-		c.event(p, e, a, lanes[e.lane])
+		c.event(p, e, a, lanes)
 	}
-	c.y += 2
-	for i, note := range p.notes {
-		c.y += 2
-		for j, line := range fit(c.say(note), (width-margin-lanesAt)*.92) {
-			c.y += 18
-			if j == 0 {
-				c.number(i+1, lanesAt-12, c.y-5)
-			}
-			c.text(lanesAt, c.y, line, style{color: c.dim})
-		}
-	}
-	for _, e := range p.events {
-		if e.guilt != "" && e.note == 0 {
-			c.lines(lanesAt, e.lane+" "+e.label+c.colon()+c.say(e.guilt), style{color: c.bad})
-		}
-	}
+	c.times(a)
+	c.y += 4
 	for _, v := range p.verdicts {
-		c.lines(margin, "✗ "+c.say(v), style{color: c.bad, bold: true})
+		c.conclude("✗ "+c.say(v), c.bad)
 	}
 	if p.verdicts == nil && p.Good != "" {
-		c.lines(margin, "✓ "+c.say(p.Good), style{color: c.good, bold: true})
+		c.conclude("✓ "+c.say(p.Good), c.good)
 	}
 	c.y += 12
 }
 
-// times writes when the moments are, as far as there is room.
-func (c *canvas) times(a *axis) {
-	c.y += 16
-	free, last := 0.0, int64(-1_000_000)
+func (c *canvas) conclude(text, color string) {
+	c.lines(margin, text, style{color: color, bold: true})
+	fmt.Fprintln(&c.says, text)
+}
+
+// place gives each moment its place: as far down as what is written there needs.
+func (c *canvas) place(p *panel, a *axis) {
+	a.y = make([]float64, len(a.moments))
 	for i, m := range a.moments {
-		label := a.clock(i)
-		if m == edge || m.at == last || a.isOfSeconds() && m.at-last < 5000 || a.x[i] < free || a.x[i]+textWidth(label) > width {
-			continue
+		switch {
+		case a.isLong(i):
+			c.y += longGap
+		case a.passes(i):
+			c.y += 2 * between
 		}
-		c.text(a.x[i]-3, c.y, label, style{color: c.dim})
-		last, free = m.at, a.x[i]+textWidth(label)+6
-		c.add(`<path d="M%s %sv6" stroke="%s"/>`, px(a.x[i]), px(c.y+3), c.dim)
+		a.y[i] = c.y + line/2
+		for j := range p.events {
+			e := &p.events[j]
+			if e.at != m {
+				continue
+			}
+			e.y = c.y + line/2
+			c.y += float64(line*len(c.rows(p, *e))) + between
+			if e.times > 0 {
+				c.y += comb(e.times)
+			}
+			if e.guilt != "" {
+				c.y += float64(line * len(fit(c.say(e.guilt), c.guiltRoom(p))))
+			}
+		}
+		c.y = max(c.y, a.y[i])
 	}
-	c.y += 9
-	c.add(`<path d="M%d %sH%d" stroke="%s"/>`, lanesAt, px(c.y), width-margin, c.dim)
-	c.y += 4
+	c.y += 8
+}
+
+func (c *canvas) guiltRoom(p *panel) float64 { return (width - margin - p.textAt()) * .92 }
+
+// comb is how high the ticks are of what came so many times more.
+func comb(times int) float64 { return float64(min(8+times/3, 60)) }
+
+// times writes when the moments are.
+func (c *canvas) times(a *axis) {
+	last := ""
+	for i, m := range a.moments {
+		if label := a.clock(i); m != edge && label != last {
+			c.text(margin, a.y[i]+5, label, style{color: c.dim})
+			last = label
+		}
+	}
+}
+
+// depths draws how often the owner has locked inside: a bar in a bar.
+func (c *canvas) depths(p *panel, a *axis, s span, x float64) {
+	for level := 2; level <= 9; level++ {
+		from := edge
+		for _, d := range append(slices.Clone(p.depth), depth{s.lane, s.to, 0}) {
+			if d.who != s.lane || compareMoments(d.at, s.from) < 0 || compareMoments(d.at, s.to) > 0 {
+				continue
+			}
+			switch {
+			case d.n >= level && from == edge:
+				from = d.at
+			case d.n < level && from != edge:
+				c.bar(a, span{lane: s.lane, from: from, to: d.at}, x, float64(bar-4*(level-1)), c.color(s.lane), .3)
+				from = edge
+			}
+		}
+	}
 }
 
 // isOfSeconds reports whether a ms is nothing on the axis.
@@ -481,24 +431,23 @@ func (a *axis) clock(i int) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", math.Round(float64(tenths)/100)/100), "0"), ".") + " s"
 }
 
-func (c *canvas) bar(a *axis, s span, y, height float64, color string, opacity float64) {
+func (c *canvas) bar(a *axis, s span, x, wide float64, color string, opacity float64) {
 	from, to := a.at(s.from), a.at(s.to)
 	if to <= from {
 		return
 	}
 	c.add(`<rect x="%s" y="%s" width="%s" height="%s" rx="2" fill="%s" stroke="%s"/>`,
-		px(from), px(y-height/2), px(to-from), px(height), c.pale(color, opacity), color)
+		px(x-wide/2), px(from), px(wide), px(to-from), c.pale(color, opacity), color)
 }
 
-// key draws a key as a bar that becomes lower while its ttl runs out. most is the longest ttl.
-func (c *canvas) key(a *axis, s span, y, height float64, most int64) {
-	color := c.color(s.owner)
-	top := func(at int64) float64 {
-		left := 1.0
-		if s.until > 0 {
-			left = max(0, float64(s.until-at)/float64(most))
+// key draws a key as a bar that becomes narrower while its ttl runs out. most is the longest ttl.
+func (c *canvas) key(a *axis, s span, x, wide float64, most int64) {
+	left := x - wide/2
+	right := func(at int64) float64 {
+		if s.until == 0 {
+			return left + wide
 		}
-		return y + height/2 - height*left
+		return left + wide*max(0, float64(s.until-at)/float64(most))
 	}
 	var points strings.Builder
 	end := s.from.at
@@ -509,14 +458,11 @@ func (c *canvas) key(a *axis, s span, y, height float64, most int64) {
 		if m != edge {
 			end = m.at
 		}
-		fmt.Fprintf(&points, "%s,%s ", px(a.x[i]), px(top(end)))
+		fmt.Fprintf(&points, "%s,%s ", px(right(end)), px(a.y[i]))
 	}
-	fill := c.pale(color, .4)
+	color := c.color(s.owner)
 	c.add(`<polygon points="%s%s,%s %s,%s" fill="%s" stroke="%s"/>`,
-		points.String(), px(a.at(s.to)), px(y+height/2), px(a.at(s.from)), px(y+height/2), fill, color)
-	if text := strings.Trim(s.text, "<>"); textWidth(text)+8 < a.at(s.to)-a.at(s.from) {
-		c.text(a.at(s.from)+5, y+height/2-4, text, style{on: fill})
-	}
+		points.String(), px(left), px(a.at(s.to)), px(left), px(a.at(s.from)), c.pale(color, .4), color)
 }
 
 // pale mixes a colour with that of the page.
@@ -531,47 +477,67 @@ func (c *canvas) pale(color string, part float64) string {
 	return fmt.Sprintf("#%02x%02x%02x", mixed[0], mixed[1], mixed[2])
 }
 
-func (c *canvas) event(p *panel, e event, a *axis, y float64) {
-	x, color := a.at(e.at), c.color(e.lane)
+func (c *canvas) event(p *panel, e event, a *axis, lanes map[string]float64) {
+	x, color := lanes[e.lane], c.color(e.lane)
+	s := style{color: color}
+	if !e.isLabel {
+		s.color = c.Theme.text
+	}
 	if e.guilt != "" {
-		color = c.bad
-		c.add(`<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`, px(x), px(y), c.bad)
+		color, s = c.bad, style{color: c.bad, bold: true}
 	}
-	if e.note > 0 {
-		c.number(e.note, x, y)
-		return
-	}
-	c.add(`<circle cx="%s" cy="%s" r="4" fill="%s"/>`, px(x), px(y), color)
-	if !p.repeats(e) {
-		s := style{on: c.page}
-		if p.isInside(e, a) {
-			s.on = c.pale(c.color(e.lane), .3)
+	switch {
+	case e.lane == "":
+	case e.times > 0:
+		for y := e.y - 2; y < e.y+line+comb(e.times)-10; y += 3 {
+			c.add(`<path d="M%s %sh12" stroke="%s"/>`, px(x-6), px(y), color)
 		}
-		if e.guilt != "" {
-			s.color, s.bold = c.bad, true
-		}
-		c.text(x+9, y+p.baseline(e.row), e.label, s)
+	case !e.isLabel:
+		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`, px(x-4), px(e.y-4), c.page, c.Theme.text)
+	default:
+		c.add(`<circle cx="%s" cy="%s" r="4" fill="%s" stroke="%s"/>`, px(x), px(e.y), color, c.page)
 	}
+	for i, reply := range e.replies {
+		to := lanes[p.nodes[0]]
+		if len(p.nodes) == 1 {
+			c.arrow(x, to+bar/2, e.y, reply == lost, color)
+			break
+		}
+		to = lanes[p.nodes[e.nodes[i]-1]]
+		c.add(`<text x="%s" y="%s" fill="%s" font-weight="600" text-anchor="middle">%s</text>`, px(to), px(e.y+5), c.Theme.text, reply)
+	}
+	y := e.y + 5
+	for i, text := range c.rows(p, e) {
+		c.text(p.textAt(), y, text, s)
+		if i == 0 {
+			fmt.Fprintf(&c.says, "%s: ", a.clock(slices.Index(a.moments, e.at)))
+		}
+		y += line
+	}
+	c.says.WriteString(strings.Join(c.rows(p, e), " "))
+	if e.guilt != "" {
+		for _, text := range fit(c.say(e.guilt), c.guiltRoom(p)) {
+			c.text(p.textAt(), y, text, style{color: c.bad})
+			y += line
+		}
+		c.says.WriteString(c.colon() + c.say(e.guilt))
+	}
+	c.says.WriteString("\n")
 }
 
-// isInside reports whether the label of an event stands on its client's bar.
-func (p *panel) isInside(e event, a *axis) bool {
-	return slices.ContainsFunc(p.inside, func(s span) bool {
-		return s.lane == e.lane && compareMoments(s.from, e.at) <= 0 && a.at(e.at)+textWidth(e.label) < a.at(s.to)
-	})
-}
-
-// number is the mark of a note.
-func (c *canvas) number(n int, x, y float64) {
-	c.add(`<circle cx="%s" cy="%s" r="8.5" fill="%s" stroke="%s"/>`, px(x), px(y), c.page, c.dim)
-	c.add(`<text x="%s" y="%s" text-anchor="middle">%d</text>`, px(x), px(y+5), n)
+// arrow is a command that reaches Redis; a reply that is lost is crossed out.
+func (c *canvas) arrow(from, to, y float64, isLost bool, color string) {
+	c.add(`<path d="M%s %sH%sm4 -3l-4 3l4 3" stroke="%s" fill="none"/>`, px(from), px(y), px(to), color)
+	if isLost {
+		c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, px(to+4), px(y-4), c.bad)
+	}
 }
 
 // legend says what the shapes mean that the picture has.
 func (c *canvas) legend(panels []*panel) {
-	says := "In Redis: the key, lower as its ttl runs out; bar of a client: inside."
+	says := "Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside."
 	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
-		says = strings.TrimSuffix(says, ".") + "; hatched: two inside."
+		says += " Hatched: two are inside."
 	}
 	c.lines(margin, c.say(says), style{color: c.dim})
 	c.y += 10
@@ -583,11 +549,12 @@ func (c *canvas) svg(title, description string) string {
 	if c.chinese {
 		fonts = "Helvetica, Arial, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif"
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]s" viewBox="0 0 %[1]d %[2]s" role="img" font-family="%[10]s" font-size="%[3]d" fill="%[4]s">
+	height := math.Ceil(c.y)
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[11]d" height="%[12]s" viewBox="0 0 %[1]d %[2]s" role="img" font-family="%[10]s" font-size="%[3]d" fill="%[4]s">
 <title>%[5]s</title>
 <desc>%[6]s</desc>
 <defs><pattern id="both" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 3H6" stroke="%[7]s" stroke-width="2" stroke-opacity=".55"/></pattern></defs>
 <rect width="100%%" height="100%%" fill="%[8]s"/>
 %[9]s</svg>
-`, width, px(math.Ceil(c.y)), fontSize, c.Theme.text, html.EscapeString(title), html.EscapeString(description), c.bad, c.page, c.b.String(), fonts)
+`, width, px(height), fontSize, c.Theme.text, html.EscapeString(title), html.EscapeString(description), c.bad, c.page, c.b.String(), fonts, shown, px(math.Round(height*shown/width)))
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ReadStory reads the trace that the laboratory has left of a story, and concludes from
-// it what the laboratory does not say: whose the lock is on each node, who is inside,
+// ReadStory reads the trace that the test harness has left of a story, and concludes from
+// it what the test harness does not record: whose the lock is on each node, who is inside,
 // what has expired, what was sent again, and what is wrong with it.
 func ReadStory(file string) ([]Record, error) {
 	records, err := Read(file)
@@ -189,7 +189,7 @@ func (s *story) expire(r Record) {
 			continue
 		}
 		s.locks[i] = Key{}
-		s.tell(Record{At: k.Until, Node: i + 1, Kind: Expire, Text: "the ttl is over: " + k.Owner + "'s lock is gone"})
+		s.tell(Record{At: k.Until, Node: i + 1, Kind: Expire, Text: "the TTL expired: " + k.Owner + "'s lock is gone"})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tell reads a story as the laboratory writes it: JSON, with the field "redis" in short
+// tell reads a story as the test harness writes it: JSON, with the field "redis" in short
 // form where it is one node's.
 func tell(t *testing.T, lines string) []Record {
 	t.Helper()
@@ -38,7 +38,7 @@ func TestALateRelease_IsTheGuiltyRow(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(`
       0.1ms  alice  SET coupons locked EX 10 NX -> OK
       0.1ms  alice  TryLock -> ok
-  10000.1ms  Redis  the ttl is over: alice's lock is gone
+  10000.1ms  Redis  the TTL expired: alice's lock is gone
   20000.2ms  bob    SET coupons locked EX 10 NX -> OK
   20000.2ms  bob    TryLock -> ok
   20000.3ms  alice  DEL coupons -> 1   <- deletes bob's lock
@@ -112,7 +112,7 @@ func TestCommandsRunAtOnce_WhatOneSawOfAnotherNodeIsNotBelieved(t *testing.T) {
 {"at":100,"who":"alice","node":1,"kind":"command","text":"renew coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":20000000},{"token":"<alice-1>","until":10000000}]}
 {"at":100,"who":"alice","node":2,"kind":"command","text":"renew coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":10000000},{"token":"<alice-1>","until":20000000}]}
 {"at":15000000,"kind":"note","text":"later","redis":[{"token":"<alice-1>","until":20000000},{"token":"<alice-1>","until":20000000}]}`)
-	require.NotContains(t, Text(records), "the ttl is over", "both nodes were renewed: node 2 saw node 1 before that")
+	require.NotContains(t, Text(records), "the TTL expired", "both nodes were renewed: node 2 saw node 1 before that")
 	require.Equal(t, int64(20_000_000), records[1].Redis[0].Until)
 }
 

@@ -154,7 +154,7 @@ func (r Row) lines() string {
 		indent = 22
 	}
 	lines := Wrap(parts, rowWidth)
-	if r.Who == "**" { // what was expected stands in a line of its own
+	if r.Who == "**" { // what was expected is in its own line
 		lines = nil
 		for _, part := range parts {
 			lines = append(lines, Wrap([]string{part}, rowWidth)...)

@@ -18,19 +18,19 @@ func TestText(t *testing.T) {
 			"      0.1ms  bob    Lock -> nil\n"},
 		{[]Record{node(Record{At: 500, Who: "alice", Node: 1, Kind: Command, Text: "DEL coupons", Reply: "1", Again: true, Mark: "deletes bob's lock"})},
 			"      0.5ms  alice  DEL coupons -> 1   (sent again)   <- deletes bob's lock\n"},
-		{[]Record{node(Record{At: 1_000_000, Node: 1, Kind: Expire, Text: "the ttl is over"}), {At: 1_000_000, Kind: Verdict, Text: "X: two"}, {At: 1_000_000, Kind: Note, Text: "15s pass"}},
-			"   1000.0ms  Redis  the ttl is over\n   1000.0ms  ** X: two\n   1000.0ms  -- 15s pass\n"},
+		{[]Record{node(Record{At: 1_000_000, Node: 1, Kind: Expire, Text: "the TTL expired"}), {At: 1_000_000, Kind: Verdict, Text: "X: two"}, {At: 1_000_000, Kind: Note, Text: "15s pass"}},
+			"   1000.0ms  Redis  the TTL expired\n   1000.0ms  ** X: two\n   1000.0ms  -- 15s pass\n"},
 		{[]Record{three(1, "1"), three(3, "0"), {At: 200, Node: 2, Kind: Fault, Text: "hangs", Redis: make([]Key, 3)}},
 			"      0.2ms  bob    DEL coupons -> 1 (node 1), 0 (node 3)\n      0.2ms  node 2 hangs\n"},
 		{[]Record{poll(100), poll(200), poll(300), poll(400), {At: 500, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
 			"      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more, until:\n      0.5ms  bob    Lock -> nil\n"},
-		// Twice is no polling, and the end is no reason to leave it out.
+		// Twice is not polling, and the end is not a reason to leave it out.
 		{[]Record{poll(100), poll(200)},
 			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
 		{[]Record{{At: 200, Who: "bob", Node: 2, Kind: Command, Text: "acquire coupons <bob-1> ttl=10000 depth=1", Reply: "1", Mark: "overwrites alice's lock", Redis: make([]Key, 3)}},
 			"      0.2ms  bob    acquire coupons <bob-1> ttl=10000 depth=1 -> 1 (node 2)\n                      <- overwrites alice's lock\n"},
-		{[]Record{{At: 200, Kind: Note, Text: "alice works for longer than her ttl, and nobody has told her that it is over"}},
-			"      0.2ms  -- alice works for longer than her ttl, and nobody has told her\n                that it is over\n"},
+		{[]Record{{At: 200, Kind: Note, Text: "alice works for longer than her ttl, and no one has told her that it is over"}},
+			"      0.2ms  -- alice works for longer than her ttl, and no one has told her\n                that it is over\n"},
 	} {
 		if got := Text(c.records); got != c.want {
 			t.Errorf("got\n%swant\n%s", got, c.want)

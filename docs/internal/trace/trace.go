@@ -1,4 +1,4 @@
-// Package trace is what a story of the laboratory, or a schedule of the explorer, leaves
+// Package trace is what a story of the test harness, or a schedule of the explorer, leaves
 // behind: one record for each thing that happened. Timelines, pictures and pages are
 // readers of these records. docs/read/testing.md describes them.
 package trace
@@ -30,7 +30,7 @@ type Record struct {
 
 // A Key is the lock's key on one node.
 type Key struct {
-	Token string `json:"token,omitempty"` // what stands there; "" is no key
+	Token string `json:"token,omitempty"` // what is there; "" means no key
 	Owner string `json:"owner,omitempty"` // the client that stored it
 	Until int64  `json:"until,omitempty"` // when it expires, as At; 0 is never
 }
@@ -42,7 +42,7 @@ const (
 	Command Kind = "command" // reached Redis; Reply is "(no reply)" if none came
 	Call    Kind = "call"    // a client calls TryLock, Lock or Unlock
 	Return  Kind = "return"  // and the call returns
-	Expire  Kind = "expire"  // Redis removes the key, because its ttl is over
+	Expire  Kind = "expire"  // Redis removes the key, because its TTL has expired
 	Fault   Kind = "fault"   // something breaks, or is well again
 	Refused Kind = "refused" // a client cannot reach Redis
 	Timeout Kind = "timeout" // a client does not wait for a reply any longer

@@ -228,7 +228,7 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 		t.Errorf("beside another lock, the page says %q", got)
 	}
 	marked := eval[[]string](b, `[...document.querySelectorAll('#compare .differs .row')].map(r => r.textContent.trim())`)
-	if len(marked) != 2 || !strings.Contains(marked[0], "the ttl is over: alice's lock is gone") || !strings.Contains(marked[1], "bob    TryLock -> ErrNotAcquired") {
+	if len(marked) != 2 || !strings.Contains(marked[0], "the TTL expired: alice's lock is gone") || !strings.Contains(marked[1], "bob    TryLock -> ErrNotAcquired") {
 		t.Errorf("the rows that differ are %q", marked)
 	}
 	eval[any](b, `(() => { const s = document.getElementById('beside'); s.value = '5'; s.dispatchEvent(new Event('change')); })()`)
@@ -317,7 +317,7 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 			if got := b.text("#outcome"); !strings.Contains(got, "持锁者还在干活，租约就到期了") {
 				t.Errorf("the page says %q", got)
 			}
-			if got := b.list(); !strings.Contains(got, "the ttl is over") {
+			if got := b.list(); !strings.Contains(got, "the TTL expired") {
 				t.Errorf("the list is what replay prints, and says %q", got)
 			}
 			if got := eval[string](b, `document.querySelector('.crumbs a[href$=".md"]').getAttribute('href')`); !strings.HasSuffix(got, "step02_expire/README.zh-CN.md") {

@@ -106,7 +106,7 @@ func words(part []line) (n int) {
 	return n
 }
 
-// count counts how often text stands there.
+// count counts how often text is there.
 func count(part []line, text string) (n int) {
 	for _, l := range part {
 		n += strings.Count(l.text, text)

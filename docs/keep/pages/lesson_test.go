@@ -96,7 +96,7 @@ func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
 		"the answer is not folded":    {strings.Replace(goodLesson, "<details><summary>Answer</summary>\n\nWhy not? Nothing.\n</details>", "Nothing.", 1), "asks one question"},
 		"no way to try":               {strings.Replace(goodLesson, "tour try 5", "tour try 4", 1), "go run ./docs/tour try 5"},
 		"no way to a hint":            {strings.Replace(goodLesson, "tour hint 5", "tour hint", 1), "go run ./docs/tour hint 5"},
-		"a hint of its own":           {insert("Your turn", "<details><summary>Hint 1</summary>\n\nAsk.\n</details>"), "hints come from the command"},
+		"its own hint":                {insert("Your turn", "<details><summary>Hint 1</summary>\n\nAsk.\n</details>"), "hints come from the command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := form(file, c.page)

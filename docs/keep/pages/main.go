@@ -16,20 +16,22 @@
 //     comments; with a folder, those of all its files
 //   - a picture after <!-- picture: name | title | red 4 TestX | green 4 TestX -->, and its
 //     files in docs/read/pictures
+//   - the questions of a lesson between <!-- questions: page.md#anchor #anchor ... --> and
+//     <!-- /questions -->, from the interview pages; and of these the decks of cards,
+//     docs/read/interview/deck.tsv
 //   - the file and the line in a link whose text is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1)
 //
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of the
 // rules of its form, or names a story or a declaration in a command that is not there.
 //
-// A Chinese page (README.zh-CN.md beside README.md) has the blocks, the links and the line
+// A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the line
 // numbers of the English one; its pictures are drawn with Chinese titles. Before each of
 // its headings stands the hash of the English section that it says in Chinese: -check fails
 // when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
 // the same. -zh is what takes no time: it carries over blocks and links, and checks.
 //
-// Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench), and
-// docs/explore/deep.md, which takes minutes (go run ./docs/explore -all).
+// Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench).
 package main
 
 import (
@@ -42,8 +44,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -54,7 +58,7 @@ import (
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
 // Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
-// beside the other steps, and go test ./docs/play, in a second, that it is of the sources.
+// next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
 func main() {
@@ -118,6 +122,9 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	editions := newLibrary()
 	for _, file := range files {
 		file := filepath.ToSlash(file)
+		if slices.Contains(retired, file) {
+			continue
+		}
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
@@ -147,6 +154,13 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			return err
 		}
+	}
+	if slices.ContainsFunc(files, func(file string) bool { return path.Dir(filepath.ToSlash(file)) == interviewDir }) {
+		stale, err := editions.decks(check)
+		if err != nil {
+			return err
+		}
+		complaints = append(complaints, stale...)
 	}
 	stalePictures, err := keep(drawn, check)
 	if err != nil {

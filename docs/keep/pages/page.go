@@ -145,7 +145,7 @@ func blockEnd(lines []string, open int) (int, error) {
 	return 0, fmt.Errorf("the block has no closing %s", fence)
 }
 
-// excerpt returns declarations as they stand in a file, or in those of a lock:
+// excerpt returns declarations as they is in a file, or in those of a lock:
 // excerpt([file.go Name ...]), excerpt([folder Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {
@@ -188,7 +188,7 @@ func relink(file, line string) (string, error) {
 	return line, failed
 }
 
-// find returns a declaration of a file, or of another one beside it: a lock has several,
+// find returns a declaration of a file, or of another one next to it: a lock has several,
 // and what it declares may move. Of a folder, it returns one of any file.
 func find(file, name string) (source.Declaration, error) {
 	if filepath.Ext(file) != ".go" {

@@ -97,7 +97,7 @@ func TestALinkToATest_GivesItsLineOnlyInTheLessonOfItsFolder(t *testing.T) {
 	}
 	got, _, err := regenerate(filepath.Join("docs", "a.md"), "[`TestA`](../sub/a_test.go#L9)", nil)
 	require.NoError(t, err)
-	require.Equal(t, "[`TestA`](../sub/a_test.go)", got, "a line that nobody keeps right")
+	require.Equal(t, "[`TestA`](../sub/a_test.go)", got, "a line that no one keeps right")
 }
 
 func TestALinkIntoTheSource_FollowsItsDeclarationToAnotherFile(t *testing.T) {
@@ -209,7 +209,7 @@ func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 func TestForm(t *testing.T) {
 	require.Empty(t, form("docs/read/a.md", strings.Repeat("x\n", maxLines)))
 	require.Len(t, form("docs/read/a.md", strings.Repeat("x\n", maxLines+1)), 1)
-	require.Empty(t, form("docs/read/interview.md", strings.Repeat("x\n", maxLines+1)))
+	require.Empty(t, form("docs/read/matrix.md", strings.Repeat("x\n", maxLines+1)))
 	require.Len(t, form("docs/read/a.md", "text\n```mermaid\nsequenceDiagram\n```\n"), 1)
 	require.Empty(t, form("docs/read/a.md", "[`Lock`](lock.go#L3) [lock](lock.go) [theirs](https://example.com/a.go#L9)"))
 	require.Len(t, form("docs/read/a.md", "[the lock](lock.go#L3) [`Lock`](lock.go#lock)"), 2)

@@ -54,7 +54,7 @@ func parseDrawing(args string) (d drawing, err error) {
 		words, good, _ := strings.Cut(part, ": ")
 		fields := strings.Fields(words)
 		if len(fields) != 3 || fields[0] != "red" && fields[0] != "green" {
-			return d, fmt.Errorf("%q is no run: write red 4 TestX, or green 4 TestX", part)
+			return d, fmt.Errorf("%q is not a run: write red 4 TestX, or green 4 TestX", part)
 		}
 		r := played{color: fields[0], good: good}
 		if r.step, err = course.Parse(fields[1]); err != nil {

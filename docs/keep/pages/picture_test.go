@@ -78,8 +78,8 @@ func TestCheck_ComparesPictures(t *testing.T) {
 func TestAPictureThatCannotBeDrawn_SaysWhy(t *testing.T) {
 	for args, want := range map[string]string{
 		"late":                                      "a.md:1: a picture needs a name, a title and a run",
-		"late | A title | blue 4 TestX":             `a.md:1: "blue 4 TestX" is no run`,
-		"late | A title | red 4":                    `"red 4" is no run`,
+		"late | A title | blue 4 TestX":             `a.md:1: "blue 4 TestX" is not a run`,
+		"late | A title | red 4":                    `"red 4" is not a run`,
 		"late | A title | red 12 TestX":             "no such step: 12",
 		"late | A title | red 4 TestX | until soon": "invalid duration",
 	} {

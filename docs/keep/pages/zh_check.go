@@ -48,7 +48,7 @@ func (s section) hash() string {
 }
 
 // disagree returns where a Chinese page is not in step with its English one, and where it
-// breaks a rule of its own form.
+// breaks a rule of its form.
 func (b *library) disagree(file string) (wrong []string) {
 	ours, theirs := b.sections(file), b.sections(english(file))
 	if !sameTree(ours, theirs) {
@@ -56,6 +56,9 @@ func (b *library) disagree(file string) (wrong []string) {
 	}
 	for i, s := range ours {
 		e := theirs[i]
+		if e.unasked() {
+			continue
+		}
 		add := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s): ", file, s.from, s.title, e.title, english(file))+fmt.Sprintf(format, args...))
 		}
@@ -63,6 +66,7 @@ func (b *library) disagree(file string) (wrong []string) {
 			add("in all lessons this heading is %s", want)
 		}
 		b.compareBlocks(s, e, add)
+		differ(add, "the questions", s.questions(), e.questions())
 		differ(add, "the links", b.links(file, s), b.links(english(file), e))
 		differ(add, "the code in backticks", s.code(), e.code())
 		differ(add, "the names of tests", s.tests(), e.tests())
@@ -75,7 +79,7 @@ func (b *library) disagree(file string) (wrong []string) {
 		switch s.stamp {
 		case e.hash():
 		case "":
-			add("not translated yet, or nobody has said so\n  when it says what the English section says: go run -C docs/keep ./pages -stamp %s#%s", english(file), e.slug)
+			add("not translated yet, or no one has said so\n  when it says what the English section says: go run -C docs/keep ./pages -stamp %s#%s", english(file), e.slug)
 		default:
 			add("the English text has changed since this was translated\n  see what: go run -C docs/keep ./pages -stale %s\n  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[1]s#%s", english(file), e.slug)
 		}
@@ -387,7 +391,7 @@ func head(text string) string {
 	return text
 }
 
-// around is a part of a text with what stands beside it.
+// around is a part of a text with what stands next to it.
 func around(text string, at []int) string {
 	before, after := []rune(text[:at[0]]), []rune(text[at[1]:])
 	return string(before[max(0, len(before)-8):]) + text[at[0]:at[1]] + string(after[:min(8, len(after))])

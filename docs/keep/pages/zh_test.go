@@ -121,7 +121,7 @@ func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
 
 	writeAll(t, "sub/lock.go", "package lock\n\n\ntype Lock struct{}\n", "sub/other.go", "package lock\n")
 	require.NoError(t, run(nil, false, version))
-	require.Contains(t, read(t, "README.md"), "[`Lock`](sub/lock.go#L4)", "nobody has changed the pages")
+	require.Contains(t, read(t, "README.md"), "[`Lock`](sub/lock.go#L4)", "no one has changed the pages")
 	require.Contains(t, read(t, "README.zh-CN.md"), "[`Lock`](sub/lock.go#L4)")
 	require.NoError(t, run(nil, true, version))
 
@@ -132,7 +132,7 @@ func TestChinese_ALinkFollowsItsDeclarationToAnotherFile(t *testing.T) {
 
 func TestForm_OfAChinesePage(t *testing.T) {
 	require.Empty(t, form("step01_setnx/README.zh-CN.md", "# 锁\n\n## 为什么\n"), "its headings are compared with the English ones")
-	require.Empty(t, form("docs/read/interview.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
+	require.Empty(t, form("docs/read/matrix.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
 	stamped := "<!-- en: 0123456789 -->\n# 锁\n\n[English](a.md) | 中文\n"
 	require.Empty(t, form("docs/read/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines-2)))
 	require.Len(t, form("docs/read/a.zh-CN.md", stamped+strings.Repeat("x\n", maxLines)), 1)
@@ -186,7 +186,7 @@ func TestChinese_ChecksFail(t *testing.T) {
 	first, rest, _ := strings.Cut(read(t, "README.zh-CN.md"), "\n")
 	require.Regexp(t, stampLine, first)
 	writeAll(t, "README.zh-CN.md", rest)
-	require.ErrorContains(t, run(nil, true, version), "not translated yet, or nobody has said so")
+	require.ErrorContains(t, run(nil, true, version), "not translated yet, or no one has said so")
 }
 
 func TestChinese_ChecksPass(t *testing.T) {
@@ -241,7 +241,7 @@ func TestStale_ShowsWhatHasChanged(t *testing.T) {
 	require.Contains(t, printed(t, func() error { return showStale(nil) }), "1 Chinese pages are in step")
 	require.NoError(t, run(nil, true, version))
 
-	change(t, "README.md", "has a random token", "has a token of its own")
+	change(t, "README.md", "has a random token", "has its own token")
 	require.Contains(t, printed(t, func() error { return showStale(nil) }), "is not in the history of README.md")
 	_, rest, _ := strings.Cut(read(t, "README.zh-CN.md"), "\n")
 	writeAll(t, "README.zh-CN.md", rest)

@@ -41,7 +41,7 @@ type RWMutex struct {
 	waiting []*waiter // in the order in which they came
 }
 
-// A waiter has a channel of its own, made where it waits: one that stayed with the mutex
+// A waiter has its own channel, made where it waits: one that stayed with the mutex
 // would belong to a single bubble.
 type waiter struct {
 	write bool

@@ -49,7 +49,7 @@ func init() {
 	}
 }
 
-// quiet lets everything that is on its way arrive. What was sent to a server that hangs does not.
+// quiet lets everything that is in flight arrive. What was sent to a server that hangs does not.
 func (l *lab) quiet() {
 	for quiet, end := 0, time.Now().Add(slack(0)); quiet < 10 && time.Now().Before(end); quiet++ {
 		time.Sleep(time.Millisecond)
@@ -130,7 +130,7 @@ func (s *realRedis) Close() {
 	s.FlushAll()
 }
 
-// Dial returns a connection on which some commands are translated on their way.
+// Dial returns a connection on which some commands are translated in flight.
 func (s *realRedis) Dial() (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", s.addr, time.Second)
 	if err != nil {
@@ -193,7 +193,7 @@ func seen(sha string) bool {
 	return ok
 }
 
-// must ends the tests when a real server does not do as it is told.
+// must ends the tests when a real server does not do as ordered.
 func must[V any](value V, err error) V {
 	if err != nil {
 		panic(fmt.Errorf("the real Redis: %w", err))

@@ -39,7 +39,7 @@ func init() {
 	inMemory, inBubble := newRedis, play
 	labs := 0
 	newRedis = func(node int) backend {
-		// The first story of a process has two laboratories: in the first one, Redis
+		// The first story of a process has two test harnesses: in the first one, Redis
 		// learns the lock's scripts. What the lock prints there is not about the story.
 		if node == 0 && watchStory.Load() == 1 {
 			if labs++; labs == 2 {

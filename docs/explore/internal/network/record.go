@@ -83,7 +83,7 @@ func (n *Net) flush() {
 			if k.Until > 0 {
 				at = min(at, k.Until)
 			}
-			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the ttl is over: " + k.Owner + "'s lock is gone"}, -1, 0, 0})
+			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the TTL expired: " + k.Owner + "'s lock is gone"}, -1, 0, 0})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pending) int {

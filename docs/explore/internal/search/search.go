@@ -5,7 +5,6 @@ package search
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -203,20 +202,6 @@ func races(path []*point) {
 			}
 		}
 	}
-}
-
-// Random runs n random schedules. Like a scheduler, it mostly lets the same client go on.
-func (s *Search) Random(n int, seed uint64) int {
-	r := rand.New(rand.NewPCG(seed, 0))
-	for range n {
-		s.Play(func(_ Game, opts []Option) int {
-			if len(opts) == 0 || r.IntN(3) > 0 {
-				return 0
-			}
-			return r.IntN(len(opts))
-		})
-	}
-	return n
 }
 
 // Follow chooses what the name of a schedule says, and after that whatever comes first.

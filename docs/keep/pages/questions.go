@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The pages in interviewDir are the one source of all questions. A lesson shows some of them,
+// between <!-- questions: page.md#anchor #anchor ... --> and <!-- /questions -->; the decks
+// have all.
+const (
+	interviewDir = "docs/read/interview"
+	questionsEnd = "<!-- /questions -->"
+)
+
+// What a question takes: one is said in 30 seconds, and a page is read at one sitting.
+const (
+	maxSpoken     = 70
+	maxOnePage    = 2500
+	minInLesson   = 3
+	maxInLesson   = 5
+	questionLevel = 3
+)
+
+// themes are the first pages of the decks, in their order.
+var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design", "whiteboard"}
+
+var (
+	questionsLine = regexp.MustCompile(`^<!-- questions: (.*\S) -->$`)
+	fold          = regexp.MustCompile(`^</?details>`)
+	keyWords      = regexp.MustCompile(`^\*\*(?:Key words\.|关键词。)\*\* ?`)
+	spoken        = regexp.MustCompile(`^\*\*30 (?:s\.|秒。)\*\* ?`)
+)
+
+// paragraph returns the text of the paragraph of a section that begins with a label.
+func (s section) paragraph(label *regexp.Regexp) (text string) {
+	i := slices.IndexFunc(s.lines, func(l line) bool { return !l.fenced && label.MatchString(l.text) })
+	if i < 0 {
+		return ""
+	}
+	for _, l := range s.lines[i:] {
+		if l.text == "" {
+			break
+		}
+		text += " " + l.text
+	}
+	return label.ReplaceAllString(strings.TrimSpace(text), "")
+}
+
+func (s section) isQuestion() bool {
+	return s.level == questionLevel && s.paragraph(keyWords)+s.paragraph(spoken) != ""
+}
+
+// questionForm returns what is wrong with the questions of an interview page.
+func questionForm(file, page string) (wrong []string) {
+	for _, s := range sections(page) {
+		if !s.isQuestion() {
+			continue
+		}
+		said := s.paragraph(spoken)
+		if s.paragraph(keyWords) == "" || said == "" {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: a question has **Key words.** and **30 s.**", file, s.from, s.title))
+		}
+		if n := words([]line{{text: said}}); n > maxSpoken && !isChinese(file) {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: %d words, in 30 seconds one says %d", file, s.from, s.title, n, maxSpoken))
+		}
+	}
+	if n := words(lines(page)); n > maxOnePage && !isChinese(file) {
+		wrong = append(wrong, fmt.Sprintf("%s: %d words, %d are enough for a page", file, n, maxOnePage))
+	}
+	return wrong
+}
+
+// questions are the markers of a section.
+func (s section) questions() map[string]bool {
+	found := map[string]bool{}
+	for _, l := range s.lines {
+		if m := questionsLine.FindStringSubmatch(l.text); m != nil && !l.fenced {
+			found[m[1]] = true
+		}
+	}
+	return found
+}
+
+// shownLines is the number of lines that a page has from interview pages.
+func shownLines(page string) (n int) {
+	shown := false
+	for _, l := range lines(page) {
+		if shown = shown && l.text != questionsEnd; shown {
+			n++
+		}
+		shown = shown || !l.fenced && questionsLine.MatchString(l.text)
+	}
+	return n
+}
+
+// asked splits the arguments of a marker: the page and the anchor of each question.
+func asked(args string) (list [][2]string) {
+	from := ""
+	for _, name := range strings.Fields(args) {
+		file, anchor, _ := strings.Cut(name, "#")
+		from = cmp.Or(file, from)
+		list = append(list, [2]string{from, anchor})
+	}
+	return list
+}
+
+// unasked reports whether questions of a section are on a page without a Chinese edition:
+// until it is written, the Chinese lesson keeps the questions that it has.
+func (s section) unasked() bool {
+	for args := range s.questions() {
+		if slices.ContainsFunc(asked(args), func(q [2]string) bool { return slices.Contains(missing, q[0]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// withQuestions returns the page with its questions as the interview pages have them, the
+// Chinese page with those of the Chinese ones.
+func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
+	var out []string
+	all := lines(page)
+	for i := 0; i < len(all); i++ {
+		out = append(out, all[i].text)
+		m := questionsLine.FindStringSubmatch(all[i].text)
+		if m == nil || all[i].fenced {
+			continue
+		}
+		end := slices.IndexFunc(all[i:], func(l line) bool { return l.text == questionsEnd })
+		if end < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: no %s after it", file, i+1, questionsEnd))
+			continue
+		}
+		list := asked(m[1])
+		if n := len(list); strings.HasPrefix(file, "step0") && (n < minInLesson || n > maxInLesson) {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d questions: a lesson shows %d to %d", file, i+1, n, minInLesson, maxInLesson))
+		}
+		for _, q := range list {
+			text, err := b.question(file, q[0], q[1])
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, i+1, err))
+			}
+			out = append(out, text...)
+		}
+		i += end - 1
+	}
+	return strings.Join(out, "\n"), wrong
+}
+
+// question returns a question of an interview page as a lesson shows it: folded, with its
+// links as they are from there.
+func (b *library) question(lesson, from, anchor string) ([]string, error) {
+	page := from
+	if isChinese(lesson) {
+		page = chinese(from)
+	}
+	slug := b.sameHeading(from, page, anchor)
+	list := b.sections(page)
+	i := slices.IndexFunc(list, func(s section) bool { return s.slug == slug && s.isQuestion() })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no question #%s", page, anchor)
+	}
+	out := []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
+	for _, l := range list[i].lines {
+		switch {
+		case l.fenced:
+			out = append(out, l.text)
+		case fold.MatchString(l.text), markerLine.MatchString(l.text), l.text == "" && out[len(out)-1] == "":
+		default:
+			out = append(out, linkTo.ReplaceAllStringFunc(l.text, func(link string) string {
+				return "](" + seenFrom(lesson, page, link[2:len(link)-1]) + ")"
+			}))
+		}
+	}
+	if out[len(out)-1] != "" {
+		out = append(out, "")
+	}
+	return append(out, "</details>"), nil
+}
+
+// seenFrom returns the link of a page as another page has it.
+func seenFrom(other, page, link string) string {
+	if strings.Contains(link, ":") {
+		return link
+	}
+	file, anchor, _ := strings.Cut(link, "#")
+	to := page
+	if file != "" {
+		to = path.Join(path.Dir(page), file)
+	}
+	return join(other, to, anchor)
+}
+
+var (
+	codeInText  = regexp.MustCompile("`([^`]+)`")
+	boldInText  = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	slantInText = regexp.MustCompile(`\*([^*]+)\*`)
+)
+
+// inHTML returns a line of Markdown without its links.
+func inHTML(text string) string {
+	text = html.EscapeString(anyLink.ReplaceAllString(text, "$1"))
+	text = strings.NewReplacer("&#34;", `"`, "&#39;", "'").Replace(text)
+	text = codeInText.ReplaceAllString(text, "<code>$1</code>")
+	text = boldInText.ReplaceAllString(text, "<b>$1</b>")
+	return slantInText.ReplaceAllString(text, "<i>$1</i>")
+}
+
+// deckHead says to Anki how the lines of a deck are to be read.
+const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
+
+// deck has all questions of the interview pages of one language: the question, what is said
+// in 30 seconds, and the page.
+func (b *library) deck(inChinese bool) (string, error) {
+	files, err := filepath.Glob(interviewDir + "/*.md")
+	if err != nil {
+		return "", err
+	}
+	rank := func(file string) int {
+		i := slices.Index(themes, strings.TrimSuffix(path.Base(english(file)), ".md"))
+		return (i + len(themes) + 1) % (len(themes) + 1) // others come last
+	}
+	slices.SortStableFunc(files, func(a, b string) int {
+		return cmp.Compare(rank(filepath.ToSlash(a)), rank(filepath.ToSlash(b)))
+	})
+	var cards strings.Builder
+	for _, file := range files {
+		file := filepath.ToSlash(file)
+		if isChinese(file) != inChinese {
+			continue
+		}
+		for _, s := range b.sections(file) {
+			if s.isQuestion() {
+				back := "<b>" + inHTML(s.paragraph(keyWords)) + "</b><br><br>" + inHTML(s.paragraph(spoken))
+				fmt.Fprintf(&cards, "%s\t%s\t%s\n", inHTML(s.title), back, strings.TrimSuffix(path.Base(english(file)), ".md"))
+			}
+		}
+	}
+	if cards.Len() == 0 {
+		return "", nil
+	}
+	return deckHead + cards.String(), nil
+}
+
+// decks writes the decks, or says which are stale.
+func (b *library) decks(check bool) (stale []string, err error) {
+	for _, inChinese := range []bool{false, true} {
+		file := interviewDir + "/deck.tsv"
+		if inChinese {
+			file = interviewDir + "/deck.zh-CN.tsv"
+		}
+		deck, err := b.deck(inChinese)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case deck == b.text(file):
+		case check:
+			stale = append(stale, file+" is stale: "+firstDifference(b.text(file), deck)+"\n  regenerate it: go run -C docs/keep ./pages "+interviewDir+"/*.md")
+		case deck == "":
+			err = os.Remove(filepath.FromSlash(file))
+		default:
+			err = b.write(file, deck)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stale, nil
+}
