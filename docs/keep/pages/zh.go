@@ -42,6 +42,7 @@ var translated = []string{
 	"docs/read/debate.md",
 	"docs/read/redisson.md",
 	"docs/read/production.md",
+	"docs/read/server.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
 }
