@@ -108,7 +108,7 @@ func TestLessIsLeftThanTheWorkNeeds_ReleasedAndAcquiredAgain(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = ttl / 2
 		first := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: first, again: true, after: func() { time.Sleep(3 * ttl / 10) }})
+		lab.inject("alice", &hook{match: first, again: true, after: func() { time.Sleep(3 * ttl / 10) }})
 		lab.note("the replies to alice's first attempt take 3/10 of the ttl, and her work takes 8/10")
 		require.NoError(t, acquireFor(alice, work))
 		lab.mute("alice", "alice's network is down: no renewal arrives")
