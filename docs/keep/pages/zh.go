@@ -38,8 +38,11 @@ var translated = []string{
 	"docs/read/find-the-bug.md",
 	"docs/read/find-the-bug-2.md",
 	"docs/read/redlock.md",
+	"docs/read/redlock-page.md",
+	"docs/read/debate.md",
 	"docs/read/redisson.md",
 	"docs/read/production.md",
+	"docs/read/server.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
 }
