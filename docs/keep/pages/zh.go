@@ -48,7 +48,6 @@ var translated = []string{
 // While an interview page is in it, the Chinese lessons keep the questions that they have.
 var missing = []string{
 	"docs/read/interview/README.md",
-	"docs/read/interview/fencing.md",
 	"docs/read/interview/systems.md",
 	"docs/read/interview/design.md",
 	"docs/read/interview/whiteboard.md",
