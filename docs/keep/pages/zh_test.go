@@ -279,7 +279,7 @@ func TestStamp_RefusesWhatIsNotThere(t *testing.T) {
 }
 
 func TestChinese_PicturesHaveChineseTitles(t *testing.T) {
-	outputs := map[string]string{redTestX: recorded("bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside"), greenTestX: recorded("")}
+	outputs := map[string]string{redTestX: recorded("bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside"), greenTestX: recorded("")}
 	marker := strings.NewReplacer("A late holder", "The holder dies", "all is well", "one of them is inside").Replace(drawingLine)
 	inRepository(t)
 	writeAll(t, "README.md", "# A\n\n"+marker+"\n", "README.zh-CN.md", "# 甲\n\n"+marker+"\n")
