@@ -46,13 +46,7 @@ var translated = []string{
 
 // missing are those whose Chinese edition is still to be written. This list only shrinks.
 // While an interview page is in it, the Chinese lessons keep the questions that they have.
-var missing = []string{
-	"docs/read/interview/README.md",
-	"docs/read/interview/systems.md",
-	"docs/read/interview/design.md",
-	"docs/read/interview/whiteboard.md",
-	"docs/read/interview/wrong.md",
-}
+var missing = []string{}
 
 // retired are Chinese pages whose English page is gone: what the missing ones are made from.
 // When no page is missing, none is retired.
@@ -264,7 +258,7 @@ func (b *library) target(from, link string) (file, anchor string, ok bool) {
 func (b *library) inEnglish(from, link string) string {
 	file, anchor, ok := b.target(from, link)
 	if !ok {
-		return lineNumber.ReplaceAllString(link, "")
+		return strings.Replace(lineNumber.ReplaceAllString(link, ""), ".zh-CN.", ".", 1)
 	}
 	return join(english(from), english(file), b.sameHeading(file, english(file), anchor))
 }
