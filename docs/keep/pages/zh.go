@@ -49,14 +49,7 @@ var translated = []string{
 
 // missing are those whose Chinese edition is still to be written. This list only shrinks.
 // While an interview page is in it, the Chinese lessons keep the questions that they have.
-var missing = []string{
-	"docs/read/interview/locks.md",
-	"docs/read/interview/release.md",
-	"docs/read/interview/nesting.md",
-	"docs/read/interview/watchdog.md",
-	"docs/read/interview/redlock.md",
-	"docs/read/interview/fencing.md",
-}
+var missing = []string{}
 
 // retired are Chinese pages whose English page is gone: what the missing ones are made from.
 // When no page is missing, none is retired.
