@@ -1,6 +1,6 @@
-// Package picture draws what has happened in stories, and which lock holds which guarantee,
-// as SVG. The pictures are made from records and runs alone: the
-// same run gives the same bytes.
+// Package picture draws what has happened in stories, and which lock provides which
+// guarantee, as SVG. The pictures are made from records and runs alone: the same run gives
+// the same bytes.
 package picture
 
 import (

@@ -132,9 +132,6 @@ var unclean = []string{
 	"docs/explore/internal/network/node.go",
 	"docs/keep/browser/",
 	"docs/play/",
-	"docs/read/coverage.md",
-	"docs/read/glossary.md",
-	"docs/read/redlock.md",
 }
 
 // badWords returns the wordings of a file that are to be written otherwise.
