@@ -111,7 +111,7 @@ func TestEveryWrongEnding_HasAHint(t *testing.T) {
 func TestParseHints(t *testing.T) {
 	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   continues\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
 	require.NoError(t, err)
-	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ngoes on\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
+	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ncontinues\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
 	for text, want := range map[string]string{
 		"# TestA\n1. one\n3. three\n": "x.md:3: neither",
 		"# TestA\n1. one\n2. two\n":   "TestA has 2 stages, not 3",

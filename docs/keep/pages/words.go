@@ -118,7 +118,8 @@ func isEnglish(file string) bool {
 	switch file = filepath.ToSlash(file); {
 	case isChinese(file), strings.Contains(file, "hinese"), strings.Contains(file, "testdata/"), strings.Contains(file, "zh"), strings.HasSuffix(file, "words.go"), strings.HasSuffix(file, "words_test.go"):
 		return false
-	case strings.HasPrefix(file, "docs/read/why/"), file == "docs/read/faults.md", file == "docs/read/matrix.md": // generated from messages and names
+	// These are generated from messages and names.
+	case strings.HasPrefix(file, "docs/read/why/"), file == "docs/read/faults.md", file == "docs/read/matrix.md":
 		return false
 	}
 	ext := filepath.Ext(file)

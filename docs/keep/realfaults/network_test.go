@@ -61,7 +61,8 @@ func deaf(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String() // the kernel completes the connections, but nothing reads from them
+	// The kernel completes the connections, but nothing reads from them.
+	return listener.Addr().String()
 }
 
 // warm lets a client have n idle connections.
@@ -79,7 +80,7 @@ func warm(t *testing.T, rdb redis.UniversalClient, n int) {
 	require.EqualValues(t, n, rdb.(*redis.Client).PoolStats().IdleConns)
 }
 
-// How long a call takes when Redis cannot be reached. production.md tells these times:
+// How long a call takes when Redis cannot be reached. client.md shows these times:
 // they are measured here, and must not become longer.
 func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	optIn(t)
@@ -165,7 +166,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 			}
 			assert.Error(t, r.err, "step %02d, %s", step, c.what)
 			assert.False(t, locks.Refused(r.err), "step %02d, %s: no node answered, but the error says that the lock is taken: %v", step, c.what, r.err)
-			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than production.md says", step, c.what)
+			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than client.md says", step, c.what)
 		}
 		table += "\n"
 	}

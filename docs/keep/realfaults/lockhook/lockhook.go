@@ -58,7 +58,7 @@ const (
 //	SET key token PX ttl NX                       acquisition of 05
 //	EVALSHA or EVAL script 1 key token ttl depth  acquisition of 06 to 08, outermost at depth 1
 //	EVALSHA or EVAL script 1 key token ttl        renewal
-//	EVALSHA or EVAL script 1 key token depth      release, of 05 without the depth: it is not an int64
+//	EVALSHA or EVAL script 1 key token depth      release, in 05 without depth; it is not an int64
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":
