@@ -24,7 +24,7 @@ var hintTexts embed.FS
 // break, by what the failure says. They are in hints/stepNN.md:
 //
 //	# TestOneStory
-//	# says: somebody was refused
+//	# says: the lock is taken
 //
 //	1. The first stage.
 //
