@@ -153,7 +153,7 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		// A new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms.
+		// The first command on a new connection takes five round trips: 200ms.
 		alice.NodeTimeout = 50 * time.Millisecond
 		lab.far("alice", 40*time.Millisecond)
 		patience, cancel := context.WithTimeout(ctx, ttl)
@@ -291,7 +291,7 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
-				lab.far("bob", 10*time.Millisecond) // seven round trips make a connection
+				lab.far("bob", 10*time.Millisecond) // a new connection takes several round trips
 				patience, cancel := context.WithTimeout(ctx, slack(ttl/10))
 				bob.Lock(patience)
 				cancel()
