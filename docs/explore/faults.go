@@ -41,18 +41,18 @@ func expected(j job) red {
 
 // Why a lock fails.
 const (
-	noOwner   = "DEL asks nobody: a late or repeated one takes the next owner's lock"
+	noOwner   = "DEL does not check the owner: a late or repeated one takes the next owner's lock"
 	gap       = "the lock changes hands between GET and DEL"
 	endsEarly = "the lease ends while its holder is at work, and nothing renews it"
 	noExpiry  = "the key has no ttl, and its holder can or will not delete it"
 	halfDone  = "between SETNX and PEXPIRE the key has no ttl"
-	lost      = "the only copy of the lock is gone, and its holder hears of it at the next renewal at best"
+	lost      = "the only copy of the lock is gone, and its holder is notified at the next renewal at best"
 	counter   = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
 	paused    = "no lock can stop a holder that does not know that time has passed; the resource can"
 	only1     = "there is only one node"
-	ownKey    = "a resent SETNX is refused by its own key, which nobody deletes then"
+	ownKey    = "a resent SETNX is refused by its own key, which no one deletes then"
 	again     = "a release that is sent again finds nothing, and says that the lock was not held"
-	nesting   = "the owner's second TryLock is refused like anybody else's"
+	nesting   = "the owner's second TryLock is refused like any other client's"
 )
 
 const (
@@ -147,7 +147,7 @@ var faults = []fault{
 		red: []red{
 			{2, 3, "XLD", "the lease counts from the reply, not from the request; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
-			{5, 6, "XL", "nobody asks how long the reply took"},
+			{5, 6, "XL", "no one checks how long the reply took"},
 		}},
 	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
 		Fault: schedule.Fault{Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
@@ -165,15 +165,15 @@ var faults = []fault{
 		}},
 	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
 		Fault: schedule.Fault{Strike: delayWrite},
-		red:   []red{{1, 8, "L", "the write is on its way when the lock is released; only the resource sees it arrive"}}},
+		red:   []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
 	{id: "renewal-once", title: "a renewal fails once", steps: renewing,
 		Fault: schedule.Fault{Clients: client.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, client.Holding)}},
-	{id: "renewal-all", title: "the holder cannot reach Redis any more", steps: renewing,
+	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
 		Fault: schedule.Fault{Strike: during(cutOff, client.Holding)}},
 	{id: "dead", title: "the holder's idle connections are dead", steps: all,
 		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, client.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
-	{id: "stolen", title: "the key is overwritten by somebody else", steps: all,
+	{id: "stolen", title: "another program overwrites the key", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: during(steal, client.Holding, client.Releasing)},
 		red: []red{
 			{1, 3, "D", noOwner},
@@ -229,7 +229,7 @@ var faults = []fault{
 			{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
 			{5, 7, "XL", "Redis ends the lease too early"},
-			{8, 8, "XL", "the holder had exactly a majority, and on one of it the lease is over"},
+			{8, 8, "XL", "the holder had exactly a majority, and on one of its nodes the lease has expired"},
 		}},
 	{id: "flush", title: "the script cache is flushed", steps: scripted,
 		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
@@ -252,7 +252,7 @@ var faults = []fault{
 		red: []red{
 			{1, 1, "KU", only1 + "; " + noExpiry},
 			{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
-			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node goes on"},
+			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node continues"},
 			{4, 4, "DU", only1 + "; the DEL is sent again, without the GET"},
 			{5, 7, "U", only1},
 			{9, 9, "U", only1},
@@ -462,7 +462,7 @@ func byHand(s *schedule.Schedule, does string, what func(*network.Node)) {
 	for _, n := range s.Nodes {
 		what(n)
 	}
-	s.Happens("somebody else " + does + " the key")
+	s.Happens("another program " + does + " the key")
 	s.Waiting = s.Tells()
 }
 

@@ -104,7 +104,7 @@ func (n *Node) Steal() {
 		n.Set(Key, "thief")
 	}
 	n.SetTTL(Key, TTL)
-	n.owner = "somebody else"
+	n.owner = "another program"
 }
 
 // value is what stands at the key: a token, or the field that is one.
