@@ -6,7 +6,7 @@ var inChinese = map[string]string{
 	// The whole course.
 	opening: `整门课大约 30 秒；第一次要编译 Redis 客户端，需要一两分钟。按 Ctrl-C 停止。只看一步：先运行 go run ./docs/tour red 1，再运行 green 1。
 
-一共八把锁，每一把都是在前一把上多修一处。先看人人都会写的那一把：%s。
+一共八把锁，每一把都是在前一把上多修一处。先看大家最先写的那一把：%s。
 时间线里的时间是虚拟的：不用真的等待，也不需要 Redis 服务器。
 `,
 	closing: `接下来可以运行：
@@ -38,7 +38,7 @@ var inChinese = map[string]string{
 	"The same story on %s. %s\n":                                   "同一个故事，换成%s。%s\n",
 	"  The other stories, again on %s:\n\n":                        "  其余的故事，仍然用%s：\n\n",
 	"Red, as expected: these failures show what is wrong with %s.": "结果是红的，符合预期：这些失败说明了%s错在哪里。",
-	"%s fixes it.\n": "%s把它修好。\n",
+	"%s fixes it.\n": "%s修好这些问题。\n",
 	"\n1 control passes, as expected: it holds on %s as well.":  "\n1 个对照通过，符合预期：它在%s上也成立。",
 	"\n%d controls pass, as expected: they hold on %s as well.": "\n%d 个对照通过，符合预期：它们在%s上也成立。",
 	" (a control)":                      "（对照）",
@@ -197,7 +197,7 @@ var inChinese = map[string]string{
 	", and at %s":                                                            "，还有 %s",
 	"Is it locked twice, or not unlocked on some way out?":                   "是不是加了两次锁，或者有的返回路径没有解锁？",
 	"a goroutine of yours never ends: started at %s":                         "你启动的一个 goroutine 一直不结束：启动于 %s",
-	", it %s at %s": "，现在%s，位置 %s",
+	", it %s at %s": "，目前%s，位置 %s",
 	"a goroutine never ends that your lock has caused: it waits in %s. Is there something that must be closed?": "你的锁引起的一个 goroutine 一直不结束：它在 %s 等待。是不是有什么要关闭？",
 	", at %s":                             "，位置 %s",
 	"No line of your lock was being run.": "当时没有运行到你的锁的任何一行。",
@@ -274,12 +274,15 @@ var inChinese = map[string]string{
 	"%s: no difference: %s":                                    "%s：没有区别：%s",
 	"%s: SURVIVES, no story needs it. %s":                      "%s：没有故事需要它。%s",
 	"%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive": "%d 处改动：%d 处有故事失败，%d 处锁 panic，%d 处卡住，%d 处没有区别，%d 处没有故事能发现",
-	"without #":                "去掉 #",
-	"as if # were never true":  "假如 # 永远不成立",
-	"as if # were always true": "假如 # 永远成立",
-	"# after #":                "先不执行 #，放到 # 之后",
-	"nil instead of #":         "返回 nil，而不是 #",
-	"# instead of #":           "用 # 代替 #",
+	"without #":                            "去掉 #",
+	"as if # were never true":              "假如 # 永远不成立",
+	"as if # were always true":             "假如 # 永远成立",
+	"# after #":                            "把 # 放到 # 之后",
+	"nil instead of #":                     "返回 nil，而不是 #",
+	"# instead of # for #":                 "用 # 代替 #，包装 #",
+	"an empty text instead of the error's": "错误的文字换成空的",
+	"a call instead of #":                  "直接调用，不用 #",
+	"# instead of #":                       "用 # 代替 #",
 
 	// Building and running.
 	"the tests of %s":                         "%s的测试",
@@ -395,4 +398,47 @@ N 是步骤，1 到 8。不改动文件的命令，N 也可以是 "fencing"，�
 LC_MESSAGES 或 LANG 决定。
 退出码：0 成功，1 失败，2 用法错误，130 被中断。
 `,
+}
+
+// storySays has what the stories of red and of a first try say when they fail, unless a picture
+// says it. A # is a number or a duration.
+var storySays = map[string]string{
+	"there were # coupons; # were sold and # are left: sellers were inside together, and one wrote over the other's sale": "原有 # 张券，卖出 # 张，还剩 # 张：几台服务器同时持锁，后写的覆盖了先写的",
+
+	"alice forgot to unlock, her ttl of # is over, but bob is still locked out":                              "alice 忘了解锁，过期时间 # 已过，bob 还是拿不到锁",
+	"alice died inside, her ttl of # is over, bob and carol come, but both are refused":                      "alice 持锁时崩溃，过期时间 # 已过，bob 和 carol 来加锁，却都被拒绝",
+	"a lock with a ttl of # ends at once or never, but alice is not told":                                    "过期时间为 # 的锁，不是立刻失效，就是永不失效，alice 却没有得到错误",
+	"alice was told that she has the lock, but it has no ttl: if she dies now, nobody gets in any more":      "alice 得知加锁成功，但锁没有过期时间：她如果这时崩溃，谁也拿不到锁了",
+	"Redis refused the second command of alice's TryLock, her ttl of # is over, but bob is still locked out": "Redis 拒绝了 alice 的 TryLock 的第二条命令，过期时间 # 已过，bob 还是拿不到锁",
+	"the lock was free, but alice's TryLock sent more than one command to a Redis: SET can do it in one":     "锁是空闲的，alice 的 TryLock 却向 Redis 发了不止一条命令：一条 SET 就够了",
+
+	"only Redis knows whose the lock is: it was bob's by then, and alice deleted it: carol is inside with bob":                     "锁是谁的，只有 Redis 知道：那时锁已经是 bob 的，alice 却删了它，carol 和 bob 同时持锁",
+	"alice came late and took bob's lock away, if only for a moment: carol is inside with bob":                                     "alice 来晚了，拿走了 bob 的锁，哪怕只是一瞬间：carol 和 bob 同时持锁",
+	"bob was refused, unlocked anyway, and deleted alice's lock: carol is inside with her":                                         "bob 加锁被拒绝，却照样解锁，误删了 alice 的锁：carol 和 alice 同时持锁",
+	"alice has the lock for the second time, but Redis has \"locked\" again: nothing distinguishes the second hold from the first": "alice 第二次拿到锁，Redis 里存的还是 \"locked\"：两次加锁没有任何区别",
+	"two processes stored the same value: each takes the other's lock for its own":                                                 "两个进程存了相同的值：各自都会把对方的锁当成自己的",
+	"alice holds nothing, but Unlock asked Redis: when that is down, it would not know":                                            "alice 没有持锁，Unlock 却去问 Redis：要是 Redis 宕机，它就答不上来了",
+
+	"the reply to alice's Unlock was lost, bob entered, and go-redis sent her DEL again, which deleted his lock: carol is inside with bob":                   "alice 的 Unlock 响应丢失，bob 拿到锁，go-redis 又重发了她的 DEL，误删 bob 的锁：carol 和 bob 同时持锁",
+	"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, but Unlock says that she did not hold the lock":          "Redis 释放了 alice 的锁，但响应丢失；命令重发后找不到 key，Unlock 却说她没有持锁",
+	"alice's request was cancelled within TryLock, and what she left in Redis keeps bob out":                                                                 "alice 的请求在 TryLock 中途被取消，留在 Redis 里的 key 让 bob 拿不到锁",
+	"Redis hangs, but alice's Unlock did not come back before # had passed":                                                                                  "Redis 没有响应，alice 的 Unlock 过了 # 还没返回",
+	"Redis hung for a while: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock says that she did not hold the lock": "Redis 一度没有响应：alice 的释放已经执行，她却不知道；bob 拿到锁后，她再次解锁，Unlock 却说她没有持锁",
+	"alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock says that she did not hold the lock":             "alice 的释放已经执行，她却不知道；她的一次 TryLock 失败，再次解锁，Unlock 却说她没有持锁",
+	"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, but Unlock says that she did not hold the lock":    "Redis 释放了 alice 的锁，连接却被重置；命令重发后找不到 key，Unlock 却说她没有持锁",
+
+	"bob was inside after alice's hold had ended, but her inner TryLock begins a new hold in the middle of her work": "alice 的持有期已经结束，bob 拿到过锁；她内层的 TryLock 却在业务中途重新加了锁",
+	"a string was stored at the lock's key, nobody will release that, but bob waited until he gave up":               "锁的 key 上存着一个字符串，没有人会来释放，bob 却一直等到放弃",
+	"the key is no hash of a token and its depth":                                                                    "key 不是“唯一标识: 重入次数”的哈希",
+	"alice's second goroutine came while her first one was locking, but her own lock refused it":                     "alice 的第一个 goroutine 正在加锁，第二个也来加锁，却被她自己的锁拒绝",
+	"alice left at the moment in which bob was refused, but bob did not get in until # later":                        "alice 释放锁的那一刻，bob 正好被拒绝，过了 # 才拿到锁",
+	"alice died, her ttl is over, but bob did not get in until # later":                                              "alice 崩溃，过期时间已过，bob 又过了 # 才拿到锁",
+
+	"alice has worked for # times the ttl, she is not done, but bob is inside with her":    "alice 的业务已经用了 # 倍过期时间，还没做完，bob 却也拿到了锁",
+	"alice has a ttl of #, her work is not done, but bob is inside with her":               "alice 的过期时间是 #，业务还没做完，bob 却也拿到了锁",
+	"the context of alice's TryLock has ended, not her work, but bob is inside with her":   "alice 的 TryLock 的 context 结束了，业务却没有结束，bob 也拿到了锁",
+	"the only Redis restarted empty during alice's hold, but bob is inside with her":       "alice 持锁期间，唯一的 Redis 重启后数据为空，bob 也拿到了锁",
+	"the only Redis went down, but nobody can lock":                                        "唯一的 Redis 宕机，谁也加不了锁",
+	"the only Redis restarted empty and came back, but bob is inside with alice":           "唯一的 Redis 重启后数据为空，bob 和 alice 同时持锁",
+	"the only Redis hung, alice's request was cancelled after #, but TryLock kept waiting": "唯一的 Redis 没有响应，alice 的请求在 # 后被取消，TryLock 却还在等",
 }

@@ -56,7 +56,7 @@ func word(text string) string {
 	if !course.Chinese {
 		return text
 	}
-	if found, ok := inChinese[text]; ok {
+	if found, ok := course.Find(inChinese, text); ok {
 		return found
 	}
 	return course.InChinese(text)
@@ -86,7 +86,11 @@ func (s saying) Error() string { return word(string(s)) }
 // original are lines of a story's message, the Chinese first for those that have it.
 func original(lines []string) (list []string) {
 	for _, line := range lines {
-		if found := picture.InChinese(line); course.Chinese && found != line {
+		found, ok := course.Find(storySays, line)
+		if !ok {
+			found = picture.InChinese(line)
+		}
+		if course.Chinese && found != line {
 			list = append(list, found)
 		}
 		list = append(list, line)

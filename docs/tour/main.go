@@ -2,7 +2,8 @@
 //
 //	go run ./docs/tour [command]
 //
-// It needs nothing but the go command. The help command lists the commands.
+// It needs nothing but the go command. The help command lists the commands. With -lang zh, or
+// where the locale is Chinese, it speaks Chinese (chinese.go).
 package main
 
 import (

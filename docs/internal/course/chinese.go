@@ -11,21 +11,28 @@ var Chinese bool
 
 // InChinese returns the Chinese for a text of this package, or the text if there is none.
 func InChinese(text string) string {
-	if found, ok := inChinese[text]; ok {
-		return found
+	found, _ := Find(inChinese, text)
+	return found
+}
+
+// Find returns what a table has for a text: for itself, or for it with a # for each number, each
+// duration and each piece of code. If there is none, it returns the text.
+func Find(table map[string]string, text string) (string, bool) {
+	if found, ok := table[text]; ok {
+		return found, true
 	}
-	found, ok := inChinese[variable.ReplaceAllString(text, "#")]
+	found, ok := table[variable.ReplaceAllString(text, "#")]
 	if !ok {
-		return text
+		return text, false
 	}
 	for _, v := range variable.FindAllString(text, -1) {
 		found = strings.Replace(found, "#", v, 1)
 	}
-	return found
+	return found, true
 }
 
-// variable is what a # stands for: a number, or code.
-var variable = regexp.MustCompile("`[^`]*`|[0-9]+")
+// variable is what a # stands for: a number, a duration, or code.
+var variable = regexp.MustCompile("`[^`]*`|[0-9]+(?:[.][0-9]+)?(?:ms|s)?")
 
 // inChinese has what the course says, by the English.
 var inChinese = map[string]string{
@@ -39,7 +46,7 @@ var inChinese = map[string]string{
 	"of the epilogue":                 "尾声的",
 	"the resources that check":        "会校验的共享资源",
 	"the resources without the check": "不做校验的共享资源",
-	"the lock everyone writes first":  "人人都会先写出来的那把锁",
+	"the lock everyone writes first":  "大家最先写的那把锁",
 
 	// Titles.
 	"SETNX, then EXPIRE":                                    "先 SETNX，再 EXPIRE",
