@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 02 fixes it.
+// This test passes while step 01's bug exists. Step 02 removes the bug.
 
 func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -15,6 +15,6 @@ func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
 		time.Sleep(forever)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, and bob got her lock: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, but bob got her lock: the bug is gone")
 	})
 }

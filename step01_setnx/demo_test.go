@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without a lock, the shop sells coupons that it does not have.
+// This file shows why a lock is needed: without one, the shop sells coupons that it does
+// not have.
+
 func TestCouponShop_WithoutLockLosesUpdates(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, false)

@@ -1,8 +1,8 @@
 package redislock
 
-// The network of the laboratory, which an author of a story need not read: servers, clients,
-// and the wires between them. All that a client sends passes one place, wire.serve: there
-// commands are delayed, lost and refused, and from there they enter the trace.
+// The lab's network: servers, clients and the wires between them. Authors of stories need
+// not read this file. Everything that a client sends passes through wire.serve, which
+// delays, loses and rejects commands and adds them to the trace.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
@@ -25,10 +25,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Half of the time of a story went into collecting the garbage of its servers.
+// Half of a story's time was spent on collecting the garbage of its servers.
 func init() { debug.SetGCPercent(400) }
 
-// A backend is what a lab sees of a Redis, past the clients: a miniredis, or a real one.
+// A backend is a Redis as the lab sees it: a miniredis or a real one.
 type backend interface {
 	Exists(key string) bool
 	Type(key string) string
@@ -40,13 +40,13 @@ type backend interface {
 	SetTTL(key string, ttl time.Duration)
 	FastForward(d time.Duration) // lets keys expire early
 	FlushAll()
-	SetError(message string) // the answer to every command, until it is ""
+	SetError(message string) // the reply to every command; "" ends that
 	Close()
 	Dial() (net.Conn, error)
 }
 
-// newMemory returns a miniredis whose keys expire by the clock of the bubble, and which
-// knows the lock's scripts.
+// newMemory returns a miniredis whose keys expire by the bubble's clock and which has the
+// lock's scripts loaded.
 func newMemory(int) backend {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
@@ -66,7 +66,7 @@ type server struct {
 	name  string // in timelines and messages
 	node  int
 	down  atomic.Bool                         // refuses connections
-	holds atomic.Pointer[func(*message) bool] // takes what is sent to a server that hangs
+	holds atomic.Pointer[func(*message) bool] // takes what is sent to a hung server
 }
 
 func addr(node int) string { return fmt.Sprintf("10.0.0.%d:6379", node+1) }
@@ -100,25 +100,25 @@ func (s *server) owner() string {
 	return ""
 }
 
-// A client is one process, with connections of its own.
+// A client is one process with its own connections.
 type client struct {
 	lab   *lab
 	name  string
 	nodes []redis.UniversalClient
 	dead  atomic.Bool
-	far   atomic.Int64 // time.Duration: of a round trip, beside the latency
+	far   atomic.Int64 // time.Duration: of a round trip, in addition to the latency
 
 	commands atomic.Int64 // that it has sent
 	dials    atomic.Int64 // connections that it has made
 
-	turn   chan struct{} // holds one value while a twist is looked for, or runs
-	twists []*twist
+	turn  chan struct{} // holds one value while a hook is looked up or runs
+	hooks []*hook
 
 	mu    sync.Mutex
 	wires []*wire
 }
 
-// client returns the client called name, and makes it when it is first spoken of.
+// client returns the client called name and creates it on first use.
 func (l *lab) client(name string, change ...func(*redis.Options)) *client {
 	if c := l.clients[name]; c != nil {
 		return c
@@ -130,8 +130,8 @@ func (l *lab) client(name string, change ...func(*redis.Options)) *client {
 			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
 			Addr: addr(node), Dialer: c.dial, PoolSize: 100,
 			// Random pauses would make every timeline different. No pause at all (-1) is
-			// a timer of length 0, and on such a timer Go 1.26 crashes now and then in a
-			// bubble under the race detector.
+			// a timer of length 0, on which Go 1.26 sometimes crashes in a bubble under
+			// the race detector.
 			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
 		}
 		for _, change := range change {
@@ -142,14 +142,14 @@ func (l *lab) client(name string, change ...func(*redis.Options)) *client {
 	return c
 }
 
-// oneWay is what a message takes to Redis, or back, beside the latency.
+// oneWay is the time that a message takes to or from Redis, in addition to the latency.
 func (c *client) oneWay() time.Duration { return time.Duration(c.far.Load()) / 2 }
 
 func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	time.Sleep(2 * c.oneWay())
 	s := c.lab.at(addr)
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if c.dead.Load() || c.overdoes(&c.dials, 1000, "%s has made %d connections, and goes on: a lock needs one for each call that is under way") {
+	if c.dead.Load() || c.overdoes(&c.dials, 1000, "%s has made %d connections and keeps going: a lock needs one for each call in progress") {
 		return nil, refused
 	}
 	if s.down.Load() {
@@ -186,7 +186,7 @@ func (c *client) hangUp(on func(*wire) bool) {
 	}
 }
 
-// pipe is the client's end of a connection. Broken, it says what a TCP connection says.
+// pipe is the client's end of a connection. If broken, it returns TCP errors.
 type pipe struct {
 	net.Conn
 	wire *wire
@@ -221,10 +221,10 @@ type wire struct {
 	client   *client
 	server   *server
 	replies  chan string
-	after    atomic.Pointer[func()] // what comes between the next reply and the client
-	silent   atomic.Bool            // it has died, and neither end knows
+	after    atomic.Pointer[func()] // runs between the next reply and the client
+	silent   atomic.Bool            // it has died, but neither end knows
 	listens  atomic.Bool            // it has subscribed
-	queues   bool                   // between MULTI and EXEC: what comes is not run yet
+	queues   bool                   // between MULTI and EXEC: commands are only queued
 }
 
 // A message is a command that has arrived.
@@ -234,7 +234,7 @@ type message struct {
 	record *record
 }
 
-// read takes what the client sends, one command after the other.
+// read takes what the client sends, one command after another.
 func (w *wire) read() {
 	var unanswered *record
 	for r := bufio.NewReader(w.Conn); ; {
@@ -251,21 +251,21 @@ func (w *wire) read() {
 		case w.listens.Load():
 			time.Sleep(w.client.oneWay())
 			proto.Write(w.up, args)
-		case name == "hello" || name == "client" || name == "ping": // go-redis's own affairs
+		case name == "hello" || name == "client" || name == "ping": // sent by go-redis itself
 			time.Sleep(2 * w.client.oneWay())
 			w.Write(w.run(args))
 		default:
 			unanswered = w.serve(args)
 		}
 	}
-	if unanswered == nil { // otherwise a Redis that hangs still has to run it
+	if unanswered == nil { // otherwise a hung Redis still has to run it
 		w.up.Close()
 	} else if !w.client.dead.Load() && !w.server.down.Load() {
-		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "waits no longer for the reply to " + unanswered.Text})
+		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "no longer waits for the reply to " + unanswered.Text})
 	}
 }
 
-// listen takes what the server sends: replies, and what a subscriber hears.
+// listen takes what the server sends: replies, and messages to a subscriber.
 func (w *wire) listen() {
 	defer w.Close()
 	defer close(w.replies)
@@ -279,41 +279,41 @@ func (w *wire) listen() {
 			continue
 		}
 		if words := strings.Split(answer, "\r\n"); len(words) > 6 && words[2] == "message" {
-			// Redis may be busy publishing: nothing can be asked about its keys.
+			// Redis may be busy publishing, so its keys cannot be read.
 			w.client.lab.trace.addTo(nil, record{Kind: "note", Who: w.client.name, Text: "hears: " + words[6]})
 		}
 		w.Write([]byte(answer))
 	}
 }
 
-// run lets the server run a command. The reply is empty when the connection has broken.
+// run runs a command on the server. The reply is empty if the connection has broken.
 func (w *wire) run(args []string) (reply []byte) {
 	proto.Write(w.up, args)
 	return []byte(<-w.replies)
 }
 
-// serve is the way of a command: to Redis, through it, and back. A story can get in at
-// each point. It returns the command's record if that was not answered.
+// serve takes a command to Redis, runs it and carries the reply. A story can interfere
+// at each point. It returns the command's record if it gets no reply.
 func (w *wire) serve(args []string) (unanswered *record) {
 	c, s := w.client, w.server
 	time.Sleep(latency + c.oneWay())
-	tw := c.arrive(s.node, w.name(args))
+	h := c.arrive(s.node, w.name(args))
 	if c.dead.Load() {
 		return nil
 	}
 	m := &message{wire: w, args: args}
 	holds := s.holds.Load()
 	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() ||
-		c.overdoes(&c.commands, 10_000, "%s has sent %d commands, and goes on: a lock that waits must not ask Redis without a pause")
+		c.overdoes(&c.commands, 10_000, "%s has sent %d commands and keeps going: a lock that waits must not poll Redis without a pause")
 	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
 	if held {
 		return m.record
 	}
-	m.run(tw)
+	m.run(h)
 	return nil
 }
 
-// name is what a command is called, that of MULTI if Redis only queues it.
+// name returns the name of a command, or MULTI if Redis only queues it.
 func (w *wire) name(args []string) string {
 	name := strings.ToLower(args[0])
 	w.queues = name == "multi" || w.queues && name != "exec" && name != "discard"
@@ -323,8 +323,8 @@ func (w *wire) name(args []string) string {
 	return name
 }
 
-// overdoes ends the story of a lock that asks or connects again and again: nobody answers it
-// any more. Otherwise it would go on for a year of virtual time.
+// overdoes fails the story of a lock that sends or connects without end: from then on, it
+// gets no reply. Otherwise the story would take a year of virtual time.
 func (c *client) overdoes(count *atomic.Int64, limit int64, says string) bool {
 	n := count.Add(1)
 	if n == limit && !realTime {
@@ -333,70 +333,70 @@ func (c *client) overdoes(count *atomic.Int64, limit int64, says string) bool {
 	return n >= limit && !realTime
 }
 
-// run lets Redis answer, and the client read the answer.
-func (m *message) run(tw *twist) {
+// run makes Redis reply and the client read the reply.
+func (m *message) run(h *hook) {
 	w, tr := m.wire, m.wire.client.lab.trace
 	var reply []byte
-	if tw.reply != nil {
-		reply = []byte("-" + tw.reply.Error() + "\r\n")
+	if h.reply != nil {
+		reply = []byte("-" + h.reply.Error() + "\r\n")
 	} else if reply = w.run(m.args); len(reply) == 0 {
 		return
 	}
 	tr.reply(m.record, reply)
 	time.Sleep(w.client.oneWay())
-	if tw.after != nil {
-		w.after.Store(&tw.after)
+	if h.after != nil {
+		w.after.Store(&h.after)
 	}
-	if tw.lose != nil && reply[0] != '-' && tw.lose(m) {
+	if h.lose != nil && reply[0] != '-' && h.lose(m) {
 		tr.lose(m.record)
 		w.Close()
 	}
 	w.Write(reply)
 }
 
-// A twist is something that a story lets happen in the middle of a client's commands.
-type twist struct {
-	match  func(command string, nth int) bool // nth: on its node, since the twist was announced
+// A hook is a fault or another event that a story injects into a client's commands.
+type hook struct {
+	match  func(command string, nth int) bool // nth: on its node, since the hook was injected
 	before func()                             // runs just before the command reaches Redis
-	reply  error                              // Redis's answer instead of running the command
-	after  func()                             // runs when the command is done, but not answered
-	lose   func(m *message) bool              // whether the reply, which is no error, is lost
+	reply  error                              // Redis's reply instead of running the command
+	after  func()                             // runs after the command, before its reply
+	lose   func(m *message) bool              // whether the reply, which is not an error, is lost
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
 	seen   map[int]int
 	fired  bool
 }
 
-func (l *lab) announce(name string, tw *twist) *twist {
-	l.wait() // what is on its way is not meant
-	tw.seen = map[int]int{}
+func (l *lab) inject(name string, h *hook) *hook {
+	l.wait() // what is already in flight does not count
+	h.seen = map[int]int{}
 	c := l.client(name)
 	defer c.inTurn()()
-	c.twists = append(c.twists, tw)
-	return tw
+	c.hooks = append(c.hooks, h)
+	return h
 }
 
-// inTurn lets one command of a client arrive at a time, whatever a twist does meanwhile.
-// A mutex would stop the clock.
+// inTurn lets only one command of a client arrive at a time, even while a hook runs. A
+// mutex would stop the clock.
 func (c *client) inTurn() (done func()) {
 	c.turn <- struct{}{}
 	return func() { <-c.turn }
 }
 
-// arrive returns the twist that the story has for this command, after having run what comes before.
-func (c *client) arrive(node int, command string) (now *twist) {
+// arrive returns the hook that the story has for this command, after running its before.
+func (c *client) arrive(node int, command string) (now *hook) {
 	defer c.inTurn()()
-	for _, tw := range c.twists {
-		if tw.nodes != nil && !slices.Contains(tw.nodes, node) {
+	for _, h := range c.hooks {
+		if h.nodes != nil && !slices.Contains(h.nodes, node) {
 			continue
 		}
-		tw.seen[node]++
-		if now == nil && (!tw.fired || tw.again) && tw.match(command, tw.seen[node]) {
-			now, tw.fired = tw, true
+		h.seen[node]++
+		if now == nil && (!h.fired || h.again) && h.match(command, h.seen[node]) {
+			now, h.fired = h, true
 		}
 	}
 	if now == nil {
-		return &twist{}
+		return &hook{}
 	}
 	if now.before != nil {
 		now.before()
@@ -416,5 +416,5 @@ func (l *lab) disconnect(s *server) {
 	}
 }
 
-// intercept lets holds see what is sent to a server from now on. What it takes is not run.
+// intercept lets holds see what is sent to a server. What holds takes is not run.
 func (s *server) intercept(holds func(*message) bool) { s.holds.Store(&holds) }

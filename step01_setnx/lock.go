@@ -22,7 +22,7 @@ import (
 
 var (
 	ErrNotAcquired = errors.New("lock not acquired") // usually because it is taken
-	ErrNotHeld     = errors.New("lock not held")     // by anybody
+	ErrNotHeld     = errors.New("lock not held")     // by any client
 )
 
 // pollInterval is the time that Lock waits between two attempts.
@@ -41,8 +41,8 @@ func New(rdb redis.UniversalClient, key string) *Lock {
 	return &Lock{rdb: rdb, key: key}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns nil on success and
-// ErrNotAcquired if the lock is taken. After any other error the outcome is unknown.
+// TryLock makes one attempt to acquire the lock. It returns ErrNotAcquired if the lock is
+// taken. After any other error the outcome is unknown.
 func (l *Lock) TryLock(ctx context.Context) error {
 	if err := l.validate(); err != nil {
 		return l.wrap("acquire", err)
@@ -97,11 +97,11 @@ func (l *Lock) validate() error {
 	_, ring := l.rdb.(*redis.Ring)
 	switch {
 	case l.rdb == nil || reflect.ValueOf(l.rdb).IsZero(): // IsZero: a nil *redis.Client
-		return errors.New("the Redis client is nil")
+		return errors.New("client is nil")
 	case ring: // moves a key when its server is unreachable, so two clients can hold the lock
-		return errors.New("the Redis client is a Ring: use one server, Sentinel or a cluster")
+		return errors.New("client is a Ring: use one server, Sentinel or a cluster")
 	case l.key == "":
-		return errors.New("the key is empty")
+		return errors.New("key is empty")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 03 fixes it.
+// These tests pass while step 02's bug exists. Step 03 removes the bug.
 
 func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -25,9 +25,9 @@ func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		impatient := func(opt *redis.Options) { opt.ReadTimeout = ttl / 10 }
 		alice, bob := lab.lock("alice", impatient), lab.lock("bob")
-		breaks := sync.OnceFunc(func() { lab.fault("nothing that alice sends arrives any more") })
+		breaks := sync.OnceFunc(func() { lab.fault("from now on, nothing that alice sends arrives") })
 		afterSETNX := func(_ string, nth int) bool { return nth > 1 }
-		lab.announce("alice", &twist{match: afterSETNX, again: true, before: func() {
+		lab.inject("alice", &hook{match: afterSETNX, again: true, before: func() {
 			breaks()
 			c := lab.client("alice")
 			c.mu.Lock()
@@ -37,13 +37,13 @@ func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 			}
 		}})
 		require.Error(t, alice.TryLock(ctx))
-		require.Error(t, alice.Unlock(ctx), "nothing that alice sends arrives any more, and her DEL did")
+		require.Error(t, alice.Unlock(ctx), "nothing that alice sends arrives, but her DEL did")
 		time.Sleep(forever)
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "bob got a lock whose ttl was never set: the bug is gone")
 	})
 }
 
-// As with appendfsync always: the server that comes back knows of the SETNX.
+// As with appendfsync always: the server still has the key when it comes back.
 func TestBug_RedisDiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

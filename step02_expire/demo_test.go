@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows a popular variant that is wrong: SETNX and PEXPIRE in a transaction.
+
 // inTransaction sends both commands between MULTI and EXEC: all or none. But a
-// transaction has no if. PEXPIRE runs whatever SETNX has answered.
+// transaction has no if: PEXPIRE runs whatever SETNX returned.
 func inTransaction(rdb redis.UniversalClient) (acquired bool, err error) {
 	var setnx *redis.Cmd
 	_, err = rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
@@ -34,12 +36,12 @@ func TestTransaction_ARefusedClient_ExtendsTheDeadHoldersLock(t *testing.T) {
 			time.Sleep(ttl / 2)
 			acquired, err = inTransaction(bob)
 			require.NoError(t, err)
-			require.False(t, acquired, "bob has asked every half ttl, and got in: his PEXPIRE does not prolong the key any more")
+			require.False(t, acquired, "bob has tried every half ttl, but he got in: his PEXPIRE no longer extends the key's lifetime")
 		}
-		lab.note("bob stops asking")
+		lab.note("bob stops trying")
 		time.Sleep(slack(ttl))
 		acquired, err = inTransaction(bob)
 		require.NoError(t, err)
-		require.True(t, acquired, "bob has not asked for a ttl, and the lock is still there")
+		require.True(t, acquired, "bob has not tried for a ttl, but the lock is still there")
 	})
 }

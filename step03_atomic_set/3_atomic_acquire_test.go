@@ -11,7 +11,7 @@ import (
 // Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
 
 func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
-	commands := ofTryLock(t)
+	commands := commandsOfTryLock(t)
 	require.NotEmpty(t, commands, "alice's TryLock sends no command, so she cannot die in it")
 	for i := range commands {
 		t.Run(fmt.Sprintf("after command %d", i+1), func(t *testing.T) {
@@ -23,16 +23,16 @@ func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
 					lab.client("alice").cut()
 				})
 				alice.TryLock(ctx)
-				require.True(t, death.fired, "alice's TryLock sent something else than before, and she did not die")
+				require.True(t, death.fired, "alice's TryLock did not send the same commands as before, so she did not die")
 				time.Sleep(ttl + ttl/10)
-				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v is over, but bob is still locked out", ttl)
+				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
 			})
 		})
 	}
 }
 
-// ofTryLock returns what a TryLock sends to a node if nothing happens in between.
-func ofTryLock(t *testing.T) (commands []string) {
+// commandsOfTryLock returns the commands that an undisturbed TryLock sends to a node.
+func commandsOfTryLock(t *testing.T) (commands []string) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
 		lab.lock("alice").TryLock(ctx)
@@ -53,7 +53,7 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
-			"Redis refused the second command of alice's TryLock, her ttl of %v is over, but bob is still locked out", ttl)
+			"Redis rejected the second command of alice's TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
 	})
 }
 

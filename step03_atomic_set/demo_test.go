@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows how SET NX PX was written before, what SETEX and XX do instead, and what
+// an Unlock deferred too early does.
+
 // olderForm is how SET NX PX was written before Redis 2.6.12: two commands in a script,
 // which runs as one.
 var olderForm = redis.NewScript(`-- older-form value ttl
@@ -30,11 +33,11 @@ func TestOlderForm_SETNXAndEXPIREInOneScript(t *testing.T) {
 
 		acquired, err := acquire(bob)
 		require.NoError(t, err)
-		require.False(t, acquired, "alice's script has run, and bob was not refused")
+		require.False(t, acquired, "alice's script has run, but bob was not refused")
 		time.Sleep(slack(ttl))
 		acquired, err = acquire(bob)
 		require.NoError(t, err)
-		require.True(t, acquired, "alice died right after the script, the ttl is over, and bob is locked out")
+		require.True(t, acquired, "alice died right after the script, the ttl has expired, but bob is locked out")
 	})
 }
 
@@ -42,14 +45,14 @@ func TestSETWithXX_IsNotSETEX(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.client("alice").nodes[0], lab.client("bob").nodes[0]
 		err := alice.Do(ctx, "SET", key, "alice", "XX", "EX", 10).Err()
-		require.ErrorIs(t, err, redis.Nil, "the lock is free, alice asks with XX, and she gets it")
-		require.NoError(t, alice.Do(ctx, "SETEX", key, 10, "alice").Err(), "the lock is free, and SETEX refuses it")
-		require.NoError(t, bob.Do(ctx, "SETEX", key, 10, "bob").Err(), "SETEX asks whether the lock is taken")
+		require.ErrorIs(t, err, redis.Nil, "the lock is free and alice asks with XX, but she got it")
+		require.NoError(t, alice.Do(ctx, "SETEX", key, 10, "alice").Err(), "the lock is free, but SETEX failed")
+		require.NoError(t, bob.Do(ctx, "SETEX", key, 10, "bob").Err(), "SETEX checked whether the lock is taken")
 		require.Equal(t, "bob", lab.owner(0), "bob's SETEX left alice's lock alone")
 	})
 }
 
-// runLocked runs work under the lock, unless somebody else has it.
+// runLocked runs work under the lock, unless another client holds it.
 func runLocked(lock *handle, work func()) error {
 	defer lock.Unlock(ctx) // whatever happens
 	if err := lock.TryLock(ctx); err != nil {
@@ -64,6 +67,6 @@ func TestUnlockIsDeferredBeforeTheAnswer_TheRefusedOneDeletesTheHoldersLock(t *t
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		require.ErrorIs(t, runLocked(bob, func() {}), ErrNotAcquired)
-		require.NoError(t, carol.TryLock(ctx), "bob was refused, and alice's lock is still there: the bug is gone")
+		require.NoError(t, carol.TryLock(ctx), "bob was refused, but alice's lock is still there: the bug is gone")
 	})
 }

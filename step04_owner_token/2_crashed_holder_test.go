@@ -47,9 +47,9 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays(t *testing.T) {
 func requireFreeAfter(t *T, ttl time.Duration, bob *handle, story string) {
 	t.Helper()
 	time.Sleep(ttl - slack(10*time.Millisecond))
-	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, her ttl of %v is not over yet, but bob was not refused", story, ttl)
+	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, her ttl of %v has not expired yet, but bob was not refused", story, ttl)
 	time.Sleep(2 * slack(10*time.Millisecond))
-	require.NoError(t, bob.TryLock(ctx), "%s, her ttl of %v is over, but bob is still locked out", story, ttl)
+	require.NoError(t, bob.TryLock(ctx), "%s, her ttl of %v has expired, but bob is still locked out", story, ttl)
 }
 
 func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
@@ -64,11 +64,11 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 				comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
 				bobErr := bob.TryLock(ctx)
 				if came = comes.fired; !came {
-					return // bob's TryLock has no command number nth: that was all
+					return // bob's TryLock sends fewer than nth commands: all cases are done
 				}
-				require.False(t, bobErr != nil && carolErr != nil, "alice died inside, her ttl of %v is over, bob and carol come, but both are refused", ttl)
-				require.False(t, bobErr == nil && carolErr == nil, "alice died inside, her ttl of %v is over, bob and carol come at the same moment, and both are inside", ttl)
-				require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired, "alice's ttl is over, bob or carol is inside, but dave was not refused")
+				require.False(t, bobErr != nil && carolErr != nil, "alice died inside, her ttl of %v has expired, bob and carol come, but both are refused", ttl)
+				require.False(t, bobErr == nil && carolErr == nil, "alice died inside, her ttl of %v has expired, bob and carol come at the same moment, and both are inside", ttl)
+				require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired, "alice's ttl has expired, bob or carol is inside, but dave was not refused")
 			})
 		})
 	}
@@ -83,20 +83,20 @@ func TestTryLock_InvalidTTL_SendsNothing(t *testing.T) {
 			defer cancel()
 			for _, call := range []func(context.Context) error{alice.TryLock, alice.Lock} {
 				err := call(waiting)
-				require.Error(t, err, "a lock with a ttl of %v ends at once or never, but alice is not told", bad)
-				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, but the error says that somebody has the lock", bad)
+				require.Error(t, err, "a lock with a ttl of %v expires at once or never, but alice got no error", bad)
+				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, but the error says that the lock is taken", bad)
 			}
 		}
-		require.Zero(t, lab.sent(), "a ttl that is no ttl was sent to Redis")
+		require.Zero(t, lab.sent(), "an invalid ttl was sent to Redis")
 	})
 }
 
-// Control: without a ttl, none is refused.
+// Also passes on step 01, because that lock has no ttl to reject.
 func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, time.Millisecond)
-		if err := alice.TryLock(ctx); err != nil { // where the clocks' drift uses it up
-			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(), "alice's ttl is a millisecond, but she is told that it must be at least that")
+		if err := alice.TryLock(ctx); err != nil { // where the clock drift allowance uses it up
+			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(), "alice's ttl is a millisecond, but the error says that it must be at least that")
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestRedisRefusesTheTTL_TheHolderIsTold(t *testing.T) {
 		alice := lab.lock("alice")
 		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		if alice.TryLock(ctx) == nil {
-			require.Positive(t, lab.server(0).TTL(key), "alice was told that she has the lock, but it has no ttl: if she dies now, nobody gets in any more")
+			require.Positive(t, lab.server(0).TTL(key), "alice's TryLock returned nil, but the key has no ttl: if she dies now, no one can ever get in again")
 		}
 	})
 }

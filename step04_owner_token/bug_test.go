@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 05 fixes it.
+// This test passes while step 04's bug exists. Step 05 removes the bug.
 
 func TestBug_TheLeaseEndsBetweenGETAndDEL_DeletesTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

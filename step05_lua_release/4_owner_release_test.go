@@ -27,7 +27,7 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx), "alice's lock has expired, but bob was refused")
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
-		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, but her Unlock does not say so")
+		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
 }
@@ -36,11 +36,11 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.endLease() // her own clock says that she holds it still
-		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+		lab.endLease() // by her own clock, she still holds it
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		err := alice.Unlock(ctx)
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose the lock is: it was bob's by then, and alice deleted it: carol is inside with bob")
-		require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, but her Unlock does not say so")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose lock it is: it was bob's, but alice deleted it: carol is inside with bob")
+		require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
 }
@@ -52,41 +52,41 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 				require.NoError(t, alice.TryLock(ctx))
 				lab.endLease()
-				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+				require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 				var carolErr error
 				comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
 				err := alice.Unlock(ctx)
 				if came = comes.fired; !came {
-					return // her Unlock has no command number nth: that was all
+					return // her Unlock sends fewer than nth commands: all cases are done
 				}
-				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and took bob's lock away, if only for a moment: carol is inside with bob")
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, but her Unlock does not say so")
+				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and removed bob's lock, if only for a moment: carol is inside with bob")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
 				require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 			})
 		})
 	}
 }
 
-// Control: DEL says whether there was anything to delete.
+// Also passes on step 03, because DEL returns 0 if there was nothing to delete.
 func TestUnlock_LeaseExpiresBeforeDelete_ReturnsErrNotHeld(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.beforeWrite("alice", lab.endLease)
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease ended before Redis deleted her key, but her Unlock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease expired before Redis deleted her key, but her Unlock did not return ErrNotHeld")
 	})
 }
 
 func TestUnlock_AfterRefusal_KeepsHoldersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		for range 2 { // the second time, bob's handle has had a hold of its own
+		for range 2 { // the second time, bob has held the lock himself before
 			require.NoError(t, alice.TryLock(ctx))
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob was not told so")
-			err := bob.Unlock(ctx) // deferred before he looked at the error
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
+			err := bob.Unlock(ctx) // deferred before he checked the error
 			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-				"bob was refused, unlocked anyway, and deleted alice's lock: carol is inside with her")
-			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, but his Unlock does not say so")
+				"bob was refused, but his Unlock deleted alice's lock: carol is inside with her")
+			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, but his Unlock did not return ErrNotHeld")
 			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 			require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
@@ -98,8 +98,8 @@ func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice", func() {})
-		require.NoError(t, alice.TryLock(ctx), "the lock is alice's, but TryLock says that somebody else has it: nobody will release it")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob was not told so")
+		require.NoError(t, alice.TryLock(ctx), "the lock is alice's, but TryLock returned ErrNotAcquired: no one will release it")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, but bob was refused")
 	})
@@ -112,19 +112,20 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 		for range 50 {
 			require.NoError(t, alice.TryLock(ctx))
 			token := lab.owner(0)
-			require.False(t, seen[token], "alice has the lock for the second time, but Redis has %q again: nothing distinguishes the second hold from the first", token)
+			require.False(t, seen[token], "alice has the lock for the second time, but Redis has %q again: nothing distinguishes this acquisition from the first", token)
 			seen[token] = true
 			require.NoError(t, alice.Unlock(ctx))
 		}
 		tokens := slices.Sorted(maps.Keys(seen))
 		require.Greater(t, randomBits(tokens), 100.0,
-			"alice's tokens look like %q and %q: about %.0f bits of them change, and with fewer than 100 others can have the same", tokens[0], tokens[1], randomBits(tokens))
+			"alice's tokens look like %q and %q: about %.0f bits of them vary; with fewer than 100, other clients can get the same token", tokens[0], tokens[1], randomBits(tokens))
 	})
 }
 
-// randomBits returns how many bits tokens can have that vary as much as these: of 50
-// tokens, 120 of a UUID, which has 122 random ones, and 158 of 20 bytes in hexadecimal. Where
-// nearly each token has another byte, all 8 bits of it are random.
+// randomBits estimates the number of random bits in a token from how much these vary. For
+// 50 UUIDs, which have 122 random bits, it returns 120; for 20 bytes in hexadecimal it
+// returns 158. At a position where nearly every token differs, all 8 bits count as
+// random.
 func randomBits(tokens []string) (bits float64) {
 	for i := range tokens[0] {
 		chars := map[byte]bool{}
@@ -170,26 +171,26 @@ func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
 	}
 	first, second := tokens(), tokens()
 	for _, token := range first {
-		require.NotContains(t, second, token, "two processes stored the same value: each takes the other's lock for its own")
+		require.NotContains(t, second, token, "two processes stored the same value: each mistakes the other's lock for its own")
 	}
 }
 
 const secondProcess = "REDISLOCK_SECOND_PROCESS"
 
-// Control: these locks keep nothing in the handle.
+// Also passes on step 03, because it keeps no state in the handle.
 func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		second := make(chan error, 1)
-		lab.announce("alice", &twist{match: isWrite, after: func() {
-			// Redis has released, and Unlock has not heard of it yet.
+		lab.inject("alice", &hook{match: isWrite, after: func() {
+			// Redis has released the lock, but Unlock has not got the reply yet.
 			go func() { second <- alice.TryLock(ctx) }()
 			time.Sleep(10 * time.Millisecond)
 		}})
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, <-second, "alice has released the lock, but another goroutine of hers was refused")
-		require.NoError(t, alice.Unlock(ctx), "another goroutine had locked already when Unlock ended, but its hold was forgotten: nobody can release it")
+		require.NoError(t, alice.Unlock(ctx), "another goroutine had already locked when Unlock returned, but its lock was forgotten: no one can release it")
 		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, but the lock is not free")
 	})
 }
@@ -201,16 +202,16 @@ func TestUnlockWithoutAHold_DoesNotNeedRedis(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		lab.endLease()
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob's lease was over, but his Unlock does not say so")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob's lease had expired, but his Unlock did not return ErrNotHeld")
 		sent := lab.sent()
 		for _, handle := range []*handle{alice, bob, carol} {
-			require.ErrorIs(t, handle.Unlock(ctx), ErrNotHeld, "%s holds nothing, but Unlock does not say so", handle.who)
-			require.Equal(t, sent, lab.sent(), "%s holds nothing, but Unlock asked Redis: when that is down, it would not know", handle.who)
+			require.ErrorIs(t, handle.Unlock(ctx), ErrNotHeld, "%s holds nothing, but Unlock did not return ErrNotHeld", handle.who)
+			require.Equal(t, sent, lab.sent(), "%s holds nothing, but Unlock sent a command to Redis: if Redis were down, it could not answer", handle.who)
 		}
 	})
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 03, because it passes on the errors from go-redis as well.
 func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 	for _, story := range []struct {
 		call  string
@@ -228,17 +229,17 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 					require.NoError(t, alice.TryLock(ctx))
 					call = alice.Unlock
 				}
-				refusal := lab.announce("alice", &twist{match: nthIs(nth), again: true,
+				refusal := lab.inject("alice", &hook{match: nthIs(nth), again: true,
 					reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
 				err := call(ctx)
 				if refused = refusal.fired; !refused {
-					return // her call has no command number nth: that was all
+					return // her call sends fewer than nth commands: all cases are done
 				}
 				if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {
-					return // the lock is free without it
+					return // the lock is free without that command
 				}
-				require.Error(t, err, "Redis refused command %d of alice's %s, but that returned nil", nth, story.call)
-				require.NotErrorIs(t, err, story.known, "Redis refused command %d of alice's %s, but that gives an answer all the same", nth, story.call)
+				require.Error(t, err, "Redis rejected command %d of alice's %s, but it returned nil", nth, story.call)
+				require.NotErrorIs(t, err, story.known, "Redis rejected command %d of alice's %s, but it returned an answer anyway", nth, story.call)
 			})
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 6, second part: those who wait are woken, they do not poll. Step 08 gives
-// this up again: a message from one node says nothing about the majority, so there
-// waiters ask again after a random delay.
+// Guarantee 6, second part: waiters are woken, they do not poll. Step 08 drops this
+// again: a message from one node says nothing about the majority, so its waiters retry
+// after a random delay.
 
 func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -33,7 +33,7 @@ func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T)
 		lab.note("bob waits; from now on his commands are counted")
 		sent.Store(0)
 		time.Sleep(ttl / 2) // by default, go-redis sends a PING every 3s to a server it listens to
-		require.Equal(t, int64(0), sent.Load(), "bob waits for alice, and in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
+		require.Equal(t, int64(0), sent.Load(), "bob waits for alice, but in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
 
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
@@ -48,7 +48,7 @@ func TestTheLockIsReleasedBeforeTheWaiterListens_HeEntersAtOnce(t *testing.T) {
 		start := time.Now()
 		lab.afterNth("bob", 1, func() { alice.Unlock(ctx) })
 		err := bob.Lock(ctx)
-		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment in which bob was refused")
+		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment when bob was refused")
 	})
 }
 
@@ -61,15 +61,15 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		patience, cancel := context.WithTimeout(ctx, ttl+slack(ttl/10))
 		defer cancel()
 		err := bob.Lock(patience)
-		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl was over")
-		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl is over")
+		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl had expired")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl has expired")
 	})
 }
 
-// Control: a lock that polls needs no message.
+// Also passes on step 05, because that lock polls and needs no message.
 func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		const lease = time.Minute // on real servers too, where ttl is shorter than ten seconds
+		const lease = time.Minute // also on real servers, where ttl is shorter than ten seconds
 		var deaf atomic.Bool
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, lease)
 		bob := lab.lockOn("bob", lab.client("bob", hearsUntil(&deaf)).nodes, key, lease)
@@ -80,7 +80,7 @@ func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.
 		deaf.Store(true)
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
-		requireEntered(t, <-entered, released, 10*time.Second, "alice has left, bob's subscription is dead and nobody knows")
+		requireEntered(t, <-entered, released, 10*time.Second, "alice has left, bob's subscription has died silently")
 	})
 }
 
@@ -116,9 +116,9 @@ func (h *hearing) Read(p []byte) (int, error) {
 	}
 }
 
-// Control: a lock that polls does not ask how long the lease lasts.
+// Also passes on step 05, because that lock polls at a fixed rate.
 func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
-	needsVirtualTime(t, "bob must come in the last millisecond of the lease")
+	needsVirtualTime(t, "bob must arrive in the last millisecond of the lease")
 	for _, left := range []time.Duration{900 * time.Microsecond, 20 * time.Millisecond} {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -127,14 +127,14 @@ func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			time.Sleep(time.Until(end) - left)
 			err := bob.Lock(ctx)
-			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl is over")
+			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl has expired")
 			sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
-			require.LessOrEqual(t, sent, 4, "alice's lease was to last for %v, but bob asked %d times meanwhile: with a thousand who wait, that is a storm", left, sent)
+			require.LessOrEqual(t, sent, 4, "alice's lease had %v left, but bob sent %d commands in that time: with a thousand waiters, that is a storm", left, sent)
 		})
 	}
 }
 
-// Control: a lock that polls listens to nobody.
+// Also passes on step 05, because that lock polls and has no subscription.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	// It takes go-redis 40ms to subscribe again.
 	for _, later := range []time.Duration{time.Millisecond, ttl / 10} {
@@ -158,7 +158,8 @@ func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	}
 }
 
-// Control: a lock that polls hears no less after a restart.
+// Also passes on step 05, because that lock polls, and polling works again after a
+// restart.
 func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		t.Run(map[bool]string{true: "it keeps its keys", false: "it loses its keys"}[keeps], func(t *testing.T) {
@@ -181,11 +182,11 @@ func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 					time.Sleep(ttl / 10)
 					select {
 					case <-entered:
-						require.Fail(t, "Redis kept alice's lock over its restart, but bob is inside with her")
+						require.Fail(t, "Redis kept alice's lock across its restart, but bob is inside with her")
 					default:
 					}
 					free = time.Now()
-					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock over its restart, but she cannot release it")
+					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock across its restart, but she cannot release it")
 				}
 				requireEntered(t, <-entered, free, 200*time.Millisecond, "Redis is back, the lock is free")
 			})
@@ -193,7 +194,7 @@ func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 	}
 }
 
-// Control: a lock that polls depends on nobody's message.
+// Also passes on step 05, because that lock polls and needs no message.
 func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -202,7 +203,7 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 		require.NoError(t, alice.TryLock(ctx))
 		release := time.Now().Add(ttl / 2)
 		var waiters []<-chan result
-		for i := range 40 { // from a millisecond before the release to three after it
+		for i := range 40 { // from a millisecond before the release to three milliseconds after it
 			handle := lab.lock(fmt.Sprint("customer-", i))
 			waiters = append(waiters, inBackground(func() error {
 				end := release.Add(time.Duration(i-10) * 100 * time.Microsecond)
@@ -231,24 +232,24 @@ func TestManyWaitersGiveUpAroundTheRelease_TheLockIsFreeAndNobodyIsStuck(t *test
 		}
 		requireEntered(t, <-entered, release, ttl/10, "others gave up around the release")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left or given up, but the lock is not free")
-		require.NoError(t, carol.TryLock(ctx), "everybody has left or given up, but carol was refused")
+		require.Empty(t, lab.keys(), "all clients have left or given up, but the lock is not free")
+		require.NoError(t, carol.TryLock(ctx), "all clients have left or given up, but carol was refused")
 		requireNobodyListens(t)
 	})
 }
 
-// Control: nobody publishes.
+// Also passes on step 05, because that lock publishes nothing.
 func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 	inForbidden(t, "PUBLISH", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish, her lock is released, but Unlock says that it is not")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish and her lock is released, but Unlock returned an error")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
-// Control: nobody subscribes.
+// Also passes on step 05, because that lock does not subscribe.
 func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 	inForbidden(t, "SUBSCRIBE", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -257,12 +258,13 @@ func TestTheWaiterMayNotSubscribe_HeGetsInWhenTheLeaseEnds(t *testing.T) {
 		end := time.Now().Add(ttl)
 		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) }) // he cannot hear it
 		err := bob.Lock(ctx)
-		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice's lease would be over")
+		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice's lease would have expired")
 		requireNobodyListens(t)
 	})
 }
 
-// inForbidden plays a story on a Redis whose user may not run a command, not in a script either.
+// inForbidden plays a story on a Redis whose user may not run a command, not even in a
+// script.
 func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 	t.Helper()
 	needsVirtualTime(t, "it needs a user with other rights, see docs/keep/realfaults")
@@ -281,14 +283,15 @@ func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 	})
 }
 
-// Control: a lock that polls asks as often as before.
+// Also passes on step 05, because that lock polls at the same rate, whatever is
+// published.
 func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 	for _, channel := range []struct {
 		whose, prefix string
 		most          int // commands of a waiter
 	}{
 		{"of the key's name", "", 0},
-		// go-redis keeps a hundred messages for a waiter. One question is the answer to
+		// go-redis buffers a hundred messages for a waiter. One command may be sent for
 		// all of them.
 		{"of the lock", "redislock:", 2000/20 - 1},
 	} {
@@ -307,12 +310,12 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 				before := asked(func() {})
 				after := asked(func() { lab.flood(channel.prefix + key) })
 				require.LessOrEqual(t, after, before+before/10+channel.most*len(waiters),
-					"a stranger published 2,000 messages: those who wait sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
+					"a stranger published 2,000 messages: the waiters sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
 
 				lab.flood(channel.prefix + key)
 				require.NoError(t, alice.Unlock(ctx))
 				for _, waiter := range waiters {
-					require.NoError(t, (<-waiter).err, "alice has left, but somebody who waited did not get in, or could not leave")
+					require.NoError(t, (<-waiter).err, "alice has left, but a waiter did not get in or could not leave")
 				}
 				requireNobodyListens(t)
 			})
@@ -336,18 +339,18 @@ func queue(lab *lab) (waiters []<-chan result) {
 	return waiters
 }
 
-// requireNobodyListens fails when a goroutine of go-redis is left that has a message
-// which nobody takes.
+// requireNobodyListens fails if go-redis has a goroutine left that waits to deliver a
+// message.
 func requireNobodyListens(t *T) {
 	t.Helper()
 	time.Sleep(slack(200 * time.Millisecond)) // after an error, go-redis pauses for half of that
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	require.Zero(t, bytes.Count(stacks, []byte("created by github.com/redis/go-redis/v9.(*channel)")),
-		"nobody waits any more, but goroutines of go-redis stayed behind")
+		"no one waits any longer, but goroutines of go-redis were left behind")
 }
 
-// sentByCustomers returns how many commands those who wait have sent so far.
+// sentByCustomers returns how many commands the waiters have sent so far.
 func (l *lab) sentByCustomers() int {
 	return l.sent(func(r *record) bool { return strings.HasPrefix(r.Who, "customer") })
 }
@@ -359,8 +362,8 @@ func (l *lab) flood(channel string) {
 	}
 }
 
-// withSocketBuffer takes what comes from Redis at once, however late it is read. Without
-// it, a server in memory waits for its slowest reader.
+// withSocketBuffer accepts everything that Redis sends at once, however late it is read.
+// Without it, an in-memory server waits for its slowest reader.
 func withSocketBuffer(opt *redis.Options) {
 	dial := opt.Dialer
 	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -391,7 +394,7 @@ func withSocketBuffer(opt *redis.Options) {
 	}
 }
 
-// countWrites counts what a client sends, even PINGs, which are no command of the lock.
+// countWrites counts what a client sends, even PINGs, which the lock does not send.
 func countWrites(sent *atomic.Int64) func(*redis.Options) {
 	return func(opt *redis.Options) {
 		dial := opt.Dialer
@@ -429,7 +432,7 @@ type result struct {
 	at  time.Time
 }
 
-// requireEntered fails unless bob is in, soon after he could be.
+// requireEntered fails unless bob got in soon after the lock was free.
 func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why string) {
 	t.Helper()
 	require.NoError(t, bob.err, "%s, but bob did not get in", why)
@@ -437,7 +440,7 @@ func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why st
 	require.Less(t, late, slack(soon), "%s, but bob did not get in until %v later", why, late.Round(100*time.Microsecond))
 }
 
-// inBackground starts what takes its time, and returns where its result will come.
+// inBackground runs fn in a goroutine and returns the channel that gets its result.
 func inBackground(fn func() error) <-chan result {
 	done := make(chan result, 1)
 	go func() {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// This file shows another way to nest, and common mistakes in the scripts.
+
 // countInClient is the other way to nest: the count stays in the client, and only the
 // outermost TryLock and Unlock go to Redis.
 type countInClient struct {
@@ -45,7 +47,7 @@ func TestCountInTheClient_OnlyTheOutermostTalksToRedis(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, alice.Unlock(ctx))
-		require.Equal(t, sent, lab.sent(), "alice nests, and that went to Redis")
+		require.Equal(t, sent, lab.sent(), "alice nests, but that went to Redis")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
@@ -73,7 +75,7 @@ end
 return 0
 `)
 
-// leaveScript takes back what nestScript did. Its arguments are the same.
+// leaveScript undoes what nestScript did. Its arguments are the same.
 var leaveScript = redis.NewScript(`-- leave ttl token
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 	return 0
@@ -100,13 +102,13 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 		require.NoError(t, run("alice", "TryLock", nestScript))
 		require.NoError(t, run("alice", "TryLock", nestScript))
 		require.ErrorIs(t, run("bob", "TryLock", nestScript), ErrNotAcquired)
-		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, and cannot leave the inner lock")
-		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more, and bob was refused: the bug is gone")
+		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, but she cannot leave the inner lock")
+		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more and bob was refused: the bug is gone")
 	})
 }
 
-// counting acquires as acquireScript does, but adds one where that sets the depth, as
-// Redisson does. leaving takes one away.
+// counting acquires like acquireScript, but it adds one where that script sets the depth,
+// as Redisson does. leaving subtracts one.
 var (
 	counting = redis.NewScript(`-- count token ttl
 if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
@@ -134,7 +136,7 @@ func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 		require.True(t, acquired, "the lock is free, but alice was refused")
 		left, err := leaving.Eval(ctx, alice, []string{key}, token).Int()
 		require.NoError(t, err)
-		require.Equal(t, 1, left, "the acquire was sent twice and counted once: this lesson needs a new example")
+		require.Equal(t, 1, left, "the acquire was sent twice, but it was counted once: this lesson needs a new example")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's release has freed the lock: this lesson needs a new example")
 	})
 }

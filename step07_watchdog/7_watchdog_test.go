@@ -18,9 +18,9 @@ func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
 		lab.note("alice begins to work, and will take a hundred times the ttl")
 		for worked := 5; worked <= 100; worked += 5 {
 			time.Sleep(5 * ttl)
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl, she is not done, but bob is inside with her", worked)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl and is not done, but bob is inside with her", worked)
 		}
-		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl and lost her lock on the way")
+		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl, but she lost her lock on the way")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -33,11 +33,11 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
 			for range 20 {
 				time.Sleep(ttl)
-				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v, her work is not done, but bob is inside with her", ttl)
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v and her work is not done, but bob is inside with her", ttl)
 			}
 			lab.crash("alice")
 			time.Sleep(slack(ttl))
-			require.NoError(t, bob.TryLock(ctx), "alice died, her last renewal was to last %v, but after that bob was refused", ttl)
+			require.NoError(t, bob.TryLock(ctx), "alice died and her last renewal expired after %v, but bob was refused", ttl)
 		})
 	}
 }
@@ -48,10 +48,10 @@ func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
 		waiting, cancel := context.WithTimeout(ctx, ttl/10)
 		defer cancel()
 		require.NoError(t, alice.TryLock(waiting))
-		lab.note("alice would have waited for %v at most; then she works for 3 ttl", ttl/10)
+		lab.note("alice waits for %v at most; then she works for 3 ttl", ttl/10)
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended, not her work, but bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside and cannot leave")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended but her work has not, and bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside, but she cannot leave")
 	})
 }
 
@@ -59,19 +59,19 @@ func TestWatchdog_InnerUnlock_KeepsRenewing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, but may not lock again")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, but she may not lock again")
 		require.NoError(t, alice.Unlock(ctx))
-		lab.note("alice has left the inner lock, and works on in the outer one")
+		lab.note("alice has left the inner lock and continues in the outer one")
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has unlocked only the inner lock and is still inside; three times the ttl later, bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has unlocked only the inner lock and is still inside, but three times the ttl later bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		sent := lab.sent()
 		time.Sleep(3 * ttl)
 		require.Equal(t, sent, lab.sent(), "alice has left altogether, but something is still sent for her")
 	})
 }
 
-// Control: a lock that nobody renews expires anyway.
+// Also passes on step 06, because a lock that is not renewed expires anyway.
 func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -84,8 +84,8 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	})
 }
 
-// Control: without renewals, keys expire. If this fails, time stands still, and the
-// stories above prove nothing.
+// Also passes on step 06, because a lock that is not renewed expires there too. If this
+// fails, time is stuck and the stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -96,7 +96,7 @@ func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	})
 }
 
-// mute keeps what a client sends away from Redis, from now on.
+// mute drops everything that a client sends from now on.
 func (l *lab) mute(name, why string) {
 	l.wait()
 	l.fault("%s", why)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in this step. Step 08 fixes the first. Nothing that a lock can do
-// fixes the second.
+// These tests pass while step 07's bugs exist. Step 08 removes the first. No lock can
+// remove the second: the resource must check a fencing token.
 
 func TestBug_TheMasterFailsOverBeforeReplicating_TwoAreInside(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -30,13 +30,13 @@ func TestBug_TheHolderIsPausedBeyondTheTTL_ItsLateWriteOverwritesTheNextOwners(t
 		lab.note("alice reads the stock, %d", aliceRead)
 		lab.mute("alice", "alice is paused: a garbage collection, a page fault, SIGSTOP")
 		time.Sleep(2 * ttl)
-		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice was paused: the bug is gone")
+		require.NoError(t, bob.TryLock(ctx), "bob was refused while alice was paused: the bug is gone")
 		shop.stock--
 		lab.note("bob sells one and writes %d", shop.stock)
 		require.NoError(t, bob.Unlock(ctx))
-		requireLost(t, alice, 0, "alice was never told")
-		shop.stock = aliceRead - 1 // Lost is closed, and she had no time to look at it
-		lab.note("alice goes on where she was, sells one and writes %d", shop.stock)
+		requireLost(t, alice, 0, "alice was never notified")
+		shop.stock = aliceRead - 1 // Lost is closed, but she had no time to check it
+		lab.note("alice continues where she was, sells one and writes %d", shop.stock)
 
 		require.Equal(t, 99, shop.stock, "both sales were counted: the bug is gone")
 	})

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Watchdogs as they are often written. MaxHold keeps the lock's own from renewing.
+// This file shows watchdogs as they are often written, and then two properties of this
+// step's own. MaxHold keeps the lock's own watchdog from renewing.
 
-// renewWhileBusy keeps the lock of an owner that is busy.
+// renewWhileBusy renews the lock while its owner is busy.
 func renewWhileBusy(l *Lock, h *hold, done *atomic.Bool) {
 	for !done.Load() {
 		time.Sleep(l.ttl)
@@ -38,10 +39,10 @@ func TestTheWatchdogSleepsAWholeTTL_TheLockIsLostBeforeItsFirstRenewal(t *testin
 	})
 }
 
-// third is the time between two renewals of a lock that lasts for so many seconds.
+// third is the time between two renewals of a lock with a ttl of so many seconds.
 func third(seconds int) time.Duration { return time.Duration(seconds/3) * time.Second }
 
-// renewEveryThird keeps such a lock.
+// renewEveryThird renews such a lock.
 func renewEveryThird(l *Lock, h *hold, seconds int, done chan struct{}) {
 	tick := time.Tick(third(seconds))
 	for {
@@ -72,10 +73,10 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 			require.Equal(t, c.kept, errors.Is(bob.TryLock(ctx), ErrNotAcquired), "is a lease of %v kept?", lease)
 		})
 	}
-	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker takes no time for a period")
+	require.Panics(t, func() { time.NewTicker(third(2)) }, "a ticker accepts a period of zero")
 }
 
-// A keeper renews locks until it is told that the work is done.
+// A keeper renews locks until done is set.
 type keeper struct{ done atomic.Bool }
 
 func (k *keeper) renew(l *Lock, h *hold) {
@@ -104,9 +105,9 @@ func TestOneFlagForAllLocks_ToReleaseOneLosesTheOthers(t *testing.T) {
 			go k.renew(l.lockOf, l.hold.Load())
 		}
 		time.Sleep(ttl + ttl/2)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, and bob is inside")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's locks are renewed, but bob is inside")
 		require.NoError(t, k.unlock(tea.lockOf))
-		lab.note("alice has released the other lock, and works on")
+		lab.note("alice has released the other lock and continues to work")
 		time.Sleep(slack(2 * ttl))
 		require.NoError(t, bob.TryLock(ctx), "alice's lock on the coupons is still renewed: the bug is gone")
 	})
@@ -298,8 +299,8 @@ func TestRedisAnswersErrors_ALoopWithoutAPauseSendsThousands(t *testing.T) {
 	}
 }
 
-// A watchdog in a goroutine of its own would be right as well; this one costs nothing
-// until it has something to do.
+// A watchdog in its own goroutine would be correct, too; this one costs nothing until it
+// has something to do.
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -307,22 +308,22 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
-// A process is paused within the work, and the work ends before the watchdog runs again.
+// A process is paused during the work, and the work ends before the watchdog runs again.
 func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		err := alice.Do(ctx, func(context.Context) error {
 			alice.hold.Load().timer.Stop()
-			lab.fault("alice's process stands still")
+			lab.fault("alice's process stalls")
 			time.Sleep(2 * ttl)
 			require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 			lab.loseReply("alice", func() {})
 			return nil
 		})
-		require.ErrorIs(t, err, ErrLost, "bob came in while alice's process stood still, but her Do returned no loss")
+		require.ErrorIs(t, err, ErrLost, "bob entered while alice's process was stalled, but her Do did not return ErrLost")
 	})
 }

@@ -1,12 +1,12 @@
 package redislock
 
-// The laboratory in which the stories play: real go-redis clients and in-memory Redis
-// servers (miniredis) inside a testing/synctest bubble. Time is virtual:
-// time.Sleep(time.Hour) takes no time, and keys expire by it. A story runs in one
-// goroutine; a twist puts in what happens in between.
+// The test harness of the stories: real go-redis clients and in-memory Redis servers
+// (miniredis) inside a testing/synctest bubble. Time is virtual: time.Sleep(time.Hour)
+// takes no time, and keys expire by it. A story runs in one goroutine; hooks inject what
+// happens in between.
 //
-// This file has what the author of a story writes. Below it are the network, in
-// lab_net_test.go, and the timeline, in lab_trace_test.go. docs/read/testing.md explains it.
+// This file has what stories call. Below it are the network, in lab_net_test.go, and the
+// timeline, in lab_trace_test.go. docs/read/testing.md explains it.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
@@ -25,15 +25,15 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-const latency = 100 * time.Microsecond // from a client to Redis; the way back takes no time
+const latency = 100 * time.Microsecond // from a client to Redis; the reply takes no time
 
-// docs/keep/realfaults sets others, to play the stories on real servers.
+// docs/keep/realfaults sets other values, to play the stories on real servers.
 var (
 	ctx        = context.Background()
 	key        = "coupons"
 	ttl        = 10 * time.Second
 	forever    = 365 * 24 * time.Hour
-	afterwards = 24 * time.Hour // in which whatever still runs finds out that the story has ended
+	afterwards = 24 * time.Hour // in which everything that still runs notices the end of the story
 
 	realTime         = false
 	play             = synctest.Test
@@ -43,7 +43,7 @@ var (
 	newRedis         = newMemory
 )
 
-// T is the test of a story. Its first failed assertion is the story's verdict.
+// T is a story's test. Its first failed assertion is the story's verdict.
 type T struct {
 	*testing.T
 	lab *lab
@@ -65,7 +65,7 @@ type lab struct {
 	servers map[string]*server // by address
 }
 
-// inLab plays a story and prints its timeline: with -v, and when the story failed.
+// inLab plays a story and prints its timeline if it fails, or with -v.
 func inLab(t *testing.T, story func(t *T, lab *lab)) {
 	t.Helper()
 	play(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func inLab(t *testing.T, story func(t *T, lab *lab)) {
 			lab.trace.untold = true
 			lock := lab.lockOn("nobody", lab.client("nobody").nodes, key+"-scripts", ttl)
 			lock.TryLock(ctx)
-			time.Sleep(ttl / 2) // a renewal, if there are any
+			time.Sleep(ttl / 2) // a renewal, if the lock has them
 			lock.Unlock(ctx)
 		})
 		lab := newLab(t)
@@ -84,11 +84,11 @@ func inLab(t *testing.T, story func(t *T, lab *lab)) {
 	})
 }
 
-// Each Redis knows the lock's scripts, as one in use does. Otherwise every first call
-// would send its script once more.
+// Each Redis has the lock's scripts loaded, like one in use. Otherwise every first call
+// would send its script twice.
 var (
 	learnScripts sync.Once
-	scripts      sync.Map // sources by SHA-1, once they were sent
+	scripts      sync.Map // sources by SHA-1, once they have been sent
 )
 
 func newLab(t *testing.T) *lab {
@@ -101,8 +101,8 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// close ends a story, even a failed one: it cuts the clients off and lets a day pass, in
-// which whatever still runs finds that out and ends. Otherwise the bubble would report a
+// close ends a story, even a failed one: it cuts the clients off and lets a day pass, so
+// that everything that still runs notices and ends. Otherwise the bubble would report a
 // deadlock instead of the failed assertion.
 func (l *lab) close() {
 	l.wait() // for the replies that no client waited for
@@ -111,7 +111,7 @@ func (l *lab) close() {
 		c.cut()
 	}
 	// Close waits on a mutex for connections that are being made and for commands that
-	// sleep before they are sent again. Virtual time would stand still meanwhile.
+	// sleep before a resend. In the meantime, virtual time would stall.
 	time.Sleep(min(time.Second, afterwards))
 	for _, c := range l.clients {
 		for _, rdb := range c.nodes {
@@ -124,10 +124,10 @@ func (l *lab) close() {
 	}
 }
 
-// wait lets everything that is on its way arrive.
+// wait lets everything in flight arrive.
 func (l *lab) wait() { settle(l) }
 
-// server returns the Redis of a node, when everything that is on its way there has arrived.
+// server returns a node's Redis after everything in flight has arrived.
 func (l *lab) server(node int) *server {
 	l.wait()
 	return l.at(addr(node))
@@ -141,7 +141,7 @@ func (l *lab) keys() (keys []string) {
 	return keys
 }
 
-// owner returns the token that a node's key belongs to, "" when the lock is free there.
+// owner returns the token at a node's key, or "" if the lock is free there.
 func (l *lab) owner(node int) string { return l.server(node).owner() }
 
 // lock returns a new handle on the story's lock for the client called name.
@@ -157,45 +157,46 @@ func (l *lab) lockOn(name string, rdbs []redis.UniversalClient, on string, ttl t
 	return &handle{newLock(rdbs, on, ttl), l, name}
 }
 
-// stopTwists lets the client's commands go their way again.
-func (l *lab) stopTwists(name string) {
+// removeHooks removes the client's hooks.
+func (l *lab) removeHooks(name string) {
 	c := l.client(name)
 	defer c.inTurn()()
-	c.twists = nil
+	c.hooks = nil
 }
 
 // beforeNth runs fn just before the client's nth command from now on reaches Redis.
-func (l *lab) beforeNth(name string, nth int, fn func()) *twist {
-	return l.announce(name, &twist{match: nthIs(nth), before: fn})
+func (l *lab) beforeNth(name string, nth int, fn func()) *hook {
+	return l.inject(name, &hook{match: nthIs(nth), before: fn})
 }
 
-// afterNth runs fn when Redis has run the client's nth command from now on, before the
-// client hears of it.
-func (l *lab) afterNth(name string, nth int, fn func()) *twist {
-	return l.announce(name, &twist{match: nthIs(nth), after: fn})
+// afterNth runs fn after Redis has run the client's nth command from now on, before the
+// client gets the reply.
+func (l *lab) afterNth(name string, nth int, fn func()) *hook {
+	return l.inject(name, &hook{match: nthIs(nth), after: fn})
 }
 
-// beforeWrite runs fn just before the client's next command that is not a mere read reaches Redis.
-func (l *lab) beforeWrite(name string, fn func()) *twist {
-	return l.announce(name, &twist{match: isWrite, before: fn})
+// beforeWrite runs fn just before the client's next command that is not only a read
+// reaches Redis.
+func (l *lab) beforeWrite(name string, fn func()) *hook {
+	return l.inject(name, &hook{match: isWrite, before: fn})
 }
 
-// failFrom lets Redis answer an error to the client's nth command from now on, and to all
-// that follow.
-func (l *lab) failFrom(name string, nth int, message string) *twist {
+// failFrom makes Redis reply with an error to the client's nth command from now on, and
+// to all that follow.
+func (l *lab) failFrom(name string, nth int, message string) *hook {
 	match := func(_ string, n int) bool { return n >= nth }
-	return l.announce(name, &twist{match: match, reply: errors.New(message), again: true})
+	return l.inject(name, &hook{match: match, reply: errors.New(message), again: true})
 }
 
 // loseReply loses the next reply to a write of the client, on every node: Redis has run
-// the command, and the connection breaks before the client hears of it. Then it runs fn,
-// and the command is sent again, by go-redis or by the lock. An error is not lost:
-// nothing has happened yet.
+// the command, but the connection breaks before the client gets the reply. Then it runs
+// fn, and the command is resent by go-redis or by the lock. An error reply is not lost,
+// because it changed nothing.
 func (l *lab) loseReply(name string, fn func()) {
 	var mu sync.Mutex
 	lost := map[*server]bool{}
 	done := make(chan struct{})
-	l.announce(name, &twist{match: isWrite, again: true, lose: func(m *message) bool {
+	l.inject(name, &hook{match: isWrite, again: true, lose: func(m *message) bool {
 		mu.Lock()
 		again, first := lost[m.wire.server], len(lost) == 0
 		lost[m.wire.server] = true
@@ -219,13 +220,13 @@ func (l *lab) crash(name string) {
 	l.client(name).cut()
 }
 
-// crashAfter kills the client when Redis has run its nth command from now on.
-func (l *lab) crashAfter(name string, nth int) *twist {
+// crashAfter kills the client after Redis has run its nth command from now on.
+func (l *lab) crashAfter(name string, nth int) *hook {
 	return l.afterNth(name, nth, func() { l.crash(name) })
 }
 
-// limitHold sets MaxHold on the locks that have it. Their watchdog would hold a forgotten
-// lock as long as its process lives.
+// limitHold sets MaxHold on the locks that have it. Otherwise their watchdog would renew
+// a forgotten lock as long as its process is alive.
 func limitHold(h *handle, d time.Duration) {
 	if h.set("MaxHold", d) {
 		h.lab.note("%s's MaxHold is %v: the lock is not renewed after that", h.who, d)
@@ -241,15 +242,16 @@ func (h *handle) set(field string, d time.Duration) bool {
 	return f.IsValid()
 }
 
-// endLease lets Redis's clocks run until every lock that is held now has expired.
+// endLease advances Redis's clocks until every lock that is held now has expired.
 func (l *lab) endLease() {
 	for node := range nodes {
 		l.server(node).FastForward(ttl)
 	}
-	l.fault("the clock of Redis jumps ahead by %v: all leases are over", ttl)
+	l.fault("the clock of Redis jumps ahead by %v: all leases have expired", ttl)
 }
 
-// far lets each round trip of a client take longer from now on, even those that make a connection.
+// far makes each round trip of a client take longer from now on, even those that make a
+// connection.
 func (l *lab) far(name string, roundTrip time.Duration) {
 	l.wait()
 	l.client(name).far.Store(int64(roundTrip))
@@ -269,9 +271,9 @@ func (l *lab) stop(node int) (start func()) {
 	}
 }
 
-// hang stops a node in the way SIGSTOP does: it takes connections and commands, and runs
-// nothing. When it goes on, it runs all that it was sent meanwhile, even if nobody waits
-// for that any more.
+// hang stops a node like SIGSTOP: it accepts connections and commands, but runs nothing.
+// When it resumes, it runs everything it was sent in the meantime, even if no client
+// still waits for that.
 func (l *lab) hang(node int) (goOn func()) {
 	var mu sync.Mutex
 	var held []*message
@@ -286,22 +288,22 @@ func (l *lab) hang(node int) (goOn func()) {
 	return func() {
 		l.wait()
 		s.intercept(nil)
-		l.fault("%s goes on", s.name)
+		l.fault("%s resumes", s.name)
 		for _, m := range held {
 			m.record = l.trace.add(record{Kind: "command", Who: m.record.Who, Node: m.record.Node, Text: m.record.Text, Late: true})
-			m.run(&twist{})
+			m.run(&hook{})
 		}
 		l.wait()
 	}
 }
 
-// failover kills a node's master before it has replicated anything. The replica that
-// takes over is empty.
+// failover kills a node's master before it has replicated anything. An empty replica
+// takes over.
 func (l *lab) failover(node int) {
 	l.replace(node, "the master dies, and a replica that never received the lock takes over")
 }
 
-// replace puts an empty Redis where one was.
+// replace replaces a node's Redis with an empty one.
 func (l *lab) replace(node int, what string) {
 	old := l.server(node)
 	l.serve(node)
@@ -310,7 +312,8 @@ func (l *lab) replace(node int, what string) {
 	old.Close()
 }
 
-// note adds a row of the story itself, fault one about something that breaks or is well again.
+// note adds a row from the story itself; fault adds one about something that breaks or
+// works again.
 func (l *lab) note(format string, args ...any) {
 	l.trace.add(record{Kind: "note", Text: fmt.Sprintf(format, args...)})
 }
@@ -318,8 +321,8 @@ func (l *lab) fault(format string, args ...any) {
 	l.trace.add(record{Kind: "fault", Text: fmt.Sprintf(format, args...)})
 }
 
-// sent returns how many commands were sent so far, even to a Redis that could not be
-// reached: all, or those that a story asks for.
+// sent returns how many commands have been sent so far, even to an unreachable Redis: all
+// of them, or those that a story selects.
 func (l *lab) sent(of ...func(*record) bool) (n int) {
 	l.wait()
 	l.trace.mu.Lock()
@@ -332,14 +335,15 @@ func (l *lab) sent(of ...func(*record) bool) (n int) {
 	return n
 }
 
-// call reports a call of the lock. new_test.go wraps each step's lock so.
+// call reports a call of the lock in the timeline. new_test.go wraps each step's lock
+// with it.
 func (l *lab) call(who, name string, call func() error) error {
 	who, other, _ := strings.Cut(who, " ")
 	name = strings.TrimSpace(name + " " + other)
 	l.trace.add(record{Kind: "call", Who: who, Text: name})
 	err := call()
 	if l.client(who).dead.Load() {
-		return err // nobody is there to whom it returns
+		return err // the caller is dead
 	}
 	result := "ok"
 	if err != nil {

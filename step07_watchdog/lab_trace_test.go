@@ -1,6 +1,6 @@
 package redislock
 
-// What the laboratory remembers of a story: a timeline for people, and records for programs.
+// What the lab records of a story: a timeline for people and records for programs.
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 )
 
 // A trace is what has happened in a story. The same story leaves the same trace every
-// time: tokens and scripts appear by name, and the set-up of connections does not appear.
+// time: tokens and scripts appear by name, and connection setup does not appear.
 // docs/internal/trace reads it.
 type trace struct {
 	lab    *lab
@@ -30,10 +30,10 @@ type trace struct {
 	mu      sync.Mutex
 	records []*record
 	names   map[string]string // of tokens
-	tokens  map[string]int    // how many a client has had
+	tokens  map[string]int    // how many each client has used
 }
 
-// A record is one thing that has happened. docs/read/testing.md says what its fields mean.
+// A record is one event. docs/read/testing.md explains its fields.
 type record struct {
 	At    int64  `json:"at"`
 	Who   string `json:"who,omitempty"`
@@ -44,7 +44,7 @@ type record struct {
 	Lost  bool   `json:"lost,omitempty"`
 	Late  bool   `json:"late,omitempty"`
 	Redis []lock `json:"redis"`
-	held  bool   // nobody will answer it soon
+	held  bool   // it will get no reply soon
 }
 
 // A lock is what a node has at the story's key.
@@ -116,15 +116,15 @@ func (tr *trace) name(s string) string {
 	return strings.ReplaceAll(cmp.Or(tr.names[s], s), key, "coupons")
 }
 
-// text is a command as redis-cli shows it. A script has the names of itself and of its
-// arguments in its first line, "-- name argument..."; a token has that of the client that
-// used it first.
+// text returns a command as redis-cli shows it. A script's first line, "-- name
+// argument...", names the script and its arguments; a token is named after the client
+// that used it first.
 func (tr *trace) text(who string, args []string) string {
 	words, command := []string{strings.ToUpper(args[0])}, strings.ToLower(args[0])
 	for i, arg := range args[1:] {
 		tr.mu.Lock()
 		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") {
-			// Nothing but a token is that long.
+			// Only a token is that long.
 			tr.tokens[who]++
 			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
 		}
@@ -149,7 +149,8 @@ func (tr *trace) text(who string, args []string) string {
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
 }
 
-// namesIn returns the names in the first line of a script, which is given by its SHA-1 or whole.
+// namesIn returns the names in the first line of a script, which is given by its SHA-1 or
+// in full.
 func namesIn(script string, whole bool) []string {
 	if whole {
 		scripts.Store(fmt.Sprintf("%x", sha1.Sum([]byte(script))), script)
@@ -162,7 +163,7 @@ func namesIn(script string, whole bool) []string {
 	return []string{"a script"}
 }
 
-// end prints the timeline, as far as it fits a screen. With -artifacts, it leaves the
+// end prints as much of the timeline as fits on a screen. With -artifacts, it leaves the
 // trace in the test's folder.
 func (tr *trace) end() {
 	if tr.untold {

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What the laboratory must know of this step: how many Redis servers a lock uses, how to
-// make one, and its calls.
+// What the lab must know about this step: how many Redis servers a lock uses, how to make
+// one, and its calls.
 
 const nodes = 1
 

@@ -25,23 +25,24 @@ func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 		var bobErr error
 		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
-		require.True(t, turn.fired, "the lock is free, but alice's TryLock came back without asking for it")
+		require.True(t, turn.fired, "the lock is free, but alice's TryLock returned without trying to take it")
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		if aliceErr != nil {
-			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but the error that alice gets does not say so")
+			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but alice's error does not say so")
 		}
-		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, and she got it as well: both are inside")
+		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")
 	})
 }
 
-// Control: EXISTS leaves nothing behind that would have to be taken back.
+// Also passes on step 00, because its refused TryLock sends only EXISTS and leaves
+// nothing to undo.
 func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 	for _, carolComes := range []bool{false, true} {
 		for nth, left := 1, true; left && nth < 20; nth++ {
 			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
 					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx), "nobody is inside, but alice was refused")
+					require.NoError(t, alice.TryLock(ctx), "no one is inside, but alice was refused")
 					var unlockErr, carolErr error
 					leaves := lab.beforeNth("bob", nth, func() {
 						if unlockErr = alice.Unlock(ctx); carolComes {
@@ -50,16 +51,16 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					})
 					bobErr := bob.TryLock(ctx)
 					if left = leaves.fired; !left {
-						return // a TryLock that is refused has no command number nth: that was all
+						return // he has sent fewer than nth commands: all cases are done
 					}
 					require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
 					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
 					inside := carol
 					switch {
 					case carolComes:
-						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, and he got it as well: both are inside")
+						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, but he got it as well: both are inside")
 						require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
-							"alice left and carol came in the middle of bob's TryLock; he was refused, and what he did after that let dave in beside carol")
+							"alice left and carol came in the middle of bob's TryLock; he was refused, but what he did after that let dave in with carol")
 					case bobErr == nil:
 						inside = bob
 					default:
@@ -69,7 +70,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 					if inside != nil {
 						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
 					}
-					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock, nobody is inside any more, but dave was refused: what bob's TryLock left in Redis keeps everybody out")
+					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what bob's TryLock left in Redis blocks everyone")
 				})
 			})
 		}
@@ -80,7 +81,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, true)
-		require.Equal(t, 100, sold, "there were 100 coupons; %d were sold and %d are left: sellers were inside together, and one wrote over the other's sale", sold, left)
+		require.Equal(t, 100, sold, "there were 100 coupons, but %d were sold and %d are left: sellers were inside together, and one overwrote the other's sale", sold, left)
 		require.Zero(t, left, "all 100 coupons were sold, but %d are left", left)
 	})
 }
@@ -114,28 +115,29 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 			return server.Set(ctx, stock, n-1, 0).Err()
 		})
 	}
-	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or not reach the stock", 6*ttl)
+	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or could not reach the stock", 6*ttl)
 	left, err := lab.client("owner").nodes[0].Get(ctx, stock).Int()
 	require.NoError(t, err)
 	return int(sales.Load()), left
 }
 
-// Control: with nobody in between, EXISTS and SET do the same.
+// Also passes on step 00, because EXISTS and SET are enough as long as no other client
+// comes in between.
 func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob was not told so")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
-		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
 	})
 }
 
-// Control: waiting is a matter of asking again.
+// Also passes on step 00, because its Lock polls as well.
 func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -146,11 +148,11 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 		defer cancel()
 		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, but bob did not get in")
 		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
-		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed late that alice had left")
+		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed too late that alice had left")
 	})
 }
 
-// Control: waiting is a matter of asking again.
+// Also passes on step 00, because its Lock polls as well.
 func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 	for stays := ttl / 10; stays <= ttl/2; stays += ttl / 10 {
 		inLab(t, func(t *T, lab *lab) {
@@ -164,7 +166,7 @@ func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 	}
 }
 
-// Control: the key says who is inside.
+// Also passes on step 00, because its TryLock checks the key every time.
 func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -174,11 +176,12 @@ func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 		}
 		lab.fault("an operator deletes alice's key")
 		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob was refused")
-		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her handle says that she has the lock: both are inside")
+		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her TryLock returned nil: both are inside")
 	})
 }
 
-// Control: waiting is a matter of asking again, and go-redis asks the context before it sends.
+// Also passes on step 00, because its Lock polls as well, and go-redis checks the context
+// before it sends.
 func TestLock_ContextEndsTheWait(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -193,24 +196,25 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			err := bob.Lock(waiting)
 			require.ErrorIs(t, err, end, "bob's context ended, but the error does not say so")
 			if end == context.Canceled {
-				// While nothing was under way; a deadline may end in the middle of a command.
-				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that he has no lock")
+				// No command is in flight here; a deadline may pass in the middle of one.
+				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that the lock is taken")
 			}
 			sent := lab.sent()
 			for _, err := range []error{bob.TryLock(waiting), bob.Lock(waiting)} {
-				require.ErrorIs(t, err, end, "bob's context had ended before he asked, but the error does not say so")
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis was not asked, but the error says that somebody has the lock")
+				require.ErrorIs(t, err, end, "bob's context had ended before the call, but the error does not say so")
+				require.NotErrorIs(t, err, ErrNotAcquired, "nothing was sent to Redis, but the error says that the lock is taken")
 			}
-			require.Equal(t, sent, lab.sent(), "bob's context had ended before he asked, but something was sent")
+			require.Equal(t, sent, lab.sent(), "bob's context had ended before the call, but something was sent")
 		}
-		require.Less(t, time.Since(start), slack(ttl/5), "bob waited on after his context had ended")
+		require.Less(t, time.Since(start), slack(ttl/5), "bob kept waiting after his context had ended")
 		require.NoError(t, alice.Unlock(ctx), "bob gave up waiting, but alice's lock is gone")
-		require.Empty(t, lab.keys(), "bob gave up, alice has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "bob gave up, alice has left, but something was left behind in Redis")
 		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob, who gave up twice, was refused")
 	})
 }
 
-// Control: a lost reply is an error, and an error that is no refusal ends the wait.
+// Also passes on step 00, because a lost reply is an error there too, and any error
+// except ErrNotAcquired ends the wait.
 func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *testing.T) {
 	for _, taken := range []bool{false, true} { // then alice has been refused before
 		inLab(t, func(t *T, lab *lab) {
@@ -223,19 +227,19 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			}
 			request, cancel := context.WithCancel(ctx)
 			asks := func(command string, nth int) bool { return isWrite(command, nth) && !time.Now().Before(free) }
-			lab.announce("alice", &twist{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
+			lab.inject("alice", &hook{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
-			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that somebody else has the lock")
+			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
 		})
 	}
 }
 
-// Control: the lock before step 1 waits in the same way.
+// Also passes on step 00, because its Lock polls as well.
 func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 	const times = 100
 	silent := 0
-	for range times { // of two things in one moment, either may come first
+	for range times { // of two events at the same moment, either may come first
 		inLab(t, func(t *T, lab *lab) {
 			lab.trace.untold = true
 			alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -249,15 +253,15 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 			}
 		})
 	}
-	require.Less(t, silent, times/5, "alice holds the lock, bob's deadline meets his poll, but %d times of %d the error does not say that the lock is taken", silent, times)
+	require.Less(t, silent, times/5, "alice holds the lock and bob's deadline coincides with his poll, but in %d of %d runs the error does not say that the lock is taken", silent, times)
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 00, because it passes on the errors from go-redis as well.
 func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 	for _, fault := range []struct {
 		name   string
 		fail   func(lab *lab, node int)
-		passes func(err error) bool // on what go-redis said
+		passes func(err error) bool // on the error from go-redis
 	}{
 		{"unreachable", func(lab *lab, node int) { lab.stop(node) },
 			// EOF: within a WATCH
@@ -277,17 +281,17 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 				"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),
 			} {
 				require.Error(t, err, "Redis is %s, but %s returned nil", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s reports a holder", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s reports that nothing is held", fault.name, call)
-				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error of go-redis", fault.name, call)
-				require.ErrorContains(t, err, "redislock: ", "the error of %s does not say whose it is", call)
-				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error of %s does not say which lock it is about", call)
+				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
+				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s returned ErrNotHeld", fault.name, call)
+				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error from go-redis", fault.name, call)
+				require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
+				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error from %s does not name the lock's key", call)
 			}
 		})
 	}
 }
 
-// Control: it needs no more than passing on the errors of go-redis.
+// Also passes on step 00, because it passes on the errors from go-redis as well.
 func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -302,26 +306,27 @@ func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 		defer cancel()
 		err := bob.Lock(waiting)
 		require.Error(t, err, "bob's program closed the client while he waited, but Lock returned nil")
-		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says no more than that the lock is taken")
-		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he waited on")
+		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says only that the lock is taken")
+		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he kept waiting")
 		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, but alice's lock is gone")
 	})
 }
 
-// Control: the key is what is locked.
+// Also passes on step 00, because each name is its own key there too.
 func TestTwoNames_AreTwoLocks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, bob.TryLock(ctx), "alice holds one lock, bob wants another one, but was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice holds one lock and bob wants another, but he was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, but Unlock failed")
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob holds nothing any more, but released a lock with another name")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob no longer holds anything, but he released a lock with another name")
 		require.NoError(t, alice.Unlock(ctx), "bob released his lock, but alice's is gone as well")
-		require.Empty(t, lab.keys(), "everybody has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
 	})
 }
 
-// Control: it asks nothing of Redis.
+// Also passes on step 00, because it validates its arguments before it sends anything as
+// well.
 func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.client("alice")
@@ -336,11 +341,11 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 			what string
 			lock *Lock
 		}{
-			{"the key is empty", newLock(alice.nodes, "", ttl)},
+			{"key is empty", newLock(alice.nodes, "", ttl)},
 			{"client is nil", newLock(make([]redis.UniversalClient, nodes), key, ttl)},
 			{"client is nil", newLock(append([]redis.UniversalClient{none}, alice.nodes[1:]...), key, ttl)},
-			// When a shard is unreachable, it moves the key to another one: two would
-			// hold the lock.
+			// If a shard is unreachable, it moves the key to another one: two clients
+			// would hold the lock.
 			{"client is a Ring", newLock(append([]redis.UniversalClient{ring}, alice.nodes[1:]...), key, ttl)},
 		} {
 			what, lock := mistake.what, mistake.lock
@@ -349,13 +354,13 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 				require.ErrorContains(t, err, "redislock: ")
 				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
 			}
-			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error of Unlock does not name it")
+			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error from Unlock does not name it")
 		}
 		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 
-// Control: these locks keep nothing in the handle.
+// Also passes on step 00, because it keeps no state in the handle.
 func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -364,7 +369,7 @@ func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
 		var together sync.WaitGroup
 		for i := range 40 {
 			together.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond / 5) // while some leave, others come
+				time.Sleep(time.Duration(i) * time.Millisecond / 5) // some leave, others arrive
 				if alice.TryLock(ctx) == nil {
 					entered.Add(1)
 					time.Sleep(time.Millisecond)

@@ -30,7 +30,7 @@ func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
 				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 				require.NoError(t, alice.TryLock(ctx))
 				var bobErr error
-				left := false // some locks have more to do after that
+				left := false // some locks send more commands after the release
 				end := lab.beforeNth("alice", nth, func() {
 					left = len(lab.keys()) == 0
 					lab.endLease()
@@ -38,21 +38,21 @@ func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
 				})
 				err := alice.Unlock(ctx)
 				if ended = end.fired; !ended {
-					return // her Unlock has no command number nth: that was all
+					return // her Unlock sends fewer than nth commands: all cases are done
 				}
 				ends++
-				require.NoError(t, bobErr, "alice's lease is over, but bob was refused")
+				require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"alice's lease ended within her Unlock, bob entered, and she deleted his lock: carol is inside with bob")
+					"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob")
 				if left {
-					require.NoError(t, err, "alice had released her lock in time, but her Unlock says that she had lost it")
+					require.NoError(t, err, "alice had released her lock in time, but her Unlock returned an error")
 					return
 				}
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had ended, but her Unlock does not say so")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
 			})
 		})
 	}
-	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not end in it")
+	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not expire during it")
 }
 
 func TestUnlock_Resent_KeepsNextHoldersLock(t *testing.T) {
@@ -64,8 +64,8 @@ func TestUnlock_Resent_KeepsNextHoldersLock(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, but bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost, bob entered, and go-redis sent her DEL again, which deleted his lock: carol is inside with bob")
-		require.NoError(t, err, "alice released her lock in time, but her Unlock says that she had lost it")
+			"the reply to alice's Unlock was lost and bob entered, but go-redis resent her DEL, which deleted his lock: carol is inside with bob")
+		require.NoError(t, err, "alice released her lock in time, but her Unlock returned an error")
 	})
 }
 
@@ -76,8 +76,8 @@ func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but Unlock returned ErrNotHeld")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		}
 	})
 }
@@ -90,8 +90,8 @@ func TestUnlock_CancelledContext_StillReleases(t *testing.T) {
 		lab.note("alice's request is cancelled")
 		cancel()
 		err := alice.Unlock(request)
-		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled, her Unlock released nothing, and bob is kept out though nobody is inside")
-		require.NoError(t, err, "alice's lock was released, but her Unlock says that it was not")
+		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled and her Unlock released nothing: bob is locked out, but no one is inside")
+		require.NoError(t, err, "alice's lock was released, but her Unlock returned an error")
 	})
 }
 
@@ -102,11 +102,11 @@ func TestTryLock_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost, she got an error, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
 	})
 }
 
-// Control: a lock that takes nothing back deletes nothing.
+// Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -115,12 +115,12 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 		lab.loseReply("bob", func() {})
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"bob was refused and did not hear it; he released a lock that was never his, and deleted alice's: carol is inside with her")
+			"bob was refused, but he got no reply, released a lock that was never his and deleted alice's: carol is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 	})
 }
 
-// Control: a lock that takes nothing back deletes nothing.
+// Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 	for nth, ended := 2, true; ended && nth < 20; nth++ {
 		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
@@ -135,11 +135,11 @@ func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 				lab.loseReply("bob", func() {})
 				require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 				if ended = end.fired; !ended {
-					return // he has sent no command number nth: that was all
+					return // he has sent fewer than nth commands: all cases are done
 				}
-				require.NoError(t, aliceErr, "bob's lease is over, but alice was refused")
+				require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
 				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"the reply to bob's TryLock was lost; while he undid his TryLock, his lease ended, alice entered, and he deleted her lock: carol is inside with her")
+					"the reply to bob's TryLock was lost; while he undid his TryLock, his lease expired and alice entered, but he deleted her lock: carol is inside with her")
 				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			})
 		})
@@ -157,7 +157,7 @@ func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 		err := alice.TryLock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled within TryLock, and what she left in Redis keeps bob out")
+		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled during TryLock, but what she left in Redis blocks bob")
 	})
 }
 
@@ -171,9 +171,9 @@ func TestUnlock_RedisHangs_StillReturns(t *testing.T) {
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		took := time.Since(start).Round(time.Millisecond)
-		require.Less(t, took, slack(6*time.Second), "Redis hangs, but alice's Unlock did not come back before %v had passed", took)
+		require.Less(t, took, slack(6*time.Second), "Redis hangs, but alice's Unlock did not return until %v had passed", took)
 		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock says that the lock is not held")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock returned ErrNotHeld")
 	})
 }
 
@@ -201,8 +201,8 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 				begun = begun || isWrite(command, nth)
 				return begun
 			}
-			lab.announce("alice", &twist{match: match, again: true, lose: func(*message) bool { return true }})
-			return func() { lab.stopTwists("alice") }
+			lab.inject("alice", &hook{match: match, again: true, lose: func(*message) bool { return true }})
+			return func() { lab.removeHooks("alice") }
 		}},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -213,13 +213,13 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 				heal := fault.fail(lab)
 				err := alice.Unlock(ctx)
 				require.Error(t, err, "%s, but alice's Unlock returned nil", fault.name)
-				require.NotErrorIs(t, err, ErrNotHeld, "%s, but alice's Unlock says that the lock is not held", fault.name)
+				require.NotErrorIs(t, err, ErrNotHeld, "%s, but alice's Unlock returned ErrNotHeld", fault.name)
 				heal()
 				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, but bob was refused")
 				require.NoError(t, alice.Unlock(ctx),
-					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock says that she did not hold the lock", fault.name)
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
-				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, and released bob's lock")
+					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock returned ErrNotHeld", fault.name)
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, but it released bob's lock")
 			})
 		})
 	}
@@ -230,38 +230,38 @@ func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		begun := false
-		lab.announce("alice", &twist{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
+		lab.inject("alice", &hook{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
 			begun = begun || isWrite(command, nth)
 			return begun
 		}})
 		require.Error(t, alice.Unlock(ctx), "all replies were lost, but alice's Unlock returned nil")
-		require.Error(t, alice.TryLock(ctx), "all replies were lost, but alice believes that she holds a lock")
-		lab.stopTwists("alice")
+		require.Error(t, alice.TryLock(ctx), "all replies were lost, but alice's TryLock returned nil")
+		lab.removeHooks("alice")
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock says that she did not hold the lock")
+		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock returned ErrNotHeld")
 	})
 }
 
-// Control: Unlock says so whenever Redis does not have the key.
+// Also passes on step 04, because its Unlock returns ErrNotHeld whenever the key is gone.
 func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 	for _, before := range []struct {
 		name string
 		fail func(lab *lab, alice *handle)
 	}{
-		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of another hold
+		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier lock
 			lab.loseReply("alice", func() {})
 			alice.Unlock(ctx)
 			alice.TryLock(ctx)
 		}},
-		{"a release that Redis refused", func(lab *lab, alice *handle) {
+		{"a release that Redis rejected", func(lab *lab, alice *handle) {
 			lab.answer("LOADING Redis is loading the dataset in memory")
 			alice.Unlock(ctx)
 			lab.answer("")
 		}},
-		{"a release that reached nobody", func(lab *lab, alice *handle) {
+		{"a release that did not reach Redis", func(lab *lab, alice *handle) {
 			for node := range nodes {
 				defer lab.stop(node)()
-				// go-redis learns that the connection is broken.
+				// go-redis notices that the connection is broken.
 				lab.client("alice").nodes[node].Ping(ctx)
 			}
 			alice.Unlock(ctx)
@@ -269,7 +269,7 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 		{"a release that found the connection pool full", func(lab *lab, alice *handle) {
 			sendNothing(lab.client("alice"), redis.ErrPoolTimeout, func() { alice.Unlock(ctx) })
 		}},
-		{"a release that waited for a connection until its time was up", func(lab *lab, alice *handle) {
+		{"a release that waited for a connection until its timeout", func(lab *lab, alice *handle) {
 			sendNothing(lab.client("alice"), context.DeadlineExceeded, func() { alice.Unlock(ctx) })
 		}},
 	} {
@@ -279,14 +279,14 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				before.fail(lab, alice)
 				lab.endLease()
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease was over before her release came, but Unlock returned nil")
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease had expired before her release arrived, but Unlock returned nil")
 			})
 		})
 	}
 }
 
-// sendNothing runs fn while all commands of a client fail with err before they are sent. A
-// pool that is really full would kill the bubble.
+// sendNothing runs fn while all commands of a client fail with err before they are sent.
+// A full connection pool would deadlock the bubble.
 func sendNothing(c *client, err error, fn func()) {
 	hook := &unsent{err: err}
 	for _, rdb := range c.nodes {
@@ -315,22 +315,22 @@ func (u *unsent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	return next
 }
 
-// Control: the token stays with the handle.
+// Also passes on step 04, because it also keeps the token if Unlock fails.
 func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.answer("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
 		err := alice.Unlock(ctx)
-		require.Error(t, err, "Redis refused, but Unlock returned nil")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis refused, but Unlock says that the lock is not held")
+		require.Error(t, err, "Redis rejected the release, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis rejected the release, but Unlock returned ErrNotHeld")
 		lab.answer("")
-		require.NoError(t, alice.Unlock(ctx), "Redis is well again, but alice cannot release what she still holds")
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.NoError(t, alice.Unlock(ctx), "Redis works again, but alice cannot release what she still holds")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
-// Control: without scripts, every command begins with its key.
+// Also passes on step 04, because it uses no scripts.
 func TestAScript_NamesItsKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -348,7 +348,7 @@ func TestAScript_NamesItsKey(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		lab.wait()
 		close(astray)
-		require.Empty(t, <-astray, "alice's lock is %q, but the KEYS of her script do not say so: a Redis Cluster, which chooses the server by them, asks the wrong one", key)
+		require.Empty(t, <-astray, "alice's lock is %q, but the KEYS of her script do not name it: a Redis Cluster, which chooses the server by KEYS, sends the script to the wrong one", key)
 	})
 }
 
@@ -361,7 +361,7 @@ func scriptKeys(args []string) ([]string, bool) {
 	return args[3:min(3+n, len(args))], true
 }
 
-// hashTag is the part of a key by which a cluster chooses the server.
+// hashTag returns the part of a key by which a cluster chooses the server.
 func hashTag(key string) string {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -371,7 +371,7 @@ func hashTag(key string) string {
 	return key
 }
 
-// Control: without scripts there is nothing to forget.
+// Also passes on step 04, because it uses no scripts.
 func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops")
@@ -380,13 +380,13 @@ func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 			for _, rdb := range operator.nodes {
 				require.NoError(t, rdb.ScriptFlush(ctx).Err())
 			}
-			require.NoError(t, alice.Unlock(ctx), "Redis has forgotten its scripts, but alice cannot release her lock")
+			require.NoError(t, alice.Unlock(ctx), "Redis has forgotten its scripts, but that keeps alice from releasing her lock")
 		}
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
-// answer lets Redis answer every command with an error, until that is "".
+// answer makes Redis reply to every command with this error; "" ends that.
 func (l *lab) answer(message string) {
 	for node := range nodes {
 		l.server(node).SetError(message)
@@ -408,11 +408,11 @@ func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.Unlock(ctx),
-			"Redis released alice's lock and the connection was reset; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
+			"Redis released alice's lock and the connection was reset; the command was resent and found nothing, but Unlock returned ErrNotHeld")
 	})
 }
 
-// resetConn is a connection that ends by a reset.
+// resetConn is a connection that ends with a reset.
 type resetConn struct{ net.Conn }
 
 func (c resetConn) Read(b []byte) (int, error) {
@@ -423,7 +423,8 @@ func (c resetConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Control: without a bound of its own, a release waits for its answer itself.
+// Also passes on step 04, because its release has no timeout of its own and waits for the
+// reply itself.
 func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 	needsVirtualTime(t, "the goroutines of a bubble are those of one story")
 	inLab(t, func(t *T, lab *lab) {
@@ -438,12 +439,12 @@ func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(time.Minute) // which is longer than go-redis tries
-		require.Zero(t, goroutines(lab), "alice's Unlock has given up long ago, but a goroutine stayed behind that wants to tell it the answer")
+		require.Zero(t, goroutines(lab), "alice's Unlock gave up long ago, but it left a goroutine behind that still has the reply for it")
 	})
 }
 
-// goroutines counts those that the lock has started, when all have done what they can do
-// now. Connections have some of their own, and stay.
+// goroutines waits until all goroutines are blocked and counts those that the lock has
+// started, without those of its connections.
 func goroutines(lab *lab) int {
 	lab.wait()
 	stacks := make([]byte, 1<<20)

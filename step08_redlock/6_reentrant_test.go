@@ -11,21 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 6: the owner may lock again, and only its outermost Unlock frees the lock.
+// Guarantee 6: the owner may lock again, and only its outermost Unlock releases the lock.
 
 func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		for range 4 {
-			require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, but is refused by her own lock")
+			require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
 		}
 		for depth := 5; depth > 0; depth-- {
 			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has locked 5 times and unlocked %d times, but bob is inside with her", 5-depth)
-			require.NoError(t, alice.Unlock(ctx), "alice has locked 5 times and unlocked %d times, but cannot unlock once more", 5-depth)
+			require.NoError(t, alice.Unlock(ctx), "alice has locked 5 times and unlocked %d times, but she cannot unlock once more", 5-depth)
 		}
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
-		require.NoError(t, bob.TryLock(ctx), "alice has unlocked as often as she locked, but bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+		require.NoError(t, bob.TryLock(ctx), "alice has unlocked as many times as she locked, but bob was refused")
 	})
 }
 
@@ -34,18 +34,18 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
-		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		for range 2 {
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
-				"bob was inside after alice's hold had ended, but her inner TryLock begins a new hold in the middle of her work")
-			require.Empty(t, lab.keys(), "alice was told that her hold is gone, but a new one began")
+				"bob was inside after alice's lease had expired, but her inner TryLock acquired the lock anew in the middle of her work")
+			require.Empty(t, lab.keys(), "alice's inner TryLock returned ErrNotHeld, but it acquired the lock anew")
 		}
 		require.NoError(t, bob.TryLock(ctx))
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "bob is inside, alice's hold is gone, but her inner TryLock does not say so")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold is gone, but her Unlock does not say so")
-		require.NoError(t, bob.Unlock(ctx), "bob's lock was touched by alice, whose hold was gone")
-		require.NoError(t, alice.TryLock(ctx), "alice has unlocked, the lock is free, but she cannot begin a new hold")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "bob is inside and alice has lost the lock, but her inner TryLock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but her Unlock did not return ErrNotHeld")
+		require.NoError(t, bob.Unlock(ctx), "alice had lost the lock, but she changed bob's")
+		require.NoError(t, alice.TryLock(ctx), "alice has unlocked and the lock is free, but she cannot acquire it anew")
 	})
 }
 
@@ -80,81 +80,81 @@ func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 				waiting, cancel := context.WithTimeout(ctx, slack(ttl/10))
 				defer cancel()
 				err := bob.Lock(waiting)
-				require.True(t, waiting.Err() == nil, "%s was stored at the lock's key, nobody will release that, but bob waited until he gave up", data.name)
+				require.True(t, waiting.Err() == nil, "%s was stored at the lock's key and no one will release it, but bob waited until he gave up", data.name)
 				for _, err := range []error{err, bob.TryLock(ctx)} {
-					require.Error(t, err, "%s was stored at the lock's key, but bob believes that he holds a lock", data.name)
-					require.NotErrorIs(t, err, ErrNotAcquired, "%s was stored at the lock's key, but bob is told that somebody holds the lock", data.name)
+					require.Error(t, err, "%s was stored at the lock's key, but bob got no error", data.name)
+					require.NotErrorIs(t, err, ErrNotAcquired, "%s was stored at the lock's key, but the error says that the lock is taken", data.name)
 				}
-				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, but his Unlock does not say so")
+				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, but his Unlock did not return ErrNotHeld")
 				require.Equal(t, before, stored(), "%s was stored at the lock's key, but bob has changed it", data.name)
 			})
 		})
 	}
 }
 
-// Control: two handles never shared a token.
+// Also passes on step 05, because two handles have different tokens there too.
 func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		first, second := lab.lock("alice"), lab.lock("alice")
 		require.NoError(t, first.TryLock(ctx))
-		require.ErrorIs(t, second.TryLock(ctx), ErrNotAcquired, "a second handle of alice's got the lock that the first one holds")
-		require.ErrorIs(t, second.Unlock(ctx), ErrNotHeld, "a second handle released what the first one holds")
+		require.ErrorIs(t, second.TryLock(ctx), ErrNotAcquired, "alice's first handle holds the lock, but her second one got it as well")
+		require.ErrorIs(t, second.Unlock(ctx), ErrNotHeld, "alice's first handle holds the lock, but her second one released it")
 		require.NoError(t, first.Unlock(ctx))
 	})
 }
 
-// Control: a lock that refuses its owner counts nothing.
+// Also passes on step 05, because that lock refuses its owner and so counts nothing.
 func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		if lockAgain(t, alice) {
-			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, and bob is locked out")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, but bob is locked out")
 	})
 }
 
-// Control: a lock that refuses its owner counts nothing.
+// Also passes on step 05, because that lock refuses its owner and so counts nothing.
 func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		if lockAgain(t, alice) {
 			lab.loseReply("alice", func() {})
-			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "one Unlock was sent twice and counted twice: bob is inside with alice")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		if lockAgain(t, alice) {
 			lab.loseReply("alice", func() {})
-			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's hold ended before she left, but Unlock returned nil, because an inner Unlock was not answered once")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease had expired before she left, but Unlock returned nil, because an earlier inner Unlock had got no reply")
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheInnerUnlock_TakesOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		if lockAgain(t, alice) {
 			before := lab.sent()
-			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 			require.Equal(t, nodes, lab.sent()-before, "alice's inner Unlock sent more than one command to a Redis")
 		}
 	})
@@ -165,26 +165,26 @@ func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
 		alice, operator := lab.lock("alice"), lab.client("operator")
 		depth := func() []string {
 			values, err := operator.nodes[0].HVals(ctx, key).Result()
-			require.NoError(t, err, "the key is no hash of a token and its depth")
+			require.NoError(t, err, "the key is not a hash of a token and its depth")
 			return values
 		}
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, []string{"1"}, depth(), "alice is inside once, but the key says something else")
-		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, locks again, but is refused by her own lock")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once, but the key does not have depth 1")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
 		lab.wait()
-		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, but the key says something else")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
-		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, but the key says something else")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, but the key does not have depth 2")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, but the key does not have depth 1")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx))
 		lab.wait()
-		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost, it was sent again, but the key counts it twice")
+		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost and it was resent, but the key counts it twice")
 	})
 }
 
-// Control: step 05 draws a token in each TryLock.
+// Also passes on step 05, because each TryLock draws a new token there.
 func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -194,11 +194,11 @@ func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
 		require.Error(t, alice.Unlock(ctx), "Redis has not answered, but Unlock returned nil")
 		goOn()
 		lab.endLease() // if a release did not get through
-		require.NoError(t, alice.TryLock(ctx), "alice's hold is over, but she was refused")
-		require.NotEqual(t, first, lab.owner(0), "alice's second hold has the token of the first: a late release of the first would end it")
+		require.NoError(t, alice.TryLock(ctx), "alice's lease has expired, but she was refused")
+		require.NotEqual(t, first, lab.owner(0), "alice acquired the lock for the second time, but with the first token: a late release of the first would release the second")
 		lab.endLease()
-		require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, but alice's Unlock remembers one that was not answered, and returned nil")
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, but alice's Unlock remembers an earlier one without a reply and returned nil")
 	})
 }
 
@@ -212,16 +212,16 @@ func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
 		})
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
 		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, but her own lock refused it")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		time.Sleep(slack(ttl / 100)) // for a node that is slow
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+		time.Sleep(slack(ttl / 100)) // for a slow node
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
-// Control: without a count, no call waits for another one.
+// Also passes on step 05, because it keeps no count, so no call has to wait for another.
 func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
-	needsVirtualTime(t, "Redis must go on before go-redis gives up, and after a release would")
+	needsVirtualTime(t, "Redis must resume before go-redis gives up, and after a release would")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		bePatient(alice, ttl)
@@ -236,13 +236,13 @@ func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
 		goOn()
 		<-unlocked
 		if <-second == nil {
-			require.NoError(t, alice.Unlock(ctx), "alice is inside once still, but Unlock failed")
+			require.NoError(t, alice.Unlock(ctx), "alice is still inside once, but Unlock failed")
 		}
-		require.Empty(t, lab.keys(), "alice has locked twice and unlocked twice, once while Redis hung, but she is inside still: nobody will release that")
+		require.Empty(t, lab.keys(), "alice has locked twice and unlocked twice, once while Redis hung, but she is still inside: no one will release that")
 	})
 }
 
-// Control: a lock that refuses its owner has no inner Unlock.
+// Also passes on step 05, because that lock refuses its owner and so has no inner Unlock.
 func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 	for _, bobComes := range []bool{false, true} {
 		inLab(t, func(t *T, lab *lab) {
@@ -253,22 +253,22 @@ func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 			}
 			lab.endLease()
 			if bobComes {
-				require.NoError(t, bob.TryLock(ctx), "alice's lease is over, but bob was refused")
+				require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 				err := alice.Unlock(ctx)
 				require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
-					"alice's lease was over and bob was inside; her inner Unlock wrote her into the lock again, and she goes deeper: both are inside")
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over and bob was inside, but her inner Unlock does not say so")
-				require.NoError(t, bob.Unlock(ctx), "alice's inner Unlock took bob's lock away")
+					"alice's lease had expired and bob was inside, but her inner Unlock wrote her into the lock again and she nested: both are inside")
+				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired and bob was inside, but her inner Unlock did not return ErrNotHeld")
+				require.NoError(t, bob.Unlock(ctx), "alice's inner Unlock removed bob's lock")
 				return
 			}
 			err := alice.Unlock(ctx)
-			require.Empty(t, lab.keys(), "alice's lease was over, but her inner Unlock brought her key back")
-			require.ErrorIs(t, err, ErrNotHeld, "alice's lease was over, but her inner Unlock does not say so")
+			require.Empty(t, lab.keys(), "alice's lease had expired, but her inner Unlock created her key again")
+			require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her inner Unlock did not return ErrNotHeld")
 		})
 	}
 }
 
-// Control: a lock that refuses its owner has nothing to take back.
+// Also passes on step 05, because that lock refuses its owner and so has nothing to undo.
 func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -276,13 +276,14 @@ func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice undid her inner lock, and the outer one with it: bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice undid her inner lock, but the outer one went with it: bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
 
-// Control: a lock that refuses its owner leaves the ttl alone.
+// Also passes on step 05, because that lock refuses its owner and leaves the ttl
+// unchanged.
 func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -291,30 +292,30 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 		for node := range nodes {
 			lab.server(node).SetTTL(key, time.Hour)
 		}
-		lab.note("alice's lock is to last an hour")
+		lab.note("alice's lock has a ttl of an hour")
 		if lockAgain(t, alice) {
-			require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
+			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		for node := range nodes {
-			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "alice's lock was to last an hour, but locking again cut that short")
+			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "alice's lock had a ttl of an hour, but locking again shortened it")
 		}
 	})
 }
 
-// lockAgain locks once more inside, and reports whether the lock lets its owner in. One
-// that does not, as before step 06, says ErrNotAcquired: the first story is about that.
-// From step 06 on, any refusal of the owner is another error.
+// lockAgain nests once and reports whether the lock lets its owner in. A lock that does
+// not, as before step 06, returns ErrNotAcquired: the first story is about that. From
+// step 06 on, ErrNotAcquired never goes to the owner.
 func lockAgain(t *T, alice *handle) bool {
 	t.Helper()
 	err := alice.TryLock(ctx)
 	if errors.Is(err, ErrNotAcquired) {
 		return false
 	}
-	require.NoError(t, err, "alice holds the lock, locks again, but gets an error")
+	require.NoError(t, err, "alice holds the lock and locks again, but she got an error")
 	return true
 }
 
-// everyNode lets something happen to all nodes.
+// everyNode applies a fault to all nodes.
 func everyNode(fail func(node int) (heal func())) (heal func()) {
 	var heals []func()
 	for node := range nodes {

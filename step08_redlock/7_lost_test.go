@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is told when it loses the lock. These stories need
+// Also from step 07 on: the holder is notified if it loses the lock. These stories need
 // Lost, Do, MaxHold and ValidUntil.
 
 func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
@@ -31,9 +31,9 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				start := time.Now()
 				expires := start.Add(lab.server(0).TTL(key))
 				everyNode(func(node int) func() { return fault.fail(lab, node) })
-				requireLost(t, alice, ttl, "Redis is %s, alice's lease is over, but she was not told", fault.name)
-				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, but alice's key had expired before she was told", fault.name)
-				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, but alice gave up while her lease lasted", fault.name)
+				requireLost(t, alice, ttl, "Redis is %s and alice's lease has expired, but she was not notified", fault.name)
+				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, but alice's key had expired before she was notified", fault.name)
+				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, but alice gave up long before her lease expired", fault.name)
 			})
 		})
 	}
@@ -44,17 +44,17 @@ func TestLost_KeyStolen_ClosesAtNextRenewal(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 10)
-		lab.endLease()                   // or somebody deletes her key
+		lab.endLease()                   // or an operator deletes her key
 		limitHold(bob, time.Millisecond) // he does not renew
 		require.NoError(t, bob.TryLock(ctx))
 		entered := time.Now()
 
-		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, but she was not told")
+		requireLost(t, alice, ttl/3, "bob holds the lock and alice's renewal was due, but she was not notified")
 		for node := range nodes {
 			left := ttl - time.Since(entered)
-			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond, "alice's renewal prolonged bob's lock")
+			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond, "alice's renewal extended bob's lock")
 		}
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock, but her nested TryLock did not return ErrNotHeld")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but Unlock returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
 	})
@@ -66,7 +66,7 @@ func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx))
-		requireLost(t, alice, ttl/3, "bob holds alice's lock, a renewal was due, but she was not told")
+		requireLost(t, alice, ttl/3, "bob holds the lock and alice's renewal was due, but she was not notified")
 		lab.loseReply("alice", func() {})
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's Lost is closed and bob is inside, but a reply to her Unlock was lost and it returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
@@ -74,7 +74,7 @@ func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
 }
 
 func TestUnlockMeetsARenewal_NothingIsSentAfterwards(t *testing.T) {
-	needsVirtualTime(t, "two things have to come in one moment")
+	needsVirtualTime(t, "two things have to happen at the same moment")
 	for range 20 { // either may come first
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
@@ -85,23 +85,23 @@ func TestUnlockMeetsARenewal_NothingIsSentAfterwards(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			sent := lab.sent()
 			time.Sleep(time.Millisecond)
-			require.Equal(t, sent, lab.sent(), "alice unlocked in the moment of a renewal, but her watchdog goes on sending")
+			require.Equal(t, sent, lab.sent(), "alice unlocked at the moment of a renewal, but her watchdog keeps sending")
 		})
 	}
 }
 
 func TestATTLThatIsAccepted_CanBeRenewed(t *testing.T) {
-	needsVirtualTime(t, "a busy machine is late by more than these ttls")
+	needsVirtualTime(t, "on a busy machine, delays exceed these ttls")
 	for lease := time.Millisecond; lease < 7*time.Millisecond; lease += 100 * time.Microsecond {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, lease)
 			if err := alice.TryLock(ctx); lease < 5*time.Millisecond && err != nil {
-				return // too short, and she is told before she begins
+				return // too short, and she gets the error before she starts
 			} else {
 				require.NoError(t, err, "a ttl of %v can be renewed, but was rejected", lease)
 			}
 			time.Sleep(5 * lease)
-			requireNotLost(t, alice, fmt.Sprintf("a ttl of %v was accepted, but nothing failed and the lock was lost", lease))
+			requireNotLost(t, alice, fmt.Sprintf("a ttl of %v was accepted and nothing failed, but the lock was lost", lease))
 			require.NoError(t, alice.Unlock(ctx))
 		})
 	}
@@ -111,14 +111,14 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.fault("Redis refuses alice's renewals")
+		lab.fault("Redis rejects alice's renewals")
 		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
 		time.Sleep(ttl - slack(ttl/10))
-		lab.stopTwists("alice")
+		lab.removeHooks("alice")
 		lab.fault("Redis accepts them again")
 		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "renewals failed, worked again before the lease was over, but alice was told that her lock is lost")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
+		requireNotLost(t, alice, "renewals failed and worked again before the lease expired, but alice was notified of a loss")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -130,11 +130,11 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(3 * ttl)
-		requireNotLost(t, alice, "MaxHold is over only now, the last renewal lasts, but alice was told of a loss already")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold is over only now, but bob is inside with alice")
-		requireLost(t, alice, ttl, "MaxHold was over a ttl ago, but alice was not told")
+		requireNotLost(t, alice, "MaxHold has only just ended and the last renewal is still valid, but alice was already notified of a loss")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold has only just ended, but bob is inside with alice")
+		requireLost(t, alice, ttl, "MaxHold ended a ttl ago, but alice was not notified")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, but bob was refused")
+		require.NoError(t, bob.TryLock(ctx), "MaxHold ended a ttl ago, but bob was refused")
 	})
 }
 
@@ -145,9 +145,9 @@ func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(2*ttl + ttl/3)
-		require.NoError(t, alice.TryLock(ctx), "MaxHold is over, alice's last renewal lasts, but her nested TryLock was refused")
+		require.NoError(t, alice.TryLock(ctx), "MaxHold has ended and alice's last renewal is still valid, but her nested TryLock was refused")
 		time.Sleep(slack(ttl - ttl/3))
-		require.NoError(t, bob.TryLock(ctx), "MaxHold was over a ttl ago, but alice is inside still, because she went deeper after that")
+		require.NoError(t, bob.TryLock(ctx), "MaxHold ended a ttl ago, but alice is still inside, because she nested after that")
 	})
 }
 
@@ -161,8 +161,8 @@ func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
 			case <-work.Done():
 			case <-time.After(ttl):
 			}
-			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, but her work was not told")
-			return nil // it does not mind
+			require.ErrorIs(t, context.Cause(work), ErrLost, "alice's lock is gone, but her work was not notified")
+			return nil // it ignores the loss
 		})
 		require.ErrorIs(t, err, ErrLost, "alice's lock was lost during the work, but Do returned nil")
 	})
@@ -176,15 +176,15 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 		during  func(lab *lab)
 		matches []error
 	}{
-		{"somebody else holds the lock", func(lab *lab, giveUp func()) {
+		{"another client holds the lock", func(lab *lab, giveUp func()) {
 			lab.lock("bob").TryLock(ctx)
-			lab.afterNth("alice", 2, func() { // she has been refused, and soon nothing is under way
+			lab.afterNth("alice", 2, func() { // refused, and soon nothing is in flight
 				time.AfterFunc(10*time.Millisecond, func() { lab.wait(); giveUp() })
 			})
 		}, nil, []error{ErrNotRun, ErrNotAcquired, context.Canceled}},
 		{"Redis is down", func(lab *lab, _ func()) { everyNode(lab.stop) }, nil, []error{ErrNotRun}},
-		{"all is well", nil, nil, nil},
-		{"the release is not answered", nil, func(lab *lab) { everyNode(lab.hang) }, nil},
+		{"nothing fails", nil, nil, nil},
+		{"the release gets no reply", nil, func(lab *lab) { everyNode(lab.hang) }, nil},
 		{"the lock is lost", nil, func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, []error{ErrLost}},
 		{"the release finds the lock lost", nil, (*lab).endLease, []error{ErrLost}},
 	} {
@@ -216,7 +216,7 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 					require.ErrorIs(t, err, result, "%s, but what the work returned is not in Do's error", story.outcome)
 				}
 				if ran && story.matches == nil {
-					require.Equal(t, result, err, "%s, but Do returns something else than the work", story.outcome)
+					require.Equal(t, result, err, "%s, but Do did not return what the work returned", story.outcome)
 				}
 			})
 		}
@@ -246,7 +246,7 @@ func TestDo_TheWorkIsOverBeforeTheLockIsFree(t *testing.T) {
 			lab.beforeWrite("alice", func() { over = work.Err() })
 			return nil
 		}))
-		require.Error(t, over, "alice's lock was being released, but a goroutine that her work had started was not told to stop")
+		require.Error(t, over, "alice's lock was being released, but a goroutine that her work had started was not notified to stop")
 	})
 }
 
@@ -260,9 +260,9 @@ func TestDo_AnInnerOneLeavesNothingWithTheHold(t *testing.T) {
 			require.NoError(t, alice.lockOf.Do(context.WithValue(ctx, name{}, body), func(context.Context) error { return nil }))
 			return weak.Make(body)
 		}()
-		time.Sleep(slack(ttl / 2)) // timers, too, have it until their time is over
+		time.Sleep(slack(ttl / 2)) // timers keep it too, until they fire
 		runtime.GC()
-		require.True(t, request.Value() == nil, "alice's request is over, but her hold, which lasts, keeps what belonged to the request")
+		require.True(t, request.Value() == nil, "alice's request has ended, but her lock, which she still holds, keeps what belonged to the request")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -278,17 +278,17 @@ func TestDo_TheWorkHasTheCallersContext(t *testing.T) {
 			work = ctx
 			return nil
 		}))
-		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, but its context lives on with her request")
+		require.ErrorIs(t, work.Err(), context.Canceled, "alice's work is done, but its context has not ended")
 		require.ErrorIs(t, alice.Do(request, func(work context.Context) error {
 			until, ok := work.Deadline()
-			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, but her work does not know")
-			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, but her work does not know")
+			require.True(t, ok && until.Equal(deadline), "alice's request has a deadline, but her work's context does not have it")
+			require.Equal(t, "alice", work.Value(name{}), "alice's request has a value, but her work's context does not have it")
 			cancel()
 			select {
 			case <-work.Done():
 			case <-time.After(ttl / 10):
 			}
-			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, but her work was not told")
+			require.ErrorIs(t, context.Cause(work), context.Canceled, "alice's request was cancelled, but her work was not notified")
 			return work.Err()
 		}), context.Canceled)
 		require.Empty(t, lab.keys(), "alice's request was cancelled, but her lock was not released")
@@ -302,11 +302,11 @@ func TestALoss_SaysItsCause(t *testing.T) {
 		says string
 		is   error
 	}{
-		{"the lease was over", (*lab).endLease, "not held", ErrNotHeld},
-		{"MaxHold was over", func(*lab) {}, "MaxHold", nil},
+		{"the lease had expired", (*lab).endLease, "not held", ErrNotHeld},
+		{"MaxHold had ended", func(*lab) {}, "MaxHold", nil},
 		{"Redis hung", func(lab *lab) { everyNode(lab.hang) }, "timeout", os.ErrDeadlineExceeded},
 		{"Redis was down", func(lab *lab) { everyNode(lab.stop) }, "connection refused", nil},
-		{"Redis refused the renewals", func(lab *lab) { lab.failFrom("alice", 1, "NOPERM no permission") }, "NOPERM", nil},
+		{"Redis rejected the renewals", func(lab *lab) { lab.failFrom("alice", 1, "NOPERM no permission") }, "NOPERM", nil},
 	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
@@ -321,7 +321,7 @@ func TestALoss_SaysItsCause(t *testing.T) {
 				nested, cause = alice.TryLock(ctx), context.Cause(work)
 				return nil
 			})
-			require.ErrorIs(t, nested, ErrNotHeld, "%s, but alice's nested TryLock does not say so", story.what)
+			require.ErrorIs(t, nested, ErrNotHeld, "%s, but alice's nested TryLock did not return ErrNotHeld", story.what)
 			for _, end := range []struct {
 				of  string
 				err error
@@ -333,26 +333,26 @@ func TestALoss_SaysItsCause(t *testing.T) {
 				}
 			}
 			require.Equal(t, story.is == ErrNotHeld, errors.Is(err, ErrNotHeld),
-				"%s: Do's error matches ErrNotHeld when Redis has said that the lock is not alice's any more, and only then", story.what)
+				"%s: Do's error must match ErrNotHeld if and only if Redis replied that the lock is no longer alice's", story.what)
 		})
 	}
 }
 
 func TestAnErrorLongBeforeTheLoss_IsNotItsCause(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		ttl := ttl / 2 // go-redis waits 5s for a reply, and says so
+		ttl := ttl / 2 // go-redis waits 5s for a reply, and then returns a timeout
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		lab.failFrom("alice", 1, "LOADING Redis is loading the dataset in memory")
 		time.Sleep(ttl / 2)
-		lab.stopTwists("alice")
-		lab.note("Redis refused a renewal, and accepts them again")
+		lab.removeHooks("alice")
+		lab.note("Redis rejected a renewal, and accepts them again")
 		time.Sleep(ttl)
 		everyNode(lab.hang)
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but she was not told")
+		requireLost(t, alice, ttl, "Redis hangs and alice's lease has expired, but she was not notified")
 		err := alice.TryLock(ctx)
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's renewals were not answered, but the error does not say so")
-		require.NotContains(t, err.Error(), "LOADING", "alice's renewals were not answered, but the error says something of long before")
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's renewals got no reply, but the error does not say so")
+		require.NotContains(t, err.Error(), "LOADING", "alice's renewals got no reply, but the error names one from long before")
 	})
 }
 
@@ -361,10 +361,10 @@ func TestTheNestedTryLockAfterALoss_DoesNotNeedRedis(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		everyNode(lab.hang)
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but she was not told")
+		requireLost(t, alice, ttl, "Redis hangs and alice's lease has expired, but she was not notified")
 		sent := lab.sent()
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock and may go deeper into it")
-		require.Equal(t, sent, lab.sent(), "alice was told that her hold is lost, and to say so again, TryLock asked Redis")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock, but her nested TryLock did not return ErrNotHeld")
+		require.Equal(t, sent, lab.sent(), "alice was notified of the loss, but her nested TryLock sent a command to Redis")
 	})
 }
 
@@ -384,12 +384,12 @@ func TestALossShowsInACall_LostAndValidUntilSaySo(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 			}
 			lab.endLease()
-			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, but %s did not say so", story.call)
-			requireLost(t, alice, 0, "%s said that alice's hold is gone, but Lost does not", story.call)
-			require.Zero(t, alice.ValidUntil(), "%s said that alice's hold is gone, but ValidUntil goes on promising it", story.call)
+			require.ErrorIs(t, story.learn(alice), ErrNotHeld, "alice's key is gone, but %s did not return ErrNotHeld", story.call)
+			requireLost(t, alice, 0, "%s returned ErrNotHeld, but Lost was not closed", story.call)
+			require.Zero(t, alice.ValidUntil(), "%s returned ErrNotHeld, but ValidUntil is not zero", story.call)
 			sent := lab.sent()
 			time.Sleep(ttl)
-			require.Equal(t, sent, lab.sent(), "%s said that alice's hold is gone, but her watchdog goes on", story.call)
+			require.Equal(t, sent, lab.sent(), "%s returned ErrNotHeld, but alice's watchdog keeps sending", story.call)
 		})
 	}
 }
@@ -401,33 +401,33 @@ func TestLockAgainAfterALoss_DoesNotWait(t *testing.T) {
 	}{
 		{"Redis was down", func(lab *lab) func() { return everyNode(lab.stop) }},
 		{"Redis hung", func(lab *lab) func() { return everyNode(lab.hang) }},
-		{"the lease was over", func(lab *lab) func() { lab.endLease(); return func() {} }},
+		{"the lease had expired", func(lab *lab) func() { lab.endLease(); return func() {} }},
 	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
 			heal := fault.fail(lab)
-			requireLost(t, alice, ttl, "%s, but alice was not told", fault.name)
+			requireLost(t, alice, ttl, "%s, but alice was not notified", fault.name)
 			heal()
 			patience, cancel := context.WithTimeout(ctx, ttl)
 			defer cancel()
 			start := time.Now()
-			require.ErrorIs(t, alice.Lock(patience), ErrNotHeld, "%s, alice has lost the lock and may go deeper into it", fault.name)
-			require.Less(t, time.Since(start), slack(ttl/10), "%s: alice has lost the lock, waiting does not bring it back, but her Lock waited", fault.name)
+			require.ErrorIs(t, alice.Lock(patience), ErrNotHeld, "%s and alice has lost the lock, but her nested Lock did not return ErrNotHeld", fault.name)
+			require.Less(t, time.Since(start), slack(ttl/10), "%s and alice has lost the lock, but her nested Lock waited", fault.name)
 		})
 	}
 }
 
 func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
-	needsVirtualTime(t, "the hold ends only a few milliseconds before the key")
+	needsVirtualTime(t, "the lease ends only a few milliseconds before the key expires")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		start := everyNode(lab.stop)
-		requireLost(t, alice, ttl, "Redis is down, alice's lease is over, but she was not told")
+		requireLost(t, alice, ttl, "Redis is down and alice's lease has expired, but she was not notified")
 		start()
-		require.NotEmpty(t, lab.keys(), "the key was to last a little longer than the hold")
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was told of a loss, Redis still has her key, but she may go deeper into a hold that is over")
+		require.NotEmpty(t, lab.keys(), "the key had expired, but it should outlive the lease by a little")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was notified of a loss, but her nested TryLock did not return ErrNotHeld, because Redis still has her key")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -437,38 +437,38 @@ func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
-		requireLost(t, alice, ttl/2, "alice's key is gone, but she was not told")
+		requireLost(t, alice, ttl/2, "alice's key is gone, but she was not notified")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld)
 
-		require.NoError(t, alice.TryLock(ctx), "alice's first hold is over, the lock is free, but she was refused")
-		requireNotLost(t, alice, "alice's first hold was lost, not her second")
+		require.NoError(t, alice.TryLock(ctx), "alice has lost the lock and it is free, but she was refused")
+		requireNotLost(t, alice, "alice lost the lock the first time, but not the second")
 		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "the second hold was renewed all along")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "nobody renewed alice's second hold: bob is inside with her")
+		requireNotLost(t, alice, "the lock was renewed all along the second time")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "no one renewed alice's lock the second time: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 
 func TestTryLock_NestedReplyAfterLoss_ReturnsErrNotHeld(t *testing.T) {
-	needsVirtualTime(t, "the hold must end in the milliseconds that an answer takes")
+	needsVirtualTime(t, "the lease must end within the milliseconds that a reply takes")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		alice.MaxHold = time.Millisecond // no renewal
 		require.NoError(t, alice.TryLock(ctx))
-		// The key lasts 110ms from then on, the hold only 8ms.
+		// From then on, the key has 110ms left, the lease only 8ms.
 		time.Sleep(ttl - ttl/100 - 10*time.Millisecond)
 		first := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
+		lab.inject("alice", &hook{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
 		err := alice.TryLock(ctx)
-		requireLost(t, alice, 0, "alice's lease is over, but she was not told")
-		require.ErrorIs(t, err, ErrNotHeld, "alice was told of a loss, and then Redis's answer to her nested TryLock came: she goes deeper into a hold that is over")
-		require.ErrorIs(t, err, ErrLost, "alice locks again, has lost the lock, but the error does not say so")
+		requireLost(t, alice, 0, "alice's lease has expired, but she was not notified")
+		require.ErrorIs(t, err, ErrNotHeld, "alice was notified of a loss before the reply to her nested TryLock came, but it did not return ErrNotHeld")
+		require.ErrorIs(t, err, ErrLost, "alice locks again and has lost the lock, but the error does not say so")
 	})
 }
 
 func TestTryLock_NestedReplyAtExpiry_ReturnsErrNotHeld(t *testing.T) {
-	needsVirtualTime(t, "the answer must come in the moment in which the hold ends")
-	for range 10 { // whether the watchdog or the answer comes first is chance, as after a pause
+	needsVirtualTime(t, "the reply must arrive at the moment when the lease ends")
+	for range 10 { // whether the watchdog or the reply comes first is random, as after a pause
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			bePatient(alice, ttl)
@@ -476,9 +476,9 @@ func TestTryLock_NestedReplyAtExpiry_ReturnsErrNotHeld(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx))
 			time.Sleep(ttl / 2)
 			first := func(_ string, nth int) bool { return nth == 1 }
-			lab.announce("alice", &twist{match: first, after: func() { time.Sleep(time.Until(alice.ValidUntil())) }, again: true})
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice's hold ended while Redis's answer to her nested TryLock was on its way, but she goes deeper into it")
-			requireLost(t, alice, 0, "alice's lease is over, but she was not told")
+			lab.inject("alice", &hook{match: first, after: func() { time.Sleep(time.Until(alice.ValidUntil())) }, again: true})
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice's lease ended while the reply to her nested TryLock was in flight, but it did not return ErrNotHeld")
+			requireLost(t, alice, 0, "alice's lease has expired, but she was not notified")
 		})
 	}
 }
@@ -487,10 +487,10 @@ func TestTheTTLIsTakenAway_NestingDoesNotEndTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		for _, rdb := range lab.client("somebody").nodes {
+		for _, rdb := range lab.client("operator").nodes {
 			require.NoError(t, rdb.Persist(ctx, key).Err())
 		}
-		require.NoError(t, alice.TryLock(ctx), "the key has lost its ttl, alice's hold is still valid, but she may not go deeper")
+		require.NoError(t, alice.TryLock(ctx), "the key has lost its ttl and alice's lease is still valid, but her nested TryLock was refused")
 		require.Error(t, bob.TryLock(ctx), "alice has locked twice, but her key is gone: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but her Unlock failed")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
@@ -500,19 +500,19 @@ func TestTheTTLIsTakenAway_NestingDoesNotEndTheLock(t *testing.T) {
 func TestValidUntil_IsTheTTLFromBeforeTheCommandLessTheDrift(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		require.Zero(t, alice.ValidUntil(), "alice holds nothing, but it is valid")
-		require.Nil(t, alice.Lost(), "alice holds nothing, but there is something that she can lose")
+		require.Zero(t, alice.ValidUntil(), "alice holds nothing, but ValidUntil is not zero")
+		require.Nil(t, alice.Lost(), "alice holds nothing, but Lost is not nil")
 
 		drift := ttl/100 + 2*time.Millisecond
 		start := time.Now()
 		require.NoError(t, alice.TryLock(ctx))
-		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "ValidUntil is not a ttl from before the command, less the drift")
+		require.WithinDuration(t, start.Add(ttl-drift), alice.ValidUntil(), slack(0), "ValidUntil is not the time before the command plus a ttl minus the drift")
 
 		time.Sleep(ttl / 2)
 		lab.note("a renewal was due at ttl/3")
-		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "a renewal was due at ttl/3, but ValidUntil is not a ttl from then, less the drift: alice would take her lock for lost, or for safe too long")
+		require.WithinDuration(t, start.Add(ttl/3+ttl-drift), alice.ValidUntil(), slack(time.Millisecond), "a renewal was due at ttl/3, but ValidUntil is not that time plus a ttl minus the drift: alice would give up too early, or too late")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Zero(t, alice.ValidUntil(), "alice has left, but it is still valid")
+		require.Zero(t, alice.ValidUntil(), "alice has left, but ValidUntil is not zero")
 	})
 }
 
@@ -525,7 +525,7 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {
 				alice := lab.lock("alice")
 				always := func(string, int) bool { return true }
-				lab.announce("alice", &twist{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
+				lab.inject("alice", &hook{match: always, again: true, after: func() { time.Sleep(20 * time.Millisecond) }})
 				require.NoError(t, alice.TryLock(ctx))
 				time.Sleep(story.hold)
 				everyNode(lab.stop)
@@ -533,8 +533,8 @@ func TestRepliesAreLate_TheLeaseCountsFromTheSend(t *testing.T) {
 				for node := range nodes {
 					left = min(left, lab.server(node).TTL(key))
 				}
-				requireNotLost(t, alice, "alice's key lasts, but she was told of a loss")
-				requireLost(t, alice, left-ttl/100, "Redis had run the %s 20ms before alice heard of it: she counts from too late", story.last)
+				requireNotLost(t, alice, "alice's key has not expired, but she was notified of a loss")
+				requireLost(t, alice, left-ttl/100, "Redis had run the %s 20ms before alice got the reply, but she counts the lease from the reply", story.last)
 			})
 		})
 	}
@@ -544,13 +544,13 @@ func TestTryLock_ReplyAfterLease_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
-		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago, bob is inside, but alice goes in as well")
+		require.Error(t, alice.TryLock(ctx), "Redis said yes two ttl ago and bob is inside, but alice's TryLock returned nil")
 		require.NoError(t, <-bobIn)
-		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
+		require.NoError(t, bob.Unlock(ctx), "alice gave up, but she released bob's lock")
 	})
 }
 
@@ -559,11 +559,11 @@ func TestTheReplyComesAfterTheLease_LockTriesAgain(t *testing.T) {
 		alice := lab.lock("alice")
 		bePatient(alice, 3*ttl)
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		patience, cancel := context.WithTimeout(ctx, 3*ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "one answer came too late, the lock is free, but alice waits no more")
+		require.NoError(t, alice.Lock(patience), "one reply came too late and the lock is free, but alice no longer waits")
 	})
 }
 
@@ -573,10 +573,10 @@ func TestARefusalComesLate_NothingIsSentAfterIt(t *testing.T) {
 		bePatient(alice, 3*ttl)
 		require.NoError(t, bob.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, but alice was not refused")
-		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused, so there is nothing to undo, but she sent more")
+		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }), "alice was refused and has nothing to undo, but she sent more")
 	})
 }
 
@@ -586,10 +586,10 @@ func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
 		bePatient(alice, 3*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
-		lab.note("alice's nested TryLock will be answered after 2 ttl; renewals come and go meanwhile")
-		require.NoError(t, alice.TryLock(ctx), "alice's hold was renewed all along, but her nested TryLock, answered late, was refused")
-		requireNotLost(t, alice, "her hold was renewed all along, only a nested TryLock was answered late")
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.note("the reply to alice's nested TryLock will take 2 ttl; renewals are sent in the meantime")
+		require.NoError(t, alice.TryLock(ctx), "alice's lock was renewed all along, but her nested TryLock, whose reply came late, was refused")
+		requireNotLost(t, alice, "alice's lock was renewed all along, and only the reply to a nested TryLock came late")
 	})
 }
 
@@ -598,23 +598,23 @@ func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 		alice := lab.lock("alice")
 		bePatient(alice, ttl)
 		slow := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		lab.inject("alice", &hook{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
 		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, but she was refused")
 		time.Sleep(2 * ttl)
-		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis was well")
+		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis worked")
 	})
 }
 
 func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.fillPool("alice", 30) // to make a connection takes more round trips
+		lab.fillPool("alice", 30) // making a connection takes more round trips
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 2)        // a renewal: Redis knows the script
 		lab.far("alice", ttl*9/20) // go-redis waits 5s
 		time.Sleep(3 * ttl)
-		requireNotLost(t, alice, "each answer came while the hold was valid, and said that it was renewed")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
+		requireNotLost(t, alice, "each reply came while the lease was valid, and confirmed the renewal")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
 	})
 }
 
@@ -623,12 +623,12 @@ func TestARenewalIsAnsweredAfterALaterOne_TheValidityDoesNotGoBack(t *testing.T)
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
-		lab.note("the answer to alice's first renewal takes %v", ttl/10)
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
+		lab.note("the reply to alice's first renewal takes %v", ttl/10)
 		time.Sleep(ttl/3 + ttl/15)
 		before := alice.ValidUntil() // by the second renewal
 		time.Sleep(ttl / 10)
-		require.False(t, alice.ValidUntil().Before(before), "alice's first renewal was answered after her second one, but the validity went back")
+		require.False(t, alice.ValidUntil().Before(before), "the reply to alice's first renewal came after that to her second, but it moved ValidUntil back")
 	})
 }
 
@@ -647,8 +647,8 @@ func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T
 				lab.silence(node)
 			}
 			time.Sleep(5 * ttl)
-			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis was well all along, only old connections were not", ttl))
-			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis is well, but alice cannot release", ttl)
+			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis worked all along, only old connections were dead", ttl))
+			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis works, but alice cannot release", ttl)
 		})
 	}
 }
@@ -660,16 +660,16 @@ func TestUnlockWhileARenewalGoesSilent_TheReleaseGetsThrough(t *testing.T) {
 		for node := range nodes {
 			lab.silence(node)
 		}
-		// Then a renewal has been sent, and will not be answered.
+		// Now a renewal has been sent that will get no reply.
 		time.Sleep(slack(2*ttl + 100*time.Millisecond))
 		start := time.Now()
 		err := alice.Unlock(ctx)
-		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal is not answered, but Unlock waited for it")
+		require.Less(t, time.Since(start), slack(4*time.Second), "a renewal gets no reply, but Unlock waited for it")
 		if nodes == 1 {
-			require.NoError(t, err, "a renewal was not answered, but the release was not sent")
+			require.NoError(t, err, "a renewal got no reply, but that kept the release from being sent")
 		}
 		time.Sleep(ttl)
-		require.Empty(t, lab.keys(), "a renewal was not answered, but the release did not get through")
+		require.Empty(t, lab.keys(), "a renewal got no reply, but that kept the release from getting through")
 		time.Sleep(12 * ttl)
 		requireNotLost(t, alice, "alice has unlocked")
 	})
@@ -686,14 +686,14 @@ func TestUnlockWhileARenewalIsUnderWay_NothingComesAfterwards(t *testing.T) {
 		go func() { unlocked <- alice.Unlock(ctx) }()
 		time.Sleep(10 * time.Millisecond)
 		goOn()
-		require.NoError(t, <-unlocked, "a renewal was under way, but Unlock failed")
+		require.NoError(t, <-unlocked, "a renewal was in flight, but Unlock failed")
 
 		sent := lab.sent()
 		time.Sleep(5 * ttl)
-		require.Equal(t, sent, lab.sent(), "alice has unlocked, but her watchdog goes on")
-		require.Zero(t, goroutines(lab), "alice has unlocked, but left a goroutine behind")
+		require.Equal(t, sent, lab.sent(), "alice has unlocked, but her watchdog keeps sending")
+		require.Zero(t, goroutines(lab), "alice has unlocked, but she left a goroutine behind")
 		requireNotLost(t, alice, "alice has unlocked")
-		require.Empty(t, lab.keys(), "alice has unlocked, but the renewal brought the key back")
+		require.Empty(t, lab.keys(), "alice has unlocked, but the renewal created the key again")
 	})
 }
 
@@ -707,41 +707,41 @@ func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
 		}
 		before := scripts()
 		always := func(string, int) bool { return true }
-		lab.announce("alice", &twist{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
+		lab.inject("alice", &hook{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-		require.Equal(t, nodes, scripts()-before, "alice's release was under way, but her watchdog asked for her lock again")
-		requireNotLost(t, alice, "alice has unlocked, only the answer took its time")
+		require.Equal(t, nodes, scripts()-before, "alice's release was in flight, but her watchdog sent a renewal")
+		requireNotLost(t, alice, "alice has unlocked, only the reply was slow")
 	})
 }
 
 func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
-	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the lease lasts there")
+	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the ttl there")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		everyNode(lab.hang)
 		before := lab.sent()
-		requireLost(t, alice, ttl, "Redis hangs, alice's lease is over, but her Lost is not closed")
+		requireLost(t, alice, ttl, "Redis hangs and alice's lease has expired, but her Lost is not closed")
 		sent := (lab.sent() - before) / nodes
-		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/20, but each Redis was sent only %d renewals", sent)
-		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl, alice's watchdog may ask every ttl/30, but each Redis was sent %d renewals: some were sent again by go-redis", sent)
+		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl and alice's watchdog may send one renewal every ttl/20, but each Redis was sent only %d", sent)
+		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl and alice's watchdog may send one renewal every ttl/30, but each Redis was sent %d: go-redis resent some", sent)
 	})
 }
 
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		// Unlock waits 3s for a Redis that hangs.
+		// Unlock waits 3s for a hung Redis.
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := everyNode(lab.hang)
 		err := alice.Unlock(ctx)
-		require.Error(t, err, "no node has answered, but Unlock returned nil")
-		require.Zero(t, alice.ValidUntil(), "alice has unlocked, but her hold is still valid")
+		require.Error(t, err, "no node has replied, but Unlock returned nil")
+		require.Zero(t, alice.ValidUntil(), "alice has unlocked, but her lease is still valid")
 		goOn()
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release got through, its answer was late, but when she asks again she is told that she held nothing")
+		require.NoError(t, alice.Unlock(ctx), "alice's release got through and its reply was late, but when she unlocks again, Unlock returned an error")
 		requireNotLost(t, alice, "alice has unlocked")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, but Unlock says once more that it released her lock")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has unlocked for good, but another Unlock did not return ErrNotHeld")
 	})
 }
 
@@ -754,14 +754,14 @@ func TestAHoldShorterThanAThirdOfTheTTL_LeavesNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 4)
 		require.NoError(t, alice.Unlock(ctx))
-		require.LessOrEqual(t, goroutines(lab), before, "alice has left, but a goroutine stayed behind")
+		require.LessOrEqual(t, goroutines(lab), before, "alice has left, but a goroutine was left behind")
 		for range 10 {
 			require.NoError(t, alice.TryLock(ctx))
 			require.NoError(t, alice.Unlock(ctx))
 		}
 		sent := lab.sent()
 		time.Sleep(ttl)
-		require.Equal(t, sent, lab.sent(), "alice has left, but her watchdog wakes up all the same")
+		require.Equal(t, sent, lab.sent(), "alice has left, but her watchdog still wakes up")
 	})
 }
 
@@ -770,7 +770,7 @@ func TestATTLThatTheDriftUsesUp_IsRefusedBeforeAnyCommand(t *testing.T) {
 		nothingLeft := 2_020_202 * time.Nanosecond // 1% of it and 2ms are all of it
 		for _, short := range []time.Duration{time.Millisecond, 2 * time.Millisecond, nothingLeft} {
 			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
-			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a hold of %v would be lost at once, but the error does not name the ttl", short)
+			require.ErrorContains(t, alice.TryLock(ctx), short.String(), "a lock with a ttl of %v would be lost at once, but the error does not name the ttl", short)
 		}
 		require.Zero(t, lab.sent(), "a ttl that leaves no time was sent to Redis")
 	})
@@ -788,7 +788,7 @@ func requireLost(t *T, l *handle, within time.Duration, format string, args ...a
 	case <-l.Lost():
 		l.lab.note("%s's Lost is closed", l.who)
 	default:
-		require.Failf(t, "not told of a loss", format, args...)
+		require.Failf(t, "not notified of a loss", format, args...)
 	}
 }
 
@@ -796,26 +796,26 @@ func requireNotLost(t *T, l *handle, why string) {
 	t.Helper()
 	select {
 	case <-l.Lost():
-		require.Fail(t, "told of a loss that was none", why)
+		require.Fail(t, "notified of a loss that did not happen", why)
 	default:
 	}
 }
 
-// Do stands here and not beside the other calls: a lock may be tried before it has one. It
-// does not wait for ever for a lock that is broken.
+// Do is defined here and not in new_test.go, because a learner may try a lock that has no
+// Do yet. It does not wait forever for a broken lock.
 func (h *handle) Do(ctx context.Context, fn func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 100*ttl)
 	defer cancel()
 	return h.lab.call(h.who, "Do", func() error { return h.lockOf.Do(ctx, fn) })
 }
 
-// fillPool gives a client n connections to every node that wait to be used.
+// fillPool gives a client n idle connections to every node.
 func (l *lab) fillPool(name string, n int) {
 	for _, rdb := range l.client(name).nodes {
 		conns := make([]*redis.Conn, n)
 		for i := range conns {
 			conns[i] = rdb.(*redis.Client).Conn()
-			conns[i].ClientGetName(ctx) // any command connects it; this one counts as set-up
+			conns[i].ClientGetName(ctx) // any command connects it; this one counts as setup
 		}
 		for _, conn := range conns {
 			conn.Close()
@@ -824,8 +824,8 @@ func (l *lab) fillPool(name string, n int) {
 	l.note("%s has %d idle connections to each Redis", name, n)
 }
 
-// silence lets the connections that a node has now swallow everything, as when a NAT has
-// forgotten them. Redis is well, and new connections work.
+// silence makes a node's current connections swallow everything, like a NAT that has
+// forgotten them. Redis works, and so do new connections.
 func (l *lab) silence(node int) {
 	s := l.server(node)
 	for _, c := range l.clients {

@@ -11,7 +11,7 @@ import (
 )
 
 // Guarantee 8: losing a minority of the masters, at any moment and in any way, neither
-// loses nor blocks the lock. A lock on a single Redis loses that one in these stories.
+// loses nor blocks the lock. In these stories, a lock on a single Redis loses that one.
 
 const minority = max(1, (nodes-1)/2)
 
@@ -26,7 +26,7 @@ func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) 
 	})
 }
 
-// faults are the ways in which a node fails. Each returns how it comes back.
+// faults are the ways in which a node fails. Each returns a function that heals the node.
 var faults = []struct {
 	name string
 	fail func(lab *lab, node int) (heal func())
@@ -53,8 +53,8 @@ func (l *lab) restartEmpty(node int) (nothing func()) {
 	return func() {}
 }
 
-// these names nodes in a message. The first one is 1 there.
-func these(some []int) string {
+// nodeNames names nodes in a message, counted from 1.
+func nodeNames(some []int) string {
 	switch {
 	case nodes == 1:
 		return "the only Redis"
@@ -64,8 +64,8 @@ func these(some []int) string {
 	return fmt.Sprintf("nodes %v of %d", some, nodes)
 }
 
-// upTo returns 1 to n.
-func upTo(n int) (numbers []int) {
+// firstNodes returns 1 to n.
+func firstNodes(n int) (numbers []int) {
 	for i := range n {
 		numbers = append(numbers, i+1)
 	}
@@ -88,7 +88,7 @@ func eachMinority(t *testing.T, story func(t *T, lab *lab, failed string, fail f
 							some = append(some, node+1)
 						}
 					}
-					story(t, lab, these(some)+" "+fault.name, func() {
+					story(t, lab, nodeNames(some)+" "+fault.name, func() {
 						for _, number := range some {
 							fault.fail(lab, number-1)
 						}
@@ -105,9 +105,9 @@ func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		fail()
 		bobErr := bob.TryLock(ctx)
-		require.Error(t, bobErr, "%s during alice's hold, but bob is inside with her", failed)
-		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s during alice's hold, but the error does not tell bob that somebody holds the lock", failed)
-		require.NoError(t, alice.Unlock(ctx), "%s during alice's hold, but she cannot release the lock", failed)
+		require.Error(t, bobErr, "%s while alice held the lock, but bob is inside with her", failed)
+		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s while alice held the lock, but the error does not say that the lock is taken", failed)
+		require.NoError(t, alice.Unlock(ctx), "%s while alice held the lock, but she cannot release it", failed)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 	eachMinority(t, func(t *T, lab *lab, failed string, fail func()) {
 		alice := lab.lock("alice")
 		fail()
-		require.NoError(t, alice.TryLock(ctx), "%s, but nobody can lock", failed)
+		require.NoError(t, alice.TryLock(ctx), "%s, but no one can lock", failed)
 		require.NoError(t, alice.Unlock(ctx), "%s, but alice cannot release", failed)
 	})
 }
@@ -128,13 +128,13 @@ func TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				for node := range nodes/2 + 1 {
 					heal := fault.fail(lab, node)
-					time.Sleep(slack(ttl)) // what the node had of the lock expires
+					time.Sleep(slack(ttl)) // the node's key expires
 					heal()
 					time.Sleep(slack(ttl))
 					require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-						"%s %s and came back, but bob is inside with alice", these(upTo(node+1)), fault.name)
+						"%s %s and came back, but bob is inside with alice", nodeNames(firstNodes(node+1)), fault.name)
 				}
-				failed := these(upTo(nodes/2+1)) + " " + fault.name
+				failed := nodeNames(firstNodes(nodes/2+1)) + " " + fault.name
 				require.NoError(t, alice.Unlock(ctx), "%s and came back, but alice has lost her lock", failed)
 				require.Empty(t, lab.keys(), "%s and came back, alice has left, but her lock is still there", failed)
 				require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
@@ -150,7 +150,7 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 		for node := range nodes/2 + 1 {
 			goOn = append(goOn, lab.hang(node))
 		}
-		hung := these(upTo(nodes/2 + 1))
+		hung := nodeNames(firstNodes(nodes/2 + 1))
 		request, cancel := context.WithCancel(ctx)
 		time.AfterFunc(10*time.Millisecond, func() {
 			lab.note("alice's request is cancelled")
@@ -165,11 +165,12 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice gave up, %s went on, and a key that nobody holds was left behind", hung)
+		require.Empty(t, lab.keys(), "alice gave up, %s resumed, and a key that no one holds was left behind", hung)
 	})
 }
 
-// Control: a single Redis runs the late acquisition as well, and the release after it.
+// Also passes on step 07, because a single Redis runs the delayed acquisition and then
+// the release.
 func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -186,38 +187,38 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that nobody holds was left behind", these(upTo(minority)))
+		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that no one holds was left behind", nodeNames(firstNodes(minority)))
 	})
 }
 
-// Control: a single Redis that is down is an error as well.
+// Also passes on step 07, because a single Redis that is down is an error too.
 func TestTheMajorityIsGone_NobodyGetsInAndNothingStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		gone := these(upTo(nodes/2 + 1))
+		gone := nodeNames(firstNodes(nodes/2 + 1))
 		for node := range nodes/2 + 1 {
 			lab.stop(node)
 		}
 		err := alice.TryLock(ctx)
 		require.Error(t, err, "%s went down, but alice has a lock", gone)
-		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, but the error says that somebody holds the lock", gone)
-		require.Empty(t, lab.keys(), "alice did not get the lock, but a part of it stayed behind")
+		require.NotErrorIs(t, err, ErrNotAcquired, "%s went down, but the error says that the lock is taken", gone)
+		require.Empty(t, lab.keys(), "alice did not get the lock, but part of it was left behind")
 	})
 }
 
-// Control: with a single Redis there is the whole lock or nothing.
+// Also passes on step 07, because a single Redis has either the whole lock or nothing.
 func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 	for taken := range 1 << nodes {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
-			limitHold(bob, time.Millisecond) // he does not take back what he has lost
+			limitHold(bob, time.Millisecond) // he does not re-acquire the nodes that he has lost
 			require.NoError(t, bob.TryLock(ctx))
-			time.Sleep(slack(ttl / 100)) // for a node that is slow
+			time.Sleep(slack(ttl / 100)) // for a slow node
 			owner, free := lab.owner(0), 0
 			for node := range nodes {
 				if taken>>node&1 == 0 {
 					lab.server(node).FlushAll()
-					lab.note("somebody deletes all keys of %s", lab.server(node).name)
+					lab.note("an operator deletes all keys of %s", lab.server(node).name)
 					free++
 				}
 			}
@@ -226,12 +227,12 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 				require.NoError(t, err, "bob holds %d of %d nodes, but alice was refused", nodes-free, nodes)
 				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			} else {
-				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice was not told so", nodes-free, nodes)
+				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice did not get ErrNotAcquired", nodes-free, nodes)
 			}
-			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have just what bob has")
+			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have exactly what bob holds")
 			for node := range nodes {
 				if taken>>node&1 == 1 {
-					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but has taken a node from bob")
+					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but she took a node from bob")
 				}
 			}
 		})

@@ -13,21 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 08 on: what nodes may do that are slow, hang, or come back. These
-// stories need several nodes and NodeTimeout.
+// Also from step 08 on: what slow nodes, hung nodes and nodes that come back may cause.
+// These stories need several nodes and NodeTimeout.
 
 func TestTryLock_RepliesAfterValidity_IsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = 3 * ttl
 		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago, bob is inside, but alice goes in as well")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago and bob is inside, but alice's TryLock did not return ErrNotAcquired")
 		require.NoError(t, <-bobIn)
-		require.NoError(t, bob.Unlock(ctx), "alice gave up, and released bob's lock")
+		require.NoError(t, bob.Unlock(ctx), "alice gave up, but she released bob's lock")
 	})
 }
 
@@ -39,16 +39,16 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 		lab.hang(1)
 
 		start := time.Now()
-		require.NoError(t, alice.TryLock(ctx), "three of five nodes are well, but alice cannot lock")
+		require.NoError(t, alice.TryLock(ctx), "three of five nodes work, but alice cannot lock")
 		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
-		require.NoError(t, alice.Unlock(ctx), "three of five nodes are well, but alice cannot release")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes work, but alice cannot release")
 		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
 
-		// Now it takes all nodes to decide.
+		// Now the decision needs all nodes.
 		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no, two nodes hang, but alice was not told that she has no lock")
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no and two nodes hang, but alice did not get ErrNotAcquired")
 			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "two nodes hang, but that cost more than one NodeTimeout")
 		}
 	})
@@ -60,7 +60,7 @@ func TestSlowNodes_TheNextAttemptWaitsForTheLastRelease(t *testing.T) {
 		lab.stop(0) // so a slow node is needed for a majority
 		always := func(string, int) bool { return true }
 		slow := func() { time.Sleep(10 * time.Millisecond) }
-		lab.announce("alice", &twist{match: always, again: true, after: slow, nodes: []int{1, 2}})
+		lab.inject("alice", &hook{match: always, again: true, after: slow, nodes: []int{1, 2}})
 		for range 10 {
 			require.NoError(t, alice.TryLock(ctx), "a slow node was busy with alice's own release, but that counted as a no")
 			require.NoError(t, alice.Unlock(ctx))
@@ -80,7 +80,7 @@ func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, but alice cannot lock", mayFail, n)
 			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, but alice cannot release", mayFail, n)
 			lab.stop(mayFail)
-			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down: the rest is no majority, but alice has a lock", mayFail+1, n)
+			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down and the rest are not a majority, but alice has a lock", mayFail+1, n)
 		})
 	}
 }
@@ -93,11 +93,11 @@ func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 		lab.hang(1)
 		time.Sleep(10 * ttl)
 		requireNotLost(t, alice, "three of five nodes were renewed all along")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
 
 		lab.stop(2)
-		requireLost(t, alice, ttl, "two of five nodes are left, alice's validity is over, but she was not told")
-		require.False(t, time.Now().Before(alice.ValidUntil()), "alice was told of the loss, but her hold is still valid")
+		requireLost(t, alice, ttl, "two of five nodes are left and alice's validity has ended, but she was not notified")
+		require.False(t, time.Now().Before(alice.ValidUntil()), "alice was notified of the loss, but her lease is still valid")
 	})
 }
 
@@ -116,8 +116,8 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 			start := time.Now()
 			err := alice.TryLock(ctx)
 			require.Error(t, err, "three of five nodes hang, but alice has a lock")
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, but the error says that somebody holds the lock")
-			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)), "three of five nodes hang, the ttl is %v, NodeTimeout is %v, but alice waited for another time than that", story.ttl, story.set)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, but the error says that the lock is taken")
+			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)), "three of five nodes hang, the ttl is %v and NodeTimeout is %v, but alice waited for a different time", story.ttl, story.set)
 		})
 	}
 }
@@ -126,9 +126,9 @@ func TestTryLock_InvalidNodes_SendsNothing(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		five := lab.client("alice").nodes
 		for what, lock := range map[string]*Lock{
-			"there are no nodes":              New(nil, key, ttl),
-			"node 2: the Redis client is nil": New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
-			"NodeTimeout -1s is negative":     {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
+			"no nodes":                    New(nil, key, ttl),
+			"node 2: client is nil":       New([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
+			"NodeTimeout -1s is negative": {nodes: New(five, key, ttl).nodes, key: key, ttl: ttl, NodeTimeout: -time.Second},
 		} {
 			require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, but the error does not name it")
 		}
@@ -143,10 +143,10 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.far("alice", 60*time.Millisecond)
 		time.Sleep(5 * lease)
-		requireNotLost(t, alice, "all five nodes were renewed all along, each answer took 60ms")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not told of a loss, but bob is inside with her")
-		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes, each answer took 60ms, but she does not know")
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		requireNotLost(t, alice, "all five nodes were renewed all along, each reply took 60ms")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes and each reply took 60ms, but Unlock returned an error")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -158,9 +158,9 @@ func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 		lab.far("alice", 40*time.Millisecond)
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "nobody holds the lock, every node answers within 40ms once it is connected, but alice cannot lock")
-		require.NoError(t, alice.Unlock(ctx), "every node answers within 40ms, but alice cannot release")
-		require.Empty(t, lab.keys(), "alice has left, but something of her attempts stayed behind")
+		require.NoError(t, alice.Lock(patience), "no one holds the lock and every node replies within 40ms once it is connected, but alice cannot lock")
+		require.NoError(t, alice.Unlock(ctx), "every node replies within 40ms, but alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, but something of her attempts was left behind")
 	})
 }
 
@@ -173,9 +173,9 @@ func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
 		time.AfterFunc(150*time.Millisecond, everyNode(lab.hang))
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "nobody holds the lock, all nodes paused for 150ms, but alice gave up")
+		require.NoError(t, alice.Lock(patience), "no one holds the lock and all nodes paused for 150ms, but alice gave up")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "alice has left, but something of her attempts stayed behind")
+		require.Empty(t, lab.keys(), "alice has left, but something of her attempts was left behind")
 	})
 }
 
@@ -191,9 +191,9 @@ func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *test
 			start := time.Now()
 			err := alice.Lock(patience)
 			require.InDelta(t, ttl/10, time.Since(start), float64(slack(110*time.Millisecond)), "three of five nodes %s, but alice did not wait until her context ended", fault.name)
-			require.ErrorIs(t, err, context.DeadlineExceeded, "three of five nodes %s, alice's context has ended, but the error does not say so", fault.name)
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, but the error says that somebody holds the lock", fault.name)
-			require.ErrorContains(t, err, "of 5 nodes said yes", "three of five nodes %s, but the error does not say how many answered what", fault.name)
+			require.ErrorIs(t, err, context.DeadlineExceeded, "three of five nodes %s and alice's context has ended, but the error does not say so", fault.name)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes %s, but the error says that the lock is taken", fault.name)
+			require.ErrorContains(t, err, "of 5 nodes said yes", "three of five nodes %s, but the error does not count the votes", fault.name)
 		})
 	}
 }
@@ -203,11 +203,11 @@ func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, bob.TryLock(ctx))
 		request, cancel := context.WithCancel(ctx)
-		lab.announce("alice", &twist{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
+		lab.inject("alice", &hook{match: nthIs(3), again: true, before: func() { bob.Unlock(ctx) },
 			lose: func(*message) bool { cancel(); return true }})
 		err := alice.Lock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
-		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost, her context ended, but the error says that somebody else has the lock")
+		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost and her context ended, but the error says that the lock is taken")
 	})
 }
 
@@ -220,7 +220,7 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 		name string
 		fail func(lab *lab, node int)
 		says string
-	}{{"nodes say NOPERM", refuse, "NOPERM"}, {"clients are closed", closed, "closed"}} {
+	}{{"nodes reply NOPERM", refuse, "NOPERM"}, {"clients are closed", closed, "closed"}} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			story.fail(lab, 0)
@@ -232,9 +232,9 @@ func TestLockWhenAMajorityRefusesTheCommand_ComesBackAtOnce(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			err := alice.Lock(patience)
-			require.Less(t, time.Since(start), slack(10*time.Millisecond), "three of five %s: waiting does not change that, but alice waited", story.name)
+			require.Less(t, time.Since(start), slack(10*time.Millisecond), "three of five %s and waiting does not change that, but alice waited", story.name)
 			require.ErrorContains(t, err, story.says, "three of five %s, but the error does not say so", story.name)
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five %s, but the error says that somebody holds the lock", story.name)
+			require.NotErrorIs(t, err, ErrNotAcquired, "three of five %s, but the error says that the lock is taken", story.name)
 		})
 	}
 }
@@ -245,12 +245,12 @@ func TestTwoNodesRefuseTheCommand_LockWaitsForTheOthers(t *testing.T) {
 		for node := range 2 {
 			lab.server(node).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
 		}
-		lab.note("nodes 1 and 2 say NOPERM")
-		require.NoError(t, bob.TryLock(ctx), "three of five nodes are well, but bob was refused")
+		lab.note("nodes 1 and 2 reply NOPERM")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes work, but bob was refused")
 		time.AfterFunc(ttl/10, func() { bob.Unlock(ctx) })
 		patience, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
-		require.NoError(t, alice.Lock(patience), "two of five nodes say NOPERM, bob held the others for %v, but alice did not wait for them", ttl/10)
+		require.NoError(t, alice.Lock(patience), "two of five nodes reply NOPERM and bob held the others for %v, but alice did not wait for them", ttl/10)
 	})
 }
 
@@ -264,7 +264,7 @@ func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
 		for node := range 5 {
 			name := fmt.Sprintf("node %d: ", node+1)
 			if node == 0 || node == 4 {
-				require.NotContains(t, err.Error(), name, "node %d is well, but the error says something of it", node+1)
+				require.NotContains(t, err.Error(), name, "node %d works, but the error names it", node+1)
 			} else {
 				require.ErrorContains(t, err, name, "node %d is down, but the error does not name it", node+1)
 			}
@@ -282,7 +282,7 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 			patience, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 			defer cancel()
 			err := bob.TryLock(patience)
-			require.ErrorIs(t, err, ErrNotAcquired, "four of five nodes have answered that the lock is taken, but bob's context ended and the error does not say so")
+			require.ErrorIs(t, err, ErrNotAcquired, "four of five nodes replied that the lock is taken before bob's context ended, but the error does not say so")
 			require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, but the error does not say so")
 		})
 	})
@@ -299,7 +299,7 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 				patience, cancel = context.WithTimeout(ctx, waited)
 				defer cancel()
 				err := bob.Lock(patience)
-				require.ErrorIs(t, err, ErrNotAcquired, "alice holds the lock, every node is well and 40 ms away, but after %v the error does not say that the lock is taken", waited)
+				require.ErrorIs(t, err, ErrNotAcquired, "alice holds the lock and every node works, 40 ms away, but after %v the error does not say that the lock is taken", waited)
 				require.ErrorIs(t, err, context.DeadlineExceeded, "bob's context ended, but the error does not say so")
 			})
 		}
@@ -319,7 +319,7 @@ func TestTheHoldIsLostBeforeANodeIsAsked_TheNodeIsNotTaken(t *testing.T) {
 		time.Sleep(slack(ttl / 10))
 		resume()
 		time.Sleep(slack(ttl / 1000))
-		require.Empty(t, lab.keys(), "alice was notified that the lock is lost, but node 5, which was busy with her release, is taken for it now")
+		require.Empty(t, lab.keys(), "alice was notified that the lock is lost, but node 5, which was busy with her release, now has her key")
 	})
 }
 
@@ -334,7 +334,7 @@ func TestANodeIsDownBetweenTwoHolds_NothingOfTheFirstStaysOnIt(t *testing.T) {
 		start()
 		require.NoError(t, alice.Unlock(ctx))
 		time.Sleep(slack(ttl / 100))
-		require.Empty(t, lab.keys(), "node 5 was down for alice's first Unlock and is up for her second, but a key of her first hold stayed on it")
+		require.Empty(t, lab.keys(), "node 5 was down for alice's first Unlock and up for her second, but the key of her first acquisition was left on it")
 	})
 }
 
@@ -346,13 +346,13 @@ func TestATryLockFailsBetweenTwoUnlocks_ANodeRemembersTheFirst(t *testing.T) {
 		lab.stop(4)
 		var from atomic.Int32
 		from.Store(2) // the replies of nodes 3 and 4 are lost, then those of 1 and 2 as well
-		lab.announce("alice", &twist{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
-		require.Error(t, alice.Unlock(ctx), "two of five nodes have answered, but Unlock returned nil")
+		lab.inject("alice", &hook{match: isWrite, again: true, lose: func(m *message) bool { return m.wire.server.node >= int(from.Load()) }})
+		require.Error(t, alice.Unlock(ctx), "two of five nodes have replied, but Unlock returned nil")
 		from.Store(0)
-		require.Error(t, alice.TryLock(ctx), "no node has answered, but TryLock returned nil")
-		lab.stopTwists("alice")
+		require.Error(t, alice.TryLock(ctx), "no node has replied, but TryLock returned nil")
+		lab.removeHooks("alice")
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed, she unlocks again, but two of them have forgotten that")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes have run alice's release; a TryLock of hers failed and she unlocks again, but the release by two of them was forgotten")
 	})
 }
 
@@ -380,22 +380,22 @@ func TestOnlyOneNodeRenews_TheOthersAreNotHealed(t *testing.T) {
 		lab.replace(2, "it restarts empty")
 		lab.hang(3)
 		lab.hang(4)
-		requireLost(t, alice, ttl, "one node of five has alice's key, two have lost it and two hang; somebody else may have come and gone, but she was not told of the loss")
+		requireLost(t, alice, ttl, "one of five nodes has alice's key, two have lost it and two hang, so another client may have come and gone, but she was not notified of the loss")
 	})
 }
 
 func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
-	needsVirtualTime(t, "a busy machine asks less often")
+	needsVirtualTime(t, "a busy machine polls less often")
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		before := lab.sentTo(0)
 		patience, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "bob gave up, but the error does not say that somebody holds the lock")
+		require.ErrorIs(t, bob.Lock(patience), ErrNotAcquired, "bob gave up, but his error does not say that the lock is taken")
 		asked := lab.sentTo(0) - before
-		require.GreaterOrEqual(t, asked, 10, "bob waited for a second and asked %d time(s): he will notice late that alice has left", asked)
-		require.LessOrEqual(t, asked, 21, "bob waited for a second and sent each node %d commands: with many who wait, the nodes have nothing else to do", asked)
+		require.GreaterOrEqual(t, asked, 10, "bob waited for a second, but he polled only %d time(s): he will notice late that alice has left", asked)
+		require.LessOrEqual(t, asked, 21, "bob waited for a second, but he sent each node %d commands: with many waiters, the nodes have nothing else to do", asked)
 	})
 }
 
@@ -417,9 +417,9 @@ func TestLock_SplitVote_Resolves(t *testing.T) {
 			}
 			bobIn <- err
 		}()
-		require.NoError(t, alice.Lock(patience), "nobody holds the lock, alice and bob come at the same time and get two nodes each, and so again and again")
+		require.NoError(t, alice.Lock(patience), "no one holds the lock, but alice and bob come at the same time and get two nodes each, again and again")
 		require.NoError(t, alice.Unlock(ctx))
-		require.NoError(t, <-bobIn, "nobody holds the lock, alice and bob come at the same time and get two nodes each, and so again and again")
+		require.NoError(t, <-bobIn, "no one holds the lock, but alice and bob come at the same time and get two nodes each, again and again")
 	})
 }
 
@@ -429,21 +429,21 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 		lab.slow(3, 5*time.Millisecond, "alice")
 		lab.slow(4, 5*time.Millisecond, "alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		time.Sleep(slack(ttl / 100)) // all nodes have replied
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "Unlock said that all is well, but slower nodes have alice's lock still: whoever comes now and needs them is refused")
+		require.Empty(t, lab.keys(), "Unlock returned nil, but slower nodes still have alice's lock: the next client, if it needs them, is refused")
 	})
 }
 
 func TestANestedTryLockWasNotAnsweredInTime_UnlockWaitsForTheNodes(t *testing.T) {
-	needsVirtualTime(t, "the answers must come a little after NodeTimeout")
+	needsVirtualTime(t, "the replies must arrive a little after NodeTimeout")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.far("alice", 60*time.Millisecond)
-		require.Error(t, alice.TryLock(ctx), "no node has answered within NodeTimeout, but alice goes deeper into the lock")
-		require.NoError(t, alice.Unlock(ctx), "all nodes are well, 60ms away, but alice cannot release")
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.Error(t, alice.TryLock(ctx), "no node replied within NodeTimeout, but alice's nested TryLock returned nil")
+		require.NoError(t, alice.Unlock(ctx), "all nodes work, 60ms away, but alice cannot release")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -451,18 +451,18 @@ func TestATryLockBetweenTwoUnlocks_TheSecondOneReleasesTheRest(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		time.Sleep(slack(ttl / 100)) // all nodes have replied
 		var heal []func()
 		for node := range 3 {
 			heal = append(heal, lab.answerErrors(node))
 		}
-		require.Error(t, alice.Unlock(ctx), "three of five nodes refused alice's release, but Unlock returned nil")
+		require.Error(t, alice.Unlock(ctx), "three of five nodes rejected alice's release, but Unlock returned nil")
 		for node := range 3 {
 			heal[node]()
 		}
-		require.NoError(t, alice.TryLock(ctx), "three of five nodes have what is left of the hold that alice has unlocked, and that keeps her out")
-		require.NoError(t, alice.Unlock(ctx), "three of five nodes have alice's lock still, but when she unlocks again, she is told that she held nothing")
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.NoError(t, alice.TryLock(ctx), "alice has unlocked, but three of five nodes still have her key, and that blocks her")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes still have alice's key, but when she unlocks again, Unlock returned an error")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -473,8 +473,8 @@ func TestANodeIsBehindWhenUnlockComes_ItIsWaitedForWhenItHasCaughtUp(t *testing.
 		lab.slow(3, 5*time.Millisecond, "alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.slow(4, 7*time.Millisecond, "alice")
-		require.NoError(t, alice.Unlock(ctx), "all nodes answer, but alice cannot release")
-		require.Empty(t, lab.keys(), "Unlock waited for node 5, but not for node 4, which had answered the acquisition meanwhile: whoever comes now and needs it is refused")
+		require.NoError(t, alice.Unlock(ctx), "all nodes reply, but alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock waited for node 5, but not for node 4, which had answered the acquisition by then: the next client, if it needs it, is refused")
 	})
 }
 
@@ -483,17 +483,17 @@ func TestANodeIsTooSlowForANestedTryLock_ItIsReleasedAllTheSame(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(ttl / 100) // all nodes have answered
+		time.Sleep(ttl / 100) // all nodes have replied
 		lab.slow(4, 60*time.Millisecond, "alice")
-		for range 2 { // the second time, node 5 is not asked: it answers the first too late
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice may not go deeper")
+		for range 2 { // the second time, nothing is sent to node 5, because its first reply is late
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes work, but alice may not nest")
 		}
 		time.Sleep(ttl / 10)
 		for range 3 {
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
 		}
 		time.Sleep(ttl / 10)
-		require.Empty(t, lab.keys(), "node 5 was too slow for a nested TryLock, and so was not released: it has alice's lock still")
+		require.Empty(t, lab.keys(), "node 5 was too slow for a nested TryLock, but it was not released: it still has alice's lock")
 	})
 }
 
@@ -504,11 +504,11 @@ func TestTwoNodesSayNoFirst_TheOtherThreeDecide(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.server(0).FlushAll()
 		lab.server(1).FlushAll()
-		lab.note("somebody deletes all keys of nodes 1 and 2")
+		lab.note("an operator deletes all keys of nodes 1 and 2")
 		for node := range 3 {
 			lab.slow(node+2, 3*alice.NodeTimeout/2, "alice")
 		}
-		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and say so at once, three have released it, but she is told that she did not hold it")
+		require.NoError(t, alice.Unlock(ctx), "two of five nodes have lost alice's lock and reply so at once, three have released it, but Unlock returned an error")
 	})
 }
 
@@ -520,8 +520,8 @@ func TestAllNodesAreSlowAndTwoAreSlower_UnlockWaitsForThem(t *testing.T) {
 		for node := range 5 {
 			lab.slow(node, 2*alice.NodeTimeout+time.Duration(node/3)*alice.NodeTimeout/2, "alice")
 		}
-		require.NoError(t, alice.Unlock(ctx), "every node answers, but alice cannot release")
-		require.Empty(t, lab.keys(), "Unlock said that all is well, but two nodes, half a NodeTimeout slower than the others, have alice's lock still")
+		require.NoError(t, alice.Unlock(ctx), "every node replies, but alice cannot release")
+		require.Empty(t, lab.keys(), "Unlock returned nil, but two nodes, half a NodeTimeout slower than the others, still have alice's lock")
 	})
 }
 
@@ -532,10 +532,10 @@ func TestTheRequestIsOverAfterTryLock_SlowerNodesGetTheLockAllTheSame(t *testing
 		lab.slow(4, 5*time.Millisecond, "alice")
 		request, cancel := context.WithCancel(ctx)
 		require.NoError(t, alice.TryLock(request))
-		lab.note("alice's request is over")
+		lab.note("alice's request has ended")
 		cancel()
 		time.Sleep(slack(ttl / 100))
-		require.Len(t, lab.keys(), 5, "alice's request for the lock was over when three of five nodes had answered, but the others did not get it")
+		require.Len(t, lab.keys(), 5, "alice's request ended after three of five nodes had replied, but the others did not get the lock")
 	})
 }
 
@@ -549,7 +549,7 @@ func TestTheContextEndsWhileNodesHang_TheOthersAreReleasedBeforeTryLockReturns(t
 		defer cancel()
 		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
 		lab.crash("alice") // her process ends
-		require.Empty(t, lab.keys(), "alice gave up, her process ended, and nodes that are well keep her lock for a ttl")
+		require.Empty(t, lab.keys(), "alice gave up and her process ended, but nodes that work keep her lock for a ttl")
 	})
 }
 
@@ -572,7 +572,7 @@ func TestTheContextInterruptsAnAcquisitionOnItsWay_TheReleaseComesAfterIt(t *tes
 		defer cancel()
 		require.ErrorIs(t, alice.TryLock(request), context.DeadlineExceeded)
 		time.Sleep(slack(ttl / 10))
-		require.False(t, lab.server(0).Exists(key), "alice's context ended, she sent a release on another connection, it overtook the acquisition, and node 1 keeps her lock for a ttl")
+		require.False(t, lab.server(0).Exists(key), "alice's context ended and she sent a release on another connection, but it overtook the acquisition: node 1 keeps her lock for a ttl")
 	})
 }
 
@@ -585,14 +585,14 @@ func TestAllNodesHangOneAfterTheOther_TryLockTakesTwoNodeTimeouts(t *testing.T) 
 		for node := range 3 {
 			lab.hang(node)
 		}
-		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have said yes
+		time.AfterFunc(alice.NodeTimeout/2, func() { // nodes 4 and 5 have granted the lock
 			lab.hang(3)
 			lab.hang(4)
 		})
 		start := time.Now()
 		err := alice.TryLock(ctx)
 		require.Error(t, err, "three of five nodes hang, but alice has a lock")
-		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, and longer than another one to undo it")
+		require.Less(t, time.Since(start), 2*alice.NodeTimeout+slack(time.Millisecond), "alice waited one NodeTimeout for the acquisition, but longer than another one to undo it")
 	})
 }
 
@@ -603,16 +603,16 @@ func TestTryLock_NestedTooFewNodes_KeepsTheHold(t *testing.T) {
 		lab.restartEmpty(0)
 		goOn1, goOn2 := lab.hang(1), lab.hang(2)
 		err := alice.TryLock(ctx)
-		require.Error(t, err, "two of five nodes said yes, but alice is deeper in the lock")
-		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock, two hang, but the error says that her hold is gone")
-		require.ErrorContains(t, err, "2 of 5 nodes said yes, 1 no", "the error does not say how many nodes answered what")
-		requireNotLost(t, alice, "one of five nodes has lost alice's lock, two hang")
+		require.Error(t, err, "two of five nodes said yes, but alice's nested TryLock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "one of five nodes has lost alice's lock and two hang, but the error says that she has lost the lock")
+		require.ErrorContains(t, err, "2 of 5 nodes said yes, 1 no", "the error does not count the votes")
+		requireNotLost(t, alice, "one of five nodes has lost alice's lock and two hang")
 		goOn1()
 		goOn2()
 		time.Sleep(2 * ttl)
 		requireNotLost(t, alice, "four of five nodes were renewed all along")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -623,17 +623,17 @@ func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		goOn := lab.hang(0)
 		start := time.Now()
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
 		require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "one node hangs, but alice waited for it longer than NodeTimeout")
 		for range 3 {
 			start = time.Now()
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice cannot lock")
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
-			require.Less(t, time.Since(start), slack(2*time.Millisecond), "one node hangs still, but alice waited for it once more")
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes work, but alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
+			require.Less(t, time.Since(start), slack(2*time.Millisecond), "one node still hangs, but alice waited for it once more")
 		}
 		goOn()
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice has left, the node went on, but has her lock")
+		require.Empty(t, lab.keys(), "alice has left and the node resumed, but it has her lock")
 	})
 }
 
@@ -646,14 +646,14 @@ func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
 		goOn := lab.hang(0)
 		before := lab.sentTo(0)
 		for range 20 {
-			require.NoError(t, alice.TryLock(ctx), "four of five nodes are well, but alice cannot lock")
+			require.NoError(t, alice.TryLock(ctx), "four of five nodes work, but alice cannot lock")
 			time.Sleep(alice.NodeTimeout + 10*time.Millisecond)
-			require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+			require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
 		}
 		goOn()
 		time.Sleep(ttl)
-		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times: it could answer the first time only, but was sent more when it went on")
-		require.Empty(t, lab.keys(), "alice has left, the node went on, but has her lock")
+		require.LessOrEqual(t, lab.sentTo(0)-before, 2, "a node hung while alice locked 20 times and could answer only the first time, but it was sent more when it resumed")
+		require.Empty(t, lab.keys(), "alice has left and the node resumed, but it has her lock")
 	})
 }
 
@@ -663,10 +663,10 @@ func TestANodeRefusesTheRelease_ItIsNotAskedAgain(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.wait()
 		lab.server(0).SetError("NOPERM User alice has no permissions to run the 'evalsha' command")
-		lab.note("node 1 says NOPERM")
+		lab.note("node 1 replies NOPERM")
 		before := lab.sentTo(0)
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
-		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 refused alice's release, asking again does not change that, but she asked again")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 rejected alice's release and a retry does not change that, but she sent it again")
 	})
 }
 
@@ -677,9 +677,9 @@ func TestANodeDoesNotAnswerTheRelease_ItIsNotAskedForLong(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.hang(0)
 		before := lab.sentTo(0)
-		require.NoError(t, alice.Unlock(ctx), "four of five nodes are well, but alice cannot release")
+		require.NoError(t, alice.Unlock(ctx), "four of five nodes work, but alice cannot release")
 		time.Sleep(30 * time.Second)
-		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 hangs, go-redis gave up after 5s, the release may take 3s, but it was sent again: whatever comes next for this node waits behind it")
+		require.Equal(t, 1, lab.sentTo(0)-before, "node 1 hangs, go-redis gave up after 5s and the release may take 3s, but it was sent again: the next command for this node waits behind it")
 	})
 }
 
@@ -716,12 +716,12 @@ func TestNodesHang_QueuesStayBounded(t *testing.T) {
 			waiting, cancel := context.WithTimeout(ctx, 2*ttl)
 			defer cancel()
 			story.call(alice, waiting)
-			require.LessOrEqual(t, goroutines(lab), 100, "%d of five nodes hang, and alice %s: more than a hundred goroutines wait for these nodes, and they become more and more", story.hung, story.what)
+			require.LessOrEqual(t, goroutines(lab), 100, "%d of five nodes hang and alice %s, but more than a hundred goroutines wait for these nodes, more and more of them", story.hung, story.what)
 			goOn()
 			time.Sleep(ttl)
-			require.NoError(t, alice.TryLock(ctx), "the nodes go on, but alice cannot lock")
-			require.NoError(t, alice.Unlock(ctx), "the nodes go on, but alice cannot release")
-			require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+			require.NoError(t, alice.TryLock(ctx), "the nodes resumed, but alice cannot lock")
+			require.NoError(t, alice.Unlock(ctx), "the nodes resumed, but alice cannot release")
+			require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 		})
 	}
 }
@@ -742,7 +742,7 @@ func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, ErrNotAcquired, "bob has %d of five nodes, but alice was not refused", node+1)
 			}
-			require.Equal(t, 1, lab.sentTo(node)-before, "node %d said no to alice, but she sent it a release all the same", node+1)
+			require.Equal(t, 1, lab.sentTo(node)-before, "node %d said no to alice, but she sent it a release anyway", node+1)
 		}
 	})
 }
@@ -755,14 +755,14 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		lab.restartEmpty(0)
 		lab.restartEmpty(1)
 		require.Len(t, lab.keys(), 3)
-		// Two renewals: the first may have its majority before it hears that a node lacks the
-		// lock.
+		// Two renewals: the first may have its majority before a node reports that it
+		// lacks the lock.
 		time.Sleep(slack(ttl))
-		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock, she has renewed the others, but did not give it to them again")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside twice and cannot leave once")
-		require.Len(t, lab.keys(), 5, "alice is inside once more, but nodes have let go of her lock")
-		require.NoError(t, alice.Unlock(ctx), "alice is inside once and cannot leave")
-		require.Empty(t, lab.keys(), "alice has left, but the nodes that got the lock later have it still")
+		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock and she has renewed the others, but she did not re-acquire it on those two")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
+		require.Len(t, lab.keys(), 5, "alice is inside once more, but some nodes have released her lock")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, but the nodes that got the lock later still have it")
 	})
 }
 
@@ -790,8 +790,8 @@ func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
 		}
 		require.NoError(t, bob.TryLock(ctx), "three of five nodes are free, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx))
-		requireLost(t, alice, ttl/2, "bob was inside meanwhile, but alice's watchdog took the free nodes again, as if nothing had been")
-		require.Len(t, lab.keys(), 2, "alice has lost the lock, but her watchdog took nodes that are free")
+		requireLost(t, alice, ttl/2, "bob was inside in the meantime, but alice's watchdog re-acquired the free nodes and she was not notified")
+		require.Len(t, lab.keys(), 2, "alice has lost the lock, but her watchdog acquired it on free nodes")
 	})
 }
 
@@ -810,7 +810,7 @@ func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
 		time.Sleep(slack(ttl))
 		require.Len(t, lab.keys(), 5, "bob has left node 1, but alice's watchdog has not re-acquired it")
 		require.NoError(t, alice.Unlock(ctx))
-		require.Empty(t, lab.keys(), "alice has left, but something stayed behind in Redis")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -825,12 +825,12 @@ func TestClientsThatCannotBeCompared_AreNodesLikeOthers(t *testing.T) {
 			some = append(some, labelled{rdb, []string{"zone a"}})
 		}
 		alice := lab.lockOn("alice", some, key, ttl)
-		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values that == cannot compare, but TryLock panics")
+		require.NotPanics(t, func() { require.NoError(t, alice.TryLock(ctx)) }, "alice's clients are values that == cannot compare, but TryLock panicked")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 
-// slow lets what clients send to a node arrive later.
+// slow delays what clients send to a node.
 func (l *lab) slow(node int, later time.Duration, names ...string) {
 	s := l.server(node)
 	s.intercept(func(m *message) bool {
@@ -842,5 +842,5 @@ func (l *lab) slow(node int, later time.Duration, names ...string) {
 	l.fault("from now on, what %s sends reaches %s %v later", strings.Join(names, " or "), s.name, later)
 }
 
-// sentTo returns how many commands were sent to a node so far.
+// sentTo returns how many commands have been sent to a node so far.
 func (l *lab) sentTo(node int) int { return l.sent(func(r *record) bool { return r.Node == node+1 }) }

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is still broken in the last step. Persistence or a delayed restart fixes the
-// first, clocks that never jump the second. Nothing that a lock can do fixes the third:
-// the resource must check (fencing).
+// These tests pass while the last step's bugs exist. Persistence or a delayed restart
+// removes the first, clocks that never jump the second. No lock can remove the third: the
+// resource must check a fencing token.
 
-// heldOnThree lets alice acquire the lock while nodes 4 and 5 are down: she has exactly a majority.
+// heldOnThree acquires the lock for alice while nodes 4 and 5 are down: she has exactly a
+// majority.
 func heldOnThree(t *T, lab *lab) *handle {
 	t.Helper()
 	alice := lab.lock("alice")
@@ -26,7 +27,7 @@ func TestBug_ExactlyThreeOfFiveAreHeldAndOneRestartsEmpty_TwoAreInside(t *testin
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.restartEmpty(2)
-		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, and bob did not get them: the bug is gone")
+		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, but bob did not get them: the bug is gone")
 		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
 	})
 }
@@ -37,7 +38,7 @@ func TestBug_ExactlyThreeOfFiveAreHeldAndOneClockJumps_TwoAreInside(t *testing.T
 		alice, bob := heldOnThree(t, lab), lab.lock("bob")
 		lab.server(2).FastForward(ttl) // Redis expires keys by the wall clock
 		lab.fault("the clock of node 3 jumps ahead by %v: alice's lock is gone there", ttl)
-		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, and bob did not get them: the bug is gone")
+		require.NoError(t, bob.TryLock(ctx), "nodes 3, 4 and 5 are free, but bob did not get them: the bug is gone")
 		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
 	})
 }
@@ -48,17 +49,17 @@ func TestBug_TheHolderIsPausedBeyondItsValidity_ItsLateWriteOverwritesTheNextOwn
 		shop := &struct{ stock int }{100}
 
 		require.NoError(t, alice.TryLock(ctx))
-		require.True(t, time.Now().Before(alice.ValidUntil()), "alice has just got the lock, and it is not valid")
+		require.True(t, time.Now().Before(alice.ValidUntil()), "alice has just got the lock, but it is not valid")
 		aliceRead := shop.stock
-		lab.note("alice's hold is valid, and she reads the stock, %d", aliceRead)
+		lab.note("alice's lease is valid, and she reads the stock, %d", aliceRead)
 		lab.mute("alice", "alice is paused: a garbage collection, a page fault, SIGSTOP")
 		time.Sleep(2 * ttl)
-		require.NoError(t, bob.TryLock(ctx), "bob was kept out while alice was paused: the bug is gone")
+		require.NoError(t, bob.TryLock(ctx), "bob was refused while alice was paused: the bug is gone")
 		shop.stock--
 		lab.note("bob sells one and writes %d", shop.stock)
 		require.NoError(t, bob.Unlock(ctx))
 		shop.stock = aliceRead - 1
-		lab.note("alice goes on where she was, sells one and writes %d", shop.stock)
+		lab.note("alice continues where she was, sells one and writes %d", shop.stock)
 
 		require.Equal(t, 99, shop.stock, "both sales were counted: the bug is gone")
 	})

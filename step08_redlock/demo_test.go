@@ -10,9 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sequential is Redlock as the source articles describe it, node after node, with the
-// times of one of them (A1): half the ttl for all, an equal part of that for each, and
-// over the total it is a failure even with a majority.
+// This file shows Redlock as the source articles describe it, and what the stories do not
+// require of this step's lock.
+
+// sequential is Redlock as the source articles describe it: it queries the nodes one by
+// one. The times are those of one article: half the ttl for all nodes, an equal part of
+// that for each, and a failure if the total is exceeded, even with a majority.
 type sequential struct {
 	nodes []redis.UniversalClient
 	token string
@@ -38,7 +41,7 @@ func (s *sequential) TryLock() error {
 	return ErrNotAcquired
 }
 
-// interruptible lets a context end the wait for a reply, without which the variant waits
+// interruptible lets a context end the wait for a reply. Without it, the variant waits
 // for 5s where it allows 1s.
 func interruptible(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetries = true, -1 }
 
@@ -49,11 +52,11 @@ func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 		lab.hang(1)
 		start := time.Now()
 		require.NoError(t, bob.TryLock(ctx))
-		require.Less(t, time.Since(start), slack(time.Millisecond), "asked at once, two that hang cost nothing")
+		require.Less(t, time.Since(start), slack(time.Millisecond), "when all nodes are queried at once, two that hang must cost nothing")
 		require.NoError(t, bob.Unlock(ctx))
 		start = time.Now()
 		require.NoError(t, lab.call("alice", "TryLock", alice.TryLock))
-		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "node after node, two that hang cost a fifth of half the ttl each")
+		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "when nodes are queried one by one, two that hang must cost a fifth of half the ttl each")
 	})
 }
 
@@ -61,33 +64,61 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := &sequential{lab.client("alice", interruptible).nodes, rand.Text()}
 		last := func(_ string, nth int) bool { return nth == 1 }
-		lab.announce("alice", &twist{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
-		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes, it took more than half the ttl, and alice goes in")
-		require.Empty(t, lab.keys(), "alice gave up and left her keys")
+		lab.inject("alice", &hook{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
+		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes after more than half the ttl, but alice's TryLock did not return ErrNotAcquired")
+		require.Empty(t, lab.keys(), "alice gave up, but she left her keys")
 	})
 }
 
-// The example of the lesson, in numbers: the third yes comes at 40ms, and the hold is
-// valid until 9898ms.
+// The lesson's example in numbers: the third yes comes at 40ms, and the lock is valid
+// until 9898ms.
 func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
-	needsVirtualTime(t, "a busy machine stands still for longer than the drift")
+	needsVirtualTime(t, "a busy machine can stall for longer than the drift")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		lab.announce("alice", &twist{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
+		lab.inject("alice", &hook{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
 		start := time.Now()
 		require.NoError(t, alice.TryLock(ctx))
 		require.WithinDuration(t, start.Add(ttl-ttl/100-2*time.Millisecond), alice.ValidUntil(), slack(0), "validity counts from before the commands were sent, and allows for drift")
 		lab.mute("alice", "alice's network is down: nothing that she sends arrives")
-		requireLost(t, alice, ttl, "alice's validity is over, and she was not told")
-		require.NotEmpty(t, lab.keys(), "alice was told of the end of her lease when Redis had let others in already")
+		requireLost(t, alice, ttl, "alice's validity has ended, but she was not notified")
+		require.NotEmpty(t, lab.keys(), "alice was notified of the end of her lease, but her keys had already expired")
 		time.Sleep(slack(ttl / 50))
 		require.Empty(t, lab.keys())
 		lab.note("alice's keys have expired on all nodes")
 	})
 }
 
-// A watchdog in a goroutine of its own would be right as well; this one costs nothing
-// until it has something to do.
+// acquireFor acquires the lock for work that cannot be interrupted: if less is left than the
+// work needs, it releases the lock and tries again.
+func acquireFor(l *handle, work time.Duration) error {
+	for {
+		if err := l.Lock(ctx); err != nil || time.Until(l.ValidUntil()) >= work {
+			return err
+		}
+		if err := l.Unlock(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func TestLessIsLeftThanTheWorkNeeds_ReleasedAndAcquiredAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		work := 8 * ttl / 10
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.NodeTimeout = ttl / 2
+		first := func(_ string, nth int) bool { return nth == 1 }
+		lab.inject("alice", &hook{match: first, again: true, after: func() { time.Sleep(3 * ttl / 10) }})
+		lab.note("the replies to alice's first attempt take 3/10 of the ttl, and her work takes 8/10")
+		require.NoError(t, acquireFor(alice, work))
+		lab.mute("alice", "alice's network is down: no renewal arrives")
+		time.Sleep(work)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice began work with less time left than it needs, and bob is inside with her")
+	})
+}
+
+// A watchdog in its own goroutine would be correct, too; this one costs nothing until it
+// has something to do.
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -95,22 +126,22 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(lab), "alice has just come in, and a goroutine waits for her renewal already")
+		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
-// A release whose answer was lost, and one that met a Redis that has restarted empty, look
-// the same, over TLS for one: the connection breaks, and then the lock is gone.
+// A release whose reply was lost and one that found a Redis that had restarted empty can
+// look the same, for example over TLS: the connection breaks, and then the lock is gone.
 func TestAMajorityRestartsEmptyBeforeTheRelease_UnlockCannotTell(t *testing.T) {
 	needsVirtualTime(t, "over TCP without TLS, go-redis sees that an idle connection is dead")
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		time.Sleep(slack(ttl / 100)) // all nodes have answered
+		time.Sleep(slack(ttl / 100)) // all nodes have replied
 		for node := range 3 {
 			lab.restartEmpty(node)
 		}
-		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, and bob was refused")
-		require.NoError(t, alice.Unlock(ctx), "Unlock tells a loss from a lost answer: say so in docs/read/production.md")
+		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, but bob was refused")
+		require.NoError(t, alice.Unlock(ctx), "Unlock distinguishes a loss from a lost reply: say so in docs/read/production.md")
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What the laboratory must know of this step: how many Redis servers a lock uses, how to
-// make one, and its calls.
+// What the lab must know about this step: how many Redis servers a lock uses, how to make
+// one, and its calls.
 
 const nodes = 5
 
@@ -33,8 +33,8 @@ func (h *handle) TryLock(ctx context.Context) error {
 	return h.lab.call(h.who, "TryLock", func() error { return h.lockOf.TryLock(ctx) })
 }
 
-// Lock does not wait for ever, as a lock may that is broken: here, it goes on when no node
-// answers.
+// Lock does not wait forever, as a broken lock might: this step's Lock retries when no
+// node replies.
 func (h *handle) Lock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 100*ttl)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// acquire stores the hold on a majority of the nodes. If it fails, it tells all of them to
-// undo that, and waits for those that are not busy.
+// acquire stores the hold on a majority of the nodes. If that fails, it tells all of them
+// to undo it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	r := l.ask(ctx, h, depth, true)
 	r.count(ctx, l.nodeDeadline(), r.majority)
@@ -28,10 +28,10 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
 	err := error(quorumError{r})
-	split := depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // the vote
+	split := depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // no one won
 	switch {
 	case expired:
-		err = fmt.Errorf("%w: replies came after the validity had ended: %w", ErrNotAcquired, err)
+		err = fmt.Errorf("%w: granted after the validity had ended: %w", ErrNotAcquired, err)
 	case r.denied(), split:
 		err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
@@ -56,9 +56,9 @@ func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 // extend renews the lease on all nodes where the hold owns the lock, and reports whether a
 // majority does. A renewal does not wait for an earlier command on its node: it may succeed
 // on another connection. If a majority owns the lock, the nodes that lack it re-acquire it
-// (healing). That is no vote in this round: another client may have come and gone.
+// (healing). That is not a vote in this round: another client may have come and gone.
 func (l *Lock) extend(h *hold) (bool, error) {
-	r, heal := l.newRound(h.lost, h, 1, true), false // only to count; no node is told
+	r, heal := l.newRound(h.lost, h, 1, true), false // only to count; not sent
 	counted := make(chan struct{})                   // closed once heal is set
 	for _, n := range l.nodes {
 		go func() {
@@ -80,7 +80,7 @@ func (l *Lock) nodeDeadline() time.Time {
 	return time.Now().Add(cmp.Or(l.NodeTimeout, min(50*time.Millisecond, l.ttl/10)))
 }
 
-// A round is one question to the nodes, and counts their votes: to acquire the lock for a
+// A round is one request to all nodes, and counts their votes: to acquire the lock for a
 // hold, or to set the hold's depth where it is stored.
 type round struct {
 	ctx     context.Context
@@ -93,7 +93,7 @@ type round struct {
 
 	yes, no int
 	errs    []error
-	fatal   int // of the errs, taken to be permanent: Redis replied, or the client is closed
+	fatal   int // of the errs, assumed to be permanent: Redis replied, or the client is closed
 }
 
 type vote struct {

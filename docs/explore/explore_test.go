@@ -299,5 +299,5 @@ func TestTheTrace_IsComplete(t *testing.T) {
 	has("01/down-1/F",
 		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Refused, Text: "cannot reach Redis: connection refused", Redis: free, Inside: nobody})
 	has("01/hung-1/F",
-		trace.Record{At: 5_000_000, Who: "alice", Node: 1, Kind: trace.Timeout, Text: "waits no longer for the reply to SETNX coupons locked", Redis: free, Inside: nobody})
+		trace.Record{At: 5_000_000, Who: "alice", Node: 1, Kind: trace.Timeout, Text: "no longer waits for the reply to SETNX coupons locked", Redis: free, Inside: nobody})
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the resource: what a late holder can still do there. All begin with step
-// 08's last bug: the lease ended, the next owner entered, and the first one does not
+// The resource's stories: what a late holder can still do there. All begin with step 08's
+// last bug: the lease expired and the next owner entered, but the first one does not
 // know.
 
 // stock is the name of the resource that the lock protects: how many coupons are left.
@@ -29,7 +29,7 @@ func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string
 			memory := NewMemory()
 			require.NoError(t, memory.Create(ctx, stock, "100"))
 			lab.countTo(32)
-			story(t, lab, func(name string) Resource { return told{memory, lab, name} })
+			story(t, lab, func(name string) Resource { return logged{memory, lab, name} })
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -42,7 +42,7 @@ func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string
 	})
 }
 
-// countTo sets the lock's counter, as if it had been acquired that often.
+// countTo sets the lock's counter, as if the lock had been acquired n times.
 func (l *lab) countTo(n int) {
 	l.server(0).Set(fenceKey(key), strconv.Itoa(n))
 }
@@ -53,31 +53,31 @@ func (l *lab) pause(name string) {
 	time.Sleep(2 * ttl)
 }
 
-// tell adds a row about what a client does that is no command.
+// tell adds a row about something a client does that is not a command.
 func (l *lab) tell(who, format string, args ...any) {
 	l.trace.add(record{Kind: "note", Who: who, Text: fmt.Sprintf(format, args...)})
 }
 
-// told puts what is done to a resource in memory into the timeline.
-type told struct {
+// logged adds what is done to a resource in memory to the timeline.
+type logged struct {
 	Resource
 	lab *lab
 	who string
 }
 
-func (r told) Read(ctx context.Context, token int64, name string) (string, error) {
+func (r logged) Read(ctx context.Context, token int64, name string) (string, error) {
 	value, err := r.Resource.Read(ctx, token, name)
 	r.lab.tell(r.who, "reads %s with token %d -> %s", name, token, outcome(value, err))
 	return value, err
 }
 
-func (r told) Write(ctx context.Context, token int64, name, value string) error {
+func (r logged) Write(ctx context.Context, token int64, name, value string) error {
 	err := r.Resource.Write(ctx, token, name, value)
 	r.lab.tell(r.who, "writes %s = %s with token %d -> %s", name, value, token, outcome("OK", err))
 	return err
 }
 
-func (r told) Claim(ctx context.Context, name string) (int64, error) {
+func (r logged) Claim(ctx context.Context, name string) (int64, error) {
 	token, err := r.Resource.Claim(ctx, name)
 	r.lab.tell(r.who, "claims %s -> %s", name, outcome(strconv.FormatInt(token, 10), err))
 	return token, err
@@ -94,7 +94,7 @@ func outcome(result string, err error) string {
 func read(t *T, r Resource, token int64) int {
 	t.Helper()
 	value, err := r.Read(ctx, token, stock)
-	require.NoError(t, err, "the present holder cannot read the stock")
+	require.NoError(t, err, "the current holder cannot read the stock")
 	n, err := strconv.Atoi(value)
 	require.NoError(t, err)
 	return n
@@ -108,11 +108,11 @@ func write(r Resource, token int64, n int) error {
 func sell(t *T, bob *handle, r Resource) int64 {
 	t.Helper()
 	token, err := trySell(bob, r)
-	require.NoError(t, err, "alice's lease is over, and bob cannot enter and sell")
+	require.NoError(t, err, "alice's lease has expired, but bob cannot enter and sell")
 	return token
 }
 
-// trySell is for the goroutines in which a story must not end.
+// trySell is for other goroutines, in which require must not be called.
 func trySell(bob *handle, r Resource) (token int64, err error) {
 	if token, err = bob.TryLock(ctx); err != nil {
 		return 0, err
@@ -140,10 +140,10 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, bobs)
 
-		err = write(at("alice"), token, left-10) // she has sold ten, of what she saw 20 seconds ago
-		require.ErrorIs(t, err, ErrStaleToken, "alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost")
-		require.ErrorContains(t, err, "33 is lower than 34", "alice was refused, and the error does not name both numbers")
-		require.Equal(t, 99, read(t, at("bob"), bobs), "alice was refused, and the stock changed all the same")
+		err = write(at("alice"), token, left-10) // she sold ten of what she saw 20s ago
+		require.ErrorIs(t, err, ErrStaleToken, "alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost")
+		require.ErrorContains(t, err, "33 is lower than 34", "alice's write was rejected, but the error does not name both numbers")
+		require.Equal(t, 99, read(t, at("bob"), bobs), "alice's write was rejected, but the stock changed anyway")
 	})
 }
 
@@ -157,13 +157,13 @@ func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) 
 		lease, err := lab.client("alice").nodes[0].PTTL(ctx, key).Result()
 		require.NoError(t, err)
 		if lease < ttl/2 { // she is careful
-			require.Fail(t, "alice's lease is new, and she thinks that it is over")
+			require.Fail(t, "alice's lease is new, but she thinks that it has expired")
 		}
 		lab.pause("alice")
 		sell(t, bob, at("bob"))
 
 		require.ErrorIs(t, write(at("alice"), token, left-10), ErrStaleToken,
-			"alice saw that her lease was good, was paused, and wrote: the check was over before the write began")
+			"alice checked that her lease was valid, was paused and wrote late, but her write was accepted")
 	})
 }
 
@@ -180,15 +180,15 @@ func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.
 		var bobs int64
 		var bobErr error
 		lab.beforeNth("alice", 1, func() {
-			// Alice does not pause: she has sent it in time, the network holds it up.
-			lab.note("alice's write is on its way")
+			// Alice is not paused: she has sent it in time, but the network delays it.
+			lab.note("alice's write is in flight")
 			time.Sleep(2 * ttl)
 			bobs, bobErr = trySell(bob, at("bob"))
 			lab.note("alice's write arrives")
 		})
 		err = write(at("alice"), token, left-10)
-		require.NoError(t, bobErr, "alice's lease is over, and bob cannot enter and sell")
-		require.ErrorIs(t, err, ErrStaleToken, "alice's write was sent within her lease and arrived after bob's: it was accepted, and his sale is lost")
+		require.NoError(t, bobErr, "alice's lease has expired, but bob cannot enter and sell")
+		require.ErrorIs(t, err, ErrStaleToken, "alice's write was sent within her lease and arrived after bob's, but it was accepted: his sale is lost")
 		require.Equal(t, 99, read(t, at("bob"), bobs))
 	})
 }
@@ -209,9 +209,9 @@ func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *test
 			bobs, bobErr = trySell(bob, at("bob"))
 		})
 		err = write(at("alice"), token, left-1)
-		require.NoError(t, bobErr, "alice's lease is over, and bob cannot enter and sell")
-		require.Equal(t, 98, read(t, at("bob"), bobs), "go-redis sent alice's write again after bob's: his sale is lost")
-		require.ErrorIs(t, err, ErrStaleToken, "the resend was refused, and alice was not told that bob works there now")
+		require.NoError(t, bobErr, "alice's lease has expired, but bob cannot enter and sell")
+		require.Equal(t, 98, read(t, at("bob"), bobs), "go-redis resent alice's write after bob's: his sale is lost")
+		require.ErrorIs(t, err, ErrStaleToken, "the resend was rejected, but alice did not get ErrStaleToken")
 	})
 }
 
@@ -226,11 +226,11 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
 		bobSaw := read(t, at("bob"), bobs)
-		// Bob has not written: 33 would still be the highest, if a read did not count.
+		// Bob has not written: if a read did not count, 33 would still be the highest.
 		aliceErr := write(at("alice"), token, left-10)
 		require.NoError(t, write(at("bob"), bobs, bobSaw-1))
 		require.ErrorIs(t, aliceErr, ErrStaleToken,
-			"alice wrote between bob's read and his write and was told that it counts, and then he wrote over it: her sale is lost")
+			"alice wrote between bob's read and his write and her write was accepted, but then he overwrote it: her sale is lost")
 	})
 }
 
@@ -243,25 +243,26 @@ func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 		bobs := sell(t, bob, at("bob"))
 
 		_, err = at("alice").Read(ctx, token, stock)
-		require.ErrorIs(t, err, ErrStaleToken, "alice comes with 33 after bob with 34, and is given the stock as if it were hers")
-		require.NoError(t, write(at("bob"), bobs, 50), "alice's late read took the stock away from bob")
+		require.ErrorIs(t, err, ErrStaleToken, "alice read with 33 after bob had written with 34, but she got the stock as if it were hers")
+		require.NoError(t, write(at("bob"), bobs, 50), "alice read late, but that took the stock away from bob")
 	})
 }
 
-// Control: nothing must be refused.
+// Also passes on resources without the check, because no write must be rejected.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err)
 		for n := 99; n > 90; n-- {
-			require.NoError(t, write(at("alice"), token, n), "alice holds the lock, wrote with her token before, and is refused: an equal token is the same holder")
+			require.NoError(t, write(at("alice"), token, n), "alice holds the lock and wrote with her token before, but her write was rejected: an equal token is the same holder")
 			require.Equal(t, n, read(t, at("alice"), token))
 		}
 	})
 }
 
-// Control: nobody else came, and nothing must be refused.
+// Also passes on resources without the check, because no other client came, so no write
+// must be rejected.
 func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		alice := lab.lock("alice")
@@ -269,16 +270,17 @@ func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
 		require.NoError(t, err)
 		left := read(t, at("alice"), token)
 		lab.pause("alice")
-		require.NoError(t, write(at("alice"), token, left-1), "alice is late and hurts nobody, and is refused: fencing is about order, not about time")
+		require.NoError(t, write(at("alice"), token, left-1), "alice is late and no one else wrote, but her write was rejected: fencing is about order, not about time")
 	})
 }
 
-// Control: another name is another resource.
+// Also passes on resources without the check, because no write must be rejected: another
+// name is another resource.
 func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, at("owner").Create(ctx, "prizes", "3"))
 		require.NoError(t, at("bob").Write(ctx, 1000, "prizes", "2"))
-		require.NoError(t, write(at("alice"), 33, 99), "bob wrote the prizes with 1000, and alice cannot write the stock with 33")
+		require.NoError(t, write(at("alice"), 33, 99), "bob wrote the prizes with 1000, but that keeps alice from writing the stock with 33")
 	})
 }
 
@@ -287,20 +289,20 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		lab.trace.untold = true
 		order := rand.Perm(tokens)
-		// Nobody's last write has the highest token: it must stay against later ones.
+		// No writer's last write has the highest token: it must survive later ones.
 		for i, n := range order {
 			if n == tokens-1 && i >= tokens-writers {
 				order[0], order[i] = order[i], order[0]
 			}
 		}
 		quiet := func(name string) Resource {
-			if r, ok := at(name).(told); ok {
+			if r, ok := at(name).(logged); ok {
 				return r.Resource
 			}
 			return at(name)
 		}
 		for w := range writers {
-			quiet(fmt.Sprintf("server-%d", w)) // clients are made one after the other
+			quiet(fmt.Sprintf("server-%d", w)) // clients are made one after another
 		}
 		var together errgroup.Group
 		for w := range writers {
@@ -323,11 +325,11 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 		require.NoError(t, together.Wait(), "a token was accepted after a higher one")
 		value, err := quiet("server-0").Read(ctx, tokens, stock)
 		require.NoError(t, err)
-		require.Equal(t, strconv.Itoa(tokens), value, "a write with a lower token came last and is there: the resource went backwards")
+		require.Equal(t, strconv.Itoa(tokens), value, "a write with a lower token came last and was accepted: the resource went backwards")
 	})
 }
 
-// antirez's answer: no numbers, the random token that the lock has anyway.
+// antirez's answer: not a number, but the random token that the lock has anyway.
 
 func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -343,12 +345,12 @@ func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *tes
 		require.Equal(t, "100", his.Read())
 		require.NoError(t, his.Write(bobs, "99"))
 
-		require.ErrorIs(t, hers.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, and alice wrote over it")
+		require.ErrorIs(t, hers.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, but alice overwrote it")
 		require.Equal(t, "99", hers.Read())
 	})
 }
 
-// A visitor puts what a client does to a marked value into the timeline.
+// A visitor adds what a client does to a marked value to the timeline.
 type visitor struct {
 	*Marked
 	lab *lab
@@ -372,13 +374,13 @@ func (v visitor) Write(token, value string) error {
 	return err
 }
 
-// visit lets alice and bob come to one value, 100.
+// visit gives alice and bob the same value, 100.
 func visit(lab *lab) (alice, bob visitor) {
 	value := NewMarked("100")
 	return visitor{value, lab, "alice"}, visitor{value, lab, "bob"}
 }
 
-// enter acquires the lock and returns the random value that is the owner's.
+// enter acquires the lock and returns the owner's random token.
 func enter(t *T, lab *lab, l *handle) (token string) {
 	t.Helper()
 	_, err := l.TryLock(ctx)
@@ -386,7 +388,8 @@ func enter(t *T, lab *lab, l *handle) (token string) {
 	return lab.owner(0)
 }
 
-// Control: what it needs to work. The order of mark and read is the caller's.
+// Also passes on resources without the check, because the caller reads before it marks:
+// no check can notice that.
 func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -400,8 +403,8 @@ func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T
 		require.NoError(t, his.Write(bobs, "99"))
 
 		hers.Mark(alices)
-		require.NoError(t, hers.Write(alices, "90"), "alice marked last, and was refused: a random token has got an order")
-		require.Equal(t, "90", hers.Read(), "bob's sale is still there: read before mark does no harm any more")
+		require.NoError(t, hers.Write(alices, "90"), "alice marked last, but her write was rejected: a random token has an order")
+		require.Equal(t, "90", hers.Read(), "bob's sale is still there: reading before marking no longer does any harm")
 	})
 }
 
@@ -416,21 +419,22 @@ func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.
 		his.Mark(bobs)
 		require.Equal(t, "100", his.Read())
 
-		hers.Mark(alices) // no order tells that she is late
+		hers.Mark(alices) // random tokens have no order, so nothing shows that she is late
 		require.Equal(t, "100", hers.Read())
-		require.ErrorIs(t, his.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, and bob wrote under her: one of the two sales will be lost")
-		require.NoError(t, hers.Write(alices, "99"), "alice marked last, and was refused: then nobody can write")
+		require.ErrorIs(t, his.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, but bob's write was accepted: one of the two sales will be lost")
+		require.NoError(t, hers.Write(alices, "99"), "alice marked last, but her write was rejected: then no one can write")
 	})
 }
 
 // The counter is in Redis, and Redis can lose it.
 
-// Control: the counter's bug. No resource can tell two holders with one number apart.
+// Also passes on resources without the check, because this is the counter's bug: no
+// resource can distinguish two holders with the same number.
 func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
+		at := func(name string) Resource { return logged{memory, lab, name} }
 		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
@@ -442,7 +446,7 @@ func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, token)
 		require.EqualValues(t, 34, bobs, "the replica knew of alice's number: the bug is gone")
-		require.NoError(t, write(at("alice"), token, left-10), "alice's 34 was told from bob's 34: the bug is gone")
+		require.NoError(t, write(at("alice"), token, left-10), "alice's 34 was distinguished from bob's 34: the bug is gone")
 		require.Equal(t, 90, read(t, at("bob"), bobs), "bob's sale is still there: the bug is gone")
 	})
 }
@@ -451,7 +455,7 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
+		at := func(name string) Resource { return logged{memory, lab, name} }
 		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		token, err := alice.TryLock(ctx)
@@ -461,16 +465,16 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 
 		bobs, err := bob.TryLock(ctx)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, bobs, "Redis lost everything, and the counter goes on: the bug is gone")
+		require.EqualValues(t, 1, bobs, "Redis lost everything, but the counter continues: the bug is gone")
 		_, err = at("bob").Read(ctx, bobs, stock)
-		require.ErrorIs(t, err, ErrStaleToken, "the resource has seen 34 and let bob in with 1: then alice's 34 is good for ever")
+		require.ErrorIs(t, err, ErrStaleToken, "the resource has seen 34, but it let bob in with 1: then alice's 34 stays valid forever")
 		require.ErrorContains(t, err, "1 is lower than 34")
 
 		// The way out: an operator sets the counter above what the resource has seen.
 		require.NoError(t, bob.Unlock(ctx))
 		lab.countTo(34)
 		sell(t, bob, at("bob"))
-		require.ErrorIs(t, write(at("alice"), token, 90), ErrStaleToken, "the counter was set right, and alice's late write came through")
+		require.ErrorIs(t, write(at("alice"), token, 90), ErrStaleToken, "the counter was set right, but alice's stale write was accepted")
 	})
 }
 
@@ -478,8 +482,8 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 	inLab(t, func(t *T, lab *lab) {
 		memory := NewMemory()
 		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return told{memory, lab, name} }
-		// Whoever has the lock asks the resource for a number, not the lock.
+		at := func(name string) Resource { return logged{memory, lab, name} }
+		// The holder gets its number from the resource, not from the lock.
 		claim := func(name string) int64 {
 			_, err := lab.lock(name).TryLock(ctx)
 			require.NoError(t, err)
@@ -492,14 +496,14 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 		lab.failover(0)
 
 		bobs := claim("bob")
-		require.Greater(t, bobs, token, "the lock forgot alice in the failover, and so did the resource")
+		require.Greater(t, bobs, token, "the lock forgot alice in the failover, and the resource did too")
 		require.NoError(t, write(at("bob"), bobs, read(t, at("bob"), bobs)-1))
-		require.ErrorIs(t, write(at("alice"), token, left-10), ErrStaleToken, "bob claimed the stock after alice, and she wrote over his sale")
+		require.ErrorIs(t, write(at("alice"), token, left-10), ErrStaleToken, "bob claimed the stock after alice, but she overwrote his sale")
 		require.Equal(t, 99, read(t, at("bob"), bobs))
 	})
 }
 
-// Control: a claim is about order, and asks nothing of a write.
+// Also passes on resources without the check, because a claim checks no token.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		for want := int64(1); want < 5; want++ {
@@ -510,14 +514,14 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 		require.NoError(t, write(at("alice"), 40, 99))
 		token, err := at("bob").Claim(ctx, stock)
 		require.NoError(t, err)
-		require.EqualValues(t, 41, token, "the stock has seen 40, and bob's claim is not above it")
+		require.EqualValues(t, 41, token, "the stock has seen 40, but bob's claim is not above it")
 	})
 }
 
-// A resource that cannot check: a payment cannot be written over, and the service knows
-// nothing of the lock.
+// A resource that cannot check: a payment cannot be overwritten, and the service knows
+// nothing about the lock.
 
-// payments is a service that carries out requests with the same idempotency key once.
+// payments is a service that executes requests with the same idempotency key only once.
 type payments struct {
 	charges map[string]int // cents by key
 	total   int
@@ -535,8 +539,8 @@ func (p *payments) charge(key string, cents int) error {
 	return nil
 }
 
-// chargeLate lets alice charge an order, or be too late for it, after bob has charged the
-// same. keyOf names the request.
+// chargeLate makes alice charge an order late, after bob has charged the same order.
+// keyOf names the request.
 func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -552,48 +556,51 @@ func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
 	return service.total
 }
 
-// Control: the check is the service's.
+// Also passes on resources without the check, because the payment service has its own.
 func TestAPaymentWithAKeyOfTheOrder_IsMadeOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(int64) string { return "order-4711" })
-		require.Equal(t, 1999, total, "alice and bob charged the same order under the same key, and the customer paid twice")
+		require.Equal(t, 1999, total, "alice and bob charged the same order under the same key, but the customer paid twice")
 	})
 }
 
-// Control: a key of the attempt names each attempt a payment of its own.
+// Also passes on resources without the check, because it is about the service: a key for
+// each attempt makes each attempt its own payment.
 func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		total := chargeLate(t, lab, func(token int64) string { return fmt.Sprintf("order-4711-%d", token) })
-		require.Equal(t, 2*1999, total, "the keys differ, and the customer paid once: the service does not look at them")
+		require.Equal(t, 2*1999, total, "the keys differ, but the customer paid once: the service does not compare them")
 	})
 }
 
 // Bad input.
 
-// Control: it is about what is not asked of the resource.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
 		sent := lab.sent()
 		for _, token := range []int64{0, -1, -34} {
 			for _, err := range []error{write(r, token, 1), second(r.Read(ctx, token, stock))} {
-				require.ErrorContains(t, err, fmt.Sprintf("the token is %d", token), "alice has no token, and the error does not say so")
+				require.ErrorContains(t, err, fmt.Sprintf("token %d is below", token), "alice has no token, but the error does not say so")
 				require.ErrorContains(t, err, "fencing: ")
-				require.ErrorContains(t, err, fmt.Sprintf("%q", stock), "the error does not say which resource it is about")
-				require.NotErrorIs(t, err, ErrStaleToken, "alice made a mistake, and is told that somebody else works there")
+				require.ErrorContains(t, err, fmt.Sprintf("%q", stock), "the error does not name the resource")
+				require.NotErrorIs(t, err, ErrStaleToken, "alice made a mistake, but the error says that her token is stale")
 			}
 		}
 		for _, err := range []error{
 			r.Create(ctx, "", "1"), r.Write(ctx, 1, "", "1"), second(r.Read(ctx, 1, "")), second(r.Claim(ctx, "")),
 		} {
-			require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
+			require.ErrorContains(t, err, "resource name is empty", "alice made a mistake, but the error does not name it")
 		}
 		require.Equal(t, sent, lab.sent(), "alice made a mistake, but it was sent to Redis")
-		require.Equal(t, 100, read(t, r, 1), "alice was refused, and the stock changed all the same")
+		require.Equal(t, 100, read(t, r, 1), "alice's write was rejected, but the stock changed anyway")
 	})
 }
 
-// Control: it is about what is not there.
+// Also passes on resources without the check, because an unknown resource has no token to
+// check.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		r := at("alice")
@@ -601,21 +608,22 @@ func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 			for _, err := range []error{
 				r.Write(ctx, 1, "stok", "1"), second(r.Read(ctx, 1, "stok")), second(r.Claim(ctx, "stok")),
 			} {
-				require.ErrorIs(t, err, ErrUnknownResource, "there is no such resource, and alice is not told")
-				require.ErrorContains(t, err, `"stok"`, "the error does not say which resource there is none of")
+				require.ErrorIs(t, err, ErrUnknownResource, "there is no such resource, but alice did not get ErrUnknownResource")
+				require.ErrorContains(t, err, `"stok"`, "the error does not name the missing resource")
 			}
 		}
 	})
 }
 
-// Control: it is about what is not asked of Redis.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		nobody := NewRedis(nil)
 		for _, err := range []error{
 			nobody.Create(ctx, stock, "1"), write(nobody, 1, 1), second(nobody.Read(ctx, 1, stock)), second(nobody.Claim(ctx, stock)),
 		} {
-			require.ErrorContains(t, err, "client is nil", "there is no client, and the error does not name that")
+			require.ErrorContains(t, err, "client is nil", "there is no client, but the error does not say so")
 		}
 		r := NewRedis(lab.client("alice").nodes[0])
 		require.ErrorContains(t, write(r, maxRedisToken+1, 1), "9007199254740993",
@@ -624,28 +632,29 @@ func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 	})
 }
 
-// Control: what is there stays there.
+// Also passes on resources without the check, because Create checks no token.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
 		require.NoError(t, write(at("alice"), 33, 99))
 		require.NoError(t, at("bob").Create(ctx, stock, "100"))
-		require.Equal(t, 99, read(t, at("alice"), 33), "bob's service started, and created the stock anew over alice's sale")
+		require.Equal(t, 99, read(t, at("alice"), 33), "bob's service started, but it created the stock anew over alice's sale")
 	})
 }
 
-// Control: a lost connection is not a stale token.
+// Also passes on resources without the check, because they return the error of a lost
+// connection as well.
 func TestRedisIsDown_TheErrorIsNotAStaleToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		r := NewRedis(lab.client("alice").nodes[0])
 		require.NoError(t, r.Create(ctx, stock, "100"))
 		lab.stop(0)
 		for _, err := range []error{write(r, 33, 99), second(r.Read(ctx, 33, stock)), second(r.Claim(ctx, stock))} {
-			require.Error(t, err, "Redis is down, and alice is told that all is well")
-			require.NotErrorIs(t, err, ErrStaleToken, "Redis is down, and alice is told that somebody else works there")
-			require.NotErrorIs(t, err, ErrUnknownResource, "Redis is down, and alice is told that the resource is not there")
+			require.Error(t, err, "Redis is down, but alice got no error")
+			require.NotErrorIs(t, err, ErrStaleToken, "Redis is down, but the error says that alice's token is stale")
+			require.NotErrorIs(t, err, ErrUnknownResource, "Redis is down, but the error says that the resource does not exist")
 		}
 	})
 }
 
-// second returns the error of a call with two results.
+// second returns the error from a call with two results.
 func second[T any](_ T, err error) error { return err }

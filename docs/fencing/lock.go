@@ -2,15 +2,15 @@
 // check them.
 //
 //	Before:       a holder that is paused beyond its lease writes late, over what the next
-//	              owner has written. No lock can stop it: the lease is over, and the holder
-//	              does not know.
-//	Fix:          each hold has a number that is higher than those before it, the fencing
-//	              token. It goes along with every access, and the resource refuses a token
-//	              that is lower than the highest it has seen.
+//	              holder has written. No lock can stop it: the lease has expired, and the
+//	              first holder does not know.
+//	Fix:          each acquisition gets a number higher than all before it, the fencing
+//	              token. Every access carries it, and the resource rejects a token that is
+//	              lower than the highest it has seen.
 //	Still broken: a counter on a Redis that fails over can give the same number twice. A
 //	              resource that cannot compare tokens cannot be fenced.
 //
-// The lock is that of step 05, and its acquisition is a script that also counts. Needs
+// The lock is step 05's, but its acquisition is a script that also counts. Needs
 // Redis 2.6.12 (SET with PX); the resource in Redis needs 4.0 (HSET with several fields).
 package fencing
 
@@ -37,9 +37,9 @@ const pollInterval = 30 * time.Millisecond
 
 // acquireScript gives the lock KEYS[1] to the owner ARGV[1] for ARGV[2] milliseconds if it
 // is free, and returns the next number of the counter KEYS[2]. It returns 0 if the lock is
-// taken. If the owner has the lock already, the command was resent because its reply was
-// lost, and the number stays. It counts first: if that fails, nothing has happened. The
-// number is returned as text, because the numbers of Lua are float64.
+// taken. If the owner already has the lock, this is a resend after a lost reply, and the
+// number stays the same. The script counts first: if that fails, nothing has changed. It
+// returns the number as text, because Lua's numbers are float64.
 var acquireScript = redis.NewScript(`-- acquire counter token ttl
 local owner = redis.call('GET', KEYS[1])
 if owner == ARGV[1] then
@@ -74,20 +74,21 @@ type Lock struct {
 }
 
 // New returns a handle on the lock at key, which expires after ttl (at least 1ms). Its
-// counter is at {key}:fence, or at key:fence if the key has a hash tag of its own, and
-// never expires. New does not contact Redis. TryLock and Lock reject an empty key, a key
-// with a } that ends no hash tag, a nil client, a Ring and a ttl that is too short.
+// counter is at {key}:fence, or at key:fence if the key has a hash tag, and never expires.
+// New does not contact Redis. TryLock and Lock reject an empty key, a key with a } but
+// without a hash tag, a nil client, a Ring and a ttl that is too short.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
 
-// TryLock makes one attempt to acquire the lock. It returns the fencing token of the hold,
-// 1 or more, and ErrNotAcquired if the lock is taken. After any other error, TryLock has
-// tried to release what it may have acquired, even if ctx has ended, for up to 3 seconds
-// plus ReadTimeout. If that failed as well, the key expires after ttl.
+// TryLock makes one attempt to acquire the lock. It returns a fencing token of 1 or more,
+// or ErrNotAcquired if the lock is taken. After any other error it has tried to
+// release what it may have acquired, even if ctx has ended, for up to 3 seconds plus
+// ReadTimeout; if that failed, the key expires after ttl. By default, ctx does not
+// interrupt a read.
 //
-// The token belongs to the hold, so it is returned and not kept: a goroutine that was
-// paused could ask the handle for its token, and get that of a newer hold.
+// The token belongs to this acquisition, so the handle does not keep it: a goroutine that
+// was paused could read the token of a later acquisition from the handle.
 func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	if err := l.validate(); err != nil {
 		return 0, l.wrap("acquire", err)
@@ -95,7 +96,7 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, l.wrap("acquire", err) // nothing was sent, so there is nothing to release
 	}
-	// 130 random bits say whose the lock is. Which of two holds is newer, only the number says.
+	// 130 random bits identify the owner. Only the number tells which acquisition is later.
 	owner := rand.Text()
 	if token, err = l.acquire(ctx, owner); err != nil {
 		return 0, l.wrap("acquire", err)
@@ -104,9 +105,9 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	return token, nil
 }
 
-// Lock acquires the lock, waiting while it is taken, and returns the fencing token of the
-// hold. If ctx ends during the wait, the error matches both ErrNotAcquired and ctx.Err().
-// Any other error from TryLock ends the wait and is returned.
+// Lock acquires the lock, waiting while it is taken, and returns its fencing token. If ctx
+// ends during the wait, the error matches both ErrNotAcquired and ctx.Err(). Any other
+// error from TryLock ends the wait and is returned.
 func (l *Lock) Lock(ctx context.Context) (token int64, err error) {
 	for {
 		token, err := l.TryLock(ctx)
@@ -188,8 +189,8 @@ func fenceKey(key string) string {
 	return "{" + key + "}:fence"
 }
 
-// hashTag returns what stands between the first { of a key and the next }, "" if there is
-// none or nothing.
+// hashTag returns the text between the first { of a key and the next }, or "" if there is
+// none.
 func hashTag(key string) string {
 	_, rest, _ := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(rest, "}")
@@ -204,13 +205,13 @@ func (l *Lock) validate() error {
 	_, ring := l.rdb.(*redis.Ring)
 	switch {
 	case l.rdb == nil || reflect.ValueOf(l.rdb).IsZero(): // IsZero: a nil *redis.Client
-		return errors.New("the Redis client is nil")
+		return errors.New("client is nil")
 	case ring: // moves a key when its server is unreachable, so two clients can hold the lock
-		return errors.New("the Redis client is a Ring: use one server, Sentinel or a cluster")
+		return errors.New("client is a Ring: use one server, Sentinel or a cluster")
 	case l.key == "":
-		return errors.New("the key is empty")
+		return errors.New("key is empty")
 	case strings.Contains(l.key, "}") && hashTag(l.key) == "":
-		return errors.New("the key has a } and no hash tag, so no counter can be in its cluster slot")
+		return errors.New("key has a } but no hash tag: its counter cannot be in its cluster slot")
 	case l.ttl < time.Millisecond: // whole milliseconds; to PX, 0 is an error
 		return fmt.Errorf("ttl %v is below the minimum of 1ms", l.ttl)
 	}

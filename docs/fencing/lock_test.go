@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The stories of the lock: one hold at a time, as in step 05, and a number for each.
+// The lock's stories: one holder at a time, as in step 05, and a number for each.
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestEachHold_HasTheNextNumber(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -26,31 +26,31 @@ func TestEachHold_HasTheNextNumber(t *testing.T) {
 			}
 			token, err := now.TryLock(ctx)
 			require.NoError(t, err)
-			require.Equal(t, want, token, "the hold before had %d", want-1)
+			require.Equal(t, want, token, "the previous acquisition had %d", want-1)
 
 			refused, err := other.TryLock(ctx)
-			require.ErrorIs(t, err, ErrNotAcquired, "the lock is taken, and the other one was not refused")
-			require.Zero(t, refused, "who was refused got a token")
+			require.ErrorIs(t, err, ErrNotAcquired, "the lock is taken, but the other client was not refused")
+			require.Zero(t, refused, "the other client was refused, but it got a token")
 			if want%3 == 0 {
-				time.Sleep(2 * ttl) // even a hold that expires has used its number up
+				time.Sleep(2 * ttl) // even a lock that expires has used up its number
 			} else {
 				require.NoError(t, now.Unlock(ctx))
 			}
 		}
-		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "everybody has left, and more than the counter stayed behind")
-		require.Zero(t, lab.server(0).TTL(fenceKey(key)), "the counter has a ttl: when it ends, the numbers begin again")
+		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "all clients have left, but more than the counter was left behind")
+		require.Zero(t, lab.server(0).TTL(fenceKey(key)), "the counter has a ttl: when it expires, the numbers start again")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.countTo(32)
 		lab.loseReply("alice", func() {})
 		token, err := alice.TryLock(ctx)
-		require.NoError(t, err, "Redis gave alice the lock, the reply was lost, go-redis asked again: now she believes that somebody else has it")
-		require.EqualValues(t, 33, token, "alice's command was sent twice, and counted twice")
+		require.NoError(t, err, "Redis gave alice the lock, the reply was lost and go-redis resent the command, but TryLock returned an error")
+		require.EqualValues(t, 33, token, "alice's command was sent twice, but it was counted twice")
 		require.NoError(t, alice.Unlock(ctx))
 
 		token, err = bob.TryLock(ctx)
@@ -59,7 +59,7 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
@@ -68,16 +68,16 @@ func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 		lab.loseReply("alice", func() {})
 		token, err := alice.TryLock(ctx)
 		require.Error(t, err, "alice got no reply, but TryLock returned nil")
-		require.NotErrorIs(t, err, ErrNotAcquired, "alice got no reply, and TryLock says who has the lock")
-		require.Zero(t, token, "alice has no lock, and got a token")
+		require.NotErrorIs(t, err, ErrNotAcquired, "alice got no reply, but TryLock returned ErrNotAcquired")
+		require.Zero(t, token, "alice has no lock, but she got a token")
 
 		token, err = bob.TryLock(ctx)
-		require.NoError(t, err, "alice gave up, and the key that she left keeps bob out")
+		require.NoError(t, err, "alice gave up, but the key that she left blocks bob")
 		require.EqualValues(t, 34, token, "33 was alice's, whether she knows it or not: the numbers must grow, they may have gaps")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -86,12 +86,12 @@ func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 		_, err := alice.TryLock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
 		token, err := bob.TryLock(ctx)
-		require.NoError(t, err, "alice's request was cancelled before the reply came, and the lock is there for nobody")
+		require.NoError(t, err, "alice's request was cancelled before the reply came, but her key was left behind")
 		require.EqualValues(t, 2, token)
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -101,16 +101,16 @@ func TestTwoClientsAtTheSameMoment_OneIsInsideAndOneNumberIsUsed(t *testing.T) {
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		require.EqualValues(t, 1, bobs)
-		require.ErrorIs(t, err, ErrNotAcquired, "bob is inside, and alice was not told so")
+		require.ErrorIs(t, err, ErrNotAcquired, "bob is inside, but alice did not get ErrNotAcquired")
 		require.Zero(t, token)
 		require.NoError(t, bob.Unlock(ctx))
 		token, err = alice.TryLock(ctx)
 		require.NoError(t, err)
-		require.EqualValues(t, 2, token, "alice was refused once, and it was counted")
+		require.EqualValues(t, 2, token, "alice was refused once, but it was counted")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
@@ -122,12 +122,12 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		aliceErr := alice.Unlock(ctx)
 		_, err = carol.TryLock(ctx)
 		require.ErrorIs(t, err, ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
-		require.ErrorIs(t, aliceErr, ErrNotHeld, "alice's lock had expired long ago, and she was not told")
+		require.ErrorIs(t, aliceErr, ErrNotHeld, "alice's lock had expired long ago, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob cannot release his own lock")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -139,40 +139,40 @@ func TestLock_WaitsAndReturnsTheNextToken(t *testing.T) {
 		defer cancel()
 		token, err := bob.Lock(waiting)
 		require.NoError(t, err, "alice left after half a ttl, but bob did not get in")
-		require.Equal(t, first+1, token, "bob asked many times and entered once, and his attempts have counted")
+		require.Equal(t, first+1, token, "bob tried many times and entered once, but his attempts were counted")
 
 		short, cancel := context.WithTimeout(ctx, ttl/5)
 		defer cancel()
 		token, err = alice.Lock(short)
-		require.ErrorIs(t, err, ErrNotAcquired, "alice gave up, and the error does not say that she has no lock")
+		require.ErrorIs(t, err, ErrNotAcquired, "alice gave up, but the error does not say that the lock is taken")
 		require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context ended, but the error does not say so")
 		require.Zero(t, token)
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestUnlock_GetsThroughAndComesBack(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, and Unlock did not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
 		request, cancel := context.WithCancel(ctx)
 		_, err := alice.TryLock(request)
 		require.NoError(t, err)
 		cancel()
-		require.NoError(t, alice.Unlock(request), "alice's request was cancelled, so her Unlock was never sent")
+		require.NoError(t, alice.Unlock(request), "alice's request was cancelled, but that kept her Unlock from being sent")
 
 		_, err = alice.TryLock(ctx)
 		require.NoError(t, err)
 		lab.hang(0)
 		start := time.Now()
 		err = alice.Unlock(ctx)
-		require.Less(t, time.Since(start), 6*time.Second, "Redis hangs, and alice's Unlock hung with it")
+		require.Less(t, time.Since(start), 6*time.Second, "Redis hangs, but alice's Unlock hung with it")
 		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
-		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock says that the lock is not held")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock returned ErrNotHeld")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -181,13 +181,13 @@ func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
 			require.NoError(t, err)
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was sent again, found nothing, but Unlock says that she did not hold the lock")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock does not say so")
+				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but Unlock returned ErrNotHeld")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		}
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
@@ -219,11 +219,11 @@ func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
 		}
 		require.NoError(t, together.Wait())
 		require.Len(t, tokens, 80)
-		require.IsIncreasing(t, tokens, "a hold has a lower token than one before it")
+		require.IsIncreasing(t, tokens, "an acquisition has a lower token than an earlier one")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	for key, want := range map[string]string{
 		"coupons":          "{coupons}:fence",
@@ -239,9 +239,9 @@ func TestTheCounter_IsInTheClusterSlotOfTheLock(t *testing.T) {
 	}
 }
 
-// hashed returns the part of a key that decides on its slot, as the Redis Cluster
-// specification has it: if the key has a { and a } to the right of it, and there is
-// something between the first { and the first } after it, then that.
+// hashed returns the part of a key that decides its slot, as the Redis Cluster
+// specification has it: what is between the first { and the first } after it, if both
+// exist and it is not empty; otherwise the whole key.
 func hashed(key string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {
@@ -251,7 +251,7 @@ func hashed(key string) string {
 	return key
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		rdb := lab.client("alice").nodes[0]
@@ -272,34 +272,34 @@ func TestBadInputToTheLock_IsRefusedBeforeAnyCommand(t *testing.T) {
 			for _, err := range []error{second(bad.lock.TryLock(ctx)), second(bad.lock.Lock(waiting)), bad.lock.Unlock(ctx)} {
 				require.ErrorContains(t, err, bad.says, "alice made a mistake, but the error does not name it")
 				require.ErrorContains(t, err, "fencing: ")
-				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, and is told that somebody holds the lock")
-				require.NotErrorIs(t, err, ErrNotHeld, "alice made a mistake, and is told that she does not hold the lock")
+				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
+				require.NotErrorIs(t, err, ErrNotHeld, "alice made a mistake, but the error says that she does not hold the lock")
 			}
 		}
 		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestRedisIsDownOrRefuses_NobodyGetsATokenAndNothingStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		lab.server(0).Set(fenceKey(key), "not a number")
 		// Without the release that TryLock sends after an error.
 		_, err := alice.acquire(ctx, "alice")
-		require.ErrorContains(t, err, "not an integer", "the counter is no number, and alice is not told")
-		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, and the lock is taken: the count must come first")
+		require.ErrorContains(t, err, "not an integer", "the counter is not a number, but the error does not say so")
+		require.Equal(t, []string{fenceKey(key)}, lab.keys(), "alice got no number, but the lock is taken: the count must come first")
 
 		lab.stop(0)
 		token, err := alice.TryLock(ctx)
-		require.Error(t, err, "Redis is down, and TryLock says that all is well")
-		require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, and TryLock reports a holder")
+		require.Error(t, err, "Redis is down, but TryLock returned nil")
+		require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, but TryLock returned ErrNotAcquired")
 		require.ErrorContains(t, err, fmt.Sprintf("fencing: acquire %q", key))
 		require.Zero(t, token)
 	})
 }
 
-// Control: the lock is the same.
+// Also passes on resources without the check, because the lock is the same.
 func TestRedisForgetsItsScripts_TheLockAndTheResourceWork(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, operator := lab.lock("alice"), lab.client("ops").nodes[0]

@@ -8,15 +8,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What the laboratory must know of this lock: how many Redis servers it uses, how to make
+// What the lab must know about this lock: how many Redis servers it uses, how to make
 // one, and its calls.
 
 const nodes = 1
 
-const pastTheLab = "it writes to keys that the laboratory does not know, and would not delete"
+const pastTheLab = "it writes to keys that the lab does not know and would not delete"
 
-// These stories stay off real servers. init runs in the order of the files' names, so
-// lab_real_test.go, if it is there, has been first.
+// These stories do not run on real servers. init functions run in the order of the files'
+// names, so that of lab_real_test.go, if it exists, has already run.
 func init() {
 	if realTime {
 		play = func(t *testing.T, _ func(*testing.T)) {

@@ -1,6 +1,6 @@
 package fencing
 
-// The resources. Each keeps the highest token it has seen beside the data, and compares
+// The resources. Each keeps the highest token it has seen next to the data, and compares
 // (check.go) and writes in one step.
 
 import (
@@ -14,60 +14,59 @@ import (
 )
 
 var (
-	// ErrStaleToken means that the resource has seen a higher token: the caller's hold is
-	// over, and somebody else works there. It is about this request. If its reply was
-	// lost and it was sent again, the first one may have been carried out, before the
-	// higher token came.
+	// ErrStaleToken means that the resource has seen a higher token: the caller's lease
+	// has expired, and another client uses the resource. It is about this request only. If
+	// the request was resent after a lost reply, the first one may have been carried out
+	// before the higher token arrived.
 	ErrStaleToken = errors.New("stale token")
 
-	// ErrUnknownResource means that the resource was never created. It is not created by
-	// a write: one that has lost its record of the highest token would let the next stale
-	// write pass.
+	// ErrUnknownResource means that the resource was never created. A write does not create
+	// it: a resource that has lost its highest token would accept the next stale write.
 	ErrUnknownResource = errors.New("unknown resource")
 
-	// ErrOvertaken means that somebody else has marked the Marked value since.
+	// ErrOvertaken means that another client has marked the Marked value since.
 	ErrOvertaken = errors.New("overtaken")
 )
 
-// A Resource holds named values and checks fencing tokens, a highest token for each name.
-// Tokens are 1 or more and come from a Lock, or from Claim. Both for one name do not go
-// together: they would not know each other's numbers.
+// A Resource holds named values and checks fencing tokens. It keeps one highest token for
+// each name. Tokens are 1 or more and come from a Lock or from Claim, but not from both for
+// the same name: they would not know each other's numbers.
 type Resource interface {
-	// Create adds a resource that has seen no token. It does nothing if the resource is there.
+	// Create adds a resource that has seen no token. It does nothing if the resource exists.
 	Create(ctx context.Context, name, value string) error
 
-	// Read returns the value, and raises the highest token: what was read must not change
-	// under its reader by a late write, even if the reader has not written yet. A lower
-	// token is refused with ErrStaleToken.
+	// Read returns the value, and raises the highest token: a stale write must not change
+	// the value under its reader, even if the reader has not written yet. It returns
+	// ErrStaleToken if token is lower than the highest.
 	Read(ctx context.Context, token int64, name string) (value string, err error)
 
-	// Write stores the value. A lower token than the highest that the resource has seen
-	// is refused with ErrStaleToken. An equal one is the same holder.
+	// Write stores the value. It returns ErrStaleToken if token is lower than the highest
+	// that the resource has seen. An equal one belongs to the same holder.
 	Write(ctx context.Context, token int64, name, value string) error
 
-	// Claim returns a token that is one higher than the highest and makes it the highest.
-	// It is for those who hold a lock without numbers, or with numbers that can be lost.
+	// Claim raises the highest token by one and returns it. It is for holders of a lock
+	// without numbers, or with numbers that can be lost.
 	Claim(ctx context.Context, name string) (token int64, err error)
 }
 
-// checkToken refuses what is neither a fencing token nor a name.
-func checkToken(token int64, name string) error {
+// validate rejects what is not a fencing token, or not a name.
+func validate(token int64, name string) error {
 	if token < 1 {
-		return fmt.Errorf("the token is %d, it must be at least 1", token)
+		return fmt.Errorf("token %d is below the minimum of 1", token)
 	}
-	return checkName(name)
+	return validateName(name)
 }
 
-// checkName refuses the empty name.
-func checkName(name string) error {
+// validateName rejects the empty name.
+func validateName(name string) error {
 	if name == "" {
-		return errors.New("the name of the resource is empty")
+		return errors.New("resource name is empty")
 	}
 	return nil
 }
 
-// fail says which resource err is about.
-func fail(op, name string, err error) error {
+// wrap adds to err what failed and for which resource.
+func wrap(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -94,8 +93,8 @@ func NewMemory() *Memory {
 
 // Create implements Resource.
 func (m *Memory) Create(_ context.Context, name, value string) error {
-	if err := checkName(name); err != nil {
-		return fail("create", name, err)
+	if err := validateName(name); err != nil {
+		return wrap("create", name, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,24 +107,24 @@ func (m *Memory) Create(_ context.Context, name, value string) error {
 // Read implements Resource.
 func (m *Memory) Read(_ context.Context, token int64, name string) (value string, err error) {
 	err = m.access(token, name, func(r *entry) { value = r.value })
-	return value, fail("read", name, err)
+	return value, wrap("read", name, err)
 }
 
 // Write implements Resource.
 func (m *Memory) Write(_ context.Context, token int64, name, value string) error {
-	return fail("write", name, m.access(token, name, func(r *entry) { r.value = value }))
+	return wrap("write", name, m.access(token, name, func(r *entry) { r.value = value }))
 }
 
 // Claim implements Resource.
 func (m *Memory) Claim(_ context.Context, name string) (token int64, err error) {
-	if err := checkName(name); err != nil {
-		return 0, fail("claim", name, err)
+	if err := validateName(name); err != nil {
+		return 0, wrap("claim", name, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.entries[name]
 	if r == nil {
-		return 0, fail("claim", name, ErrUnknownResource)
+		return 0, wrap("claim", name, ErrUnknownResource)
 	}
 	r.fence++
 	return r.fence, nil
@@ -133,7 +132,7 @@ func (m *Memory) Claim(_ context.Context, name string) (token int64, err error) 
 
 // access runs fn on an entry if the token is not stale.
 func (m *Memory) access(token int64, name string, fn func(*entry)) error {
-	if err := checkToken(token, name); err != nil {
+	if err := validate(token, name); err != nil {
 		return err
 	}
 	m.mu.Lock() // one step: between a comparison and a write, a higher token could come
@@ -150,7 +149,7 @@ func (m *Memory) access(token int64, name string, fn func(*entry)) error {
 	return nil
 }
 
-// createScript makes the hash KEYS[1] with the value ARGV[1] unless it is there.
+// createScript makes the hash KEYS[1] with the value ARGV[1] unless it exists.
 var createScript = redis.NewScript(`-- create value
 if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('HSET', KEYS[1], 'fence', 0, 'value', ARGV[1])
@@ -158,7 +157,7 @@ end
 return 1
 `)
 
-// readScript raises the fence of the hash KEYS[1] to the token ARGV[1] unless it is
+// readScript raises the fence of the hash KEYS[1] to the token ARGV[1] unless the fence is
 // higher, and returns the fence and the value.
 var readScript = redis.NewScript(`-- read fence
 local fence = redis.call('HGET', KEYS[1], 'fence')
@@ -169,8 +168,8 @@ end
 return {fence, redis.call('HGET', KEYS[1], 'value')}
 `)
 
-// writeScript raises the fence likewise and stores the value ARGV[2], unless the fence is
-// higher. It returns the fence.
+// writeScript raises the fence in the same way and stores the value ARGV[2], unless the
+// fence is higher. It returns the fence.
 var writeScript = redis.NewScript(`-- write fence value
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if ` + notStale + ` then
@@ -180,7 +179,7 @@ end
 return {fence}
 `)
 
-// claimScript raises the fence of the hash KEYS[1] by one and returns it, 0 if there is
+// claimScript raises the fence of the hash KEYS[1] by one and returns it, or 0 if there is
 // no such hash.
 var claimScript = redis.NewScript(`-- claim
 if redis.call('HEXISTS', KEYS[1], 'fence') == 0 then
@@ -190,7 +189,7 @@ redis.call('HINCRBY', KEYS[1], 'fence', 1)
 return redis.call('HGET', KEYS[1], 'fence')
 `)
 
-// maxRedisToken is the highest token that a Lua script can tell from its neighbours: its
+// maxRedisToken is the highest token that a Lua script can tell from its neighbours: Lua's
 // numbers are float64.
 const maxRedisToken = 1 << 53
 
@@ -201,56 +200,56 @@ type Redis struct {
 
 var _ Resource = (*Redis)(nil)
 
-// NewRedis returns the resources in that Redis. It sends nothing.
+// NewRedis returns the resources in the Redis of rdb. It does not contact Redis.
 func NewRedis(rdb redis.UniversalClient) *Redis {
 	return &Redis{rdb: rdb}
 }
 
 // Create implements Resource.
 func (r *Redis) Create(ctx context.Context, name, value string) error {
-	if err := r.check(name); err != nil {
-		return fail("create", name, err)
+	if err := r.validate(name); err != nil {
+		return wrap("create", name, err)
 	}
-	return fail("create", name, createScript.Run(ctx, r.rdb, []string{name}, value).Err())
+	return wrap("create", name, createScript.Run(ctx, r.rdb, []string{name}, value).Err())
 }
 
 // Read implements Resource.
 func (r *Redis) Read(ctx context.Context, token int64, name string) (value string, err error) {
 	value, err = r.access(ctx, readScript, token, name)
-	return value, fail("read", name, err)
+	return value, wrap("read", name, err)
 }
 
 // Write implements Resource.
 func (r *Redis) Write(ctx context.Context, token int64, name, value string) error {
 	_, err := r.access(ctx, writeScript, token, name, value)
-	return fail("write", name, err)
+	return wrap("write", name, err)
 }
 
-// Claim implements Resource. When the reply is lost and go-redis sends the command again,
-// a number is skipped.
+// Claim implements Resource. If a reply is lost and go-redis resends the command, a number
+// is skipped.
 func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error) {
-	if err := r.check(name); err != nil {
-		return 0, fail("claim", name, err)
+	if err := r.validate(name); err != nil {
+		return 0, wrap("claim", name, err)
 	}
 	token, err = claimScript.Run(ctx, r.rdb, []string{name}).Int64()
 	if err == nil && token == 0 {
 		err = ErrUnknownResource
 	}
-	return token, fail("claim", name, err)
+	return token, wrap("claim", name, err)
 }
 
-// access runs a script that answers with the fence, and perhaps with the value.
+// access runs a script that returns the fence, and perhaps the value.
 func (r *Redis) access(
 	ctx context.Context, script *redis.Script, token int64, name string, args ...any,
 ) (value string, err error) {
-	if err := checkToken(token, name); err != nil {
+	if err := validate(token, name); err != nil {
 		return "", err
 	}
-	if err := r.check(name); err != nil {
+	if err := r.validate(name); err != nil {
 		return "", err
 	}
 	if token > maxRedisToken {
-		return "", fmt.Errorf("the token is %d, a script can compare none above %d",
+		return "", fmt.Errorf("token %d is above %d, the highest that a script can compare",
 			token, int64(maxRedisToken))
 	}
 	reply, err := script.Run(ctx, r.rdb, []string{name}, append([]any{token}, args...)...).Slice()
@@ -274,29 +273,29 @@ func (r *Redis) access(
 	return value, nil
 }
 
-func (r *Redis) check(name string) error {
+func (r *Redis) validate(name string) error {
 	if r.rdb == nil {
-		return errors.New("the Redis client is nil")
+		return errors.New("client is nil")
 	}
-	return checkName(name)
+	return validateName(name)
 }
 
 // Marked is a value with antirez's answer to fencing tokens
-// (http://antirez.com/news/101): check-and-set by a random token. Whoever holds the lock
-// marks the value with its token, then reads, then writes if the mark is still its own.
-// The mark must come before the read. A random token has no order: the last one to mark
-// wins, also if it is late.
+// (http://antirez.com/news/101): check-and-set with a random token. The holder marks the
+// value with its token, then reads, then writes if the mark is still its own. It must mark
+// before it reads. Random tokens have no order: the last client to mark wins, even if its
+// lease has expired.
 type Marked struct {
 	mu          sync.Mutex
 	mark, value string
 }
 
-// NewMarked returns a value that nobody has marked.
+// NewMarked returns a value without a mark.
 func NewMarked(value string) *Marked {
 	return &Marked{value: value}
 }
 
-// Mark makes token the mark, whoever was there before.
+// Mark makes token the mark, and replaces any other.
 func (m *Marked) Mark(token string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

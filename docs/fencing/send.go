@@ -19,7 +19,7 @@ const (
 )
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
-// reply, and does not tell its caller (MaxRetries).
+// reply, without telling its caller (MaxRetries).
 func sendOnce(
 	ctx context.Context, rdb redis.UniversalClient, script, key string, args ...any,
 ) (bool, error) {
@@ -37,7 +37,7 @@ func (noRetryCmd) NoRetry() bool { return true }
 func mayHaveRun(err error) bool {
 	var reply redis.Error
 	var network *net.OpError
-	return err != nil && !errors.As(err, &reply) && // refused by Redis
+	return err != nil && !errors.As(err, &reply) && // rejected by Redis
 		!(errors.As(err, &network) && network.Op == "dial") && // not sent: no connection
 		!errors.Is(err, redis.ErrPoolTimeout) && // not sent: the pool is full
 		!errors.Is(err, context.DeadlineExceeded) // not sent: no connection in time

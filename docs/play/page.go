@@ -27,8 +27,13 @@ import (
 //go:embed page
 var files embed.FS
 
+// published is where the page is on the web: "https://you.github.io/redislock-steps/play/".
+// If it is known, previews of links and challenges name it. If not, a challenge has the
+// address at which the page is open.
+var published = ""
+
 // modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "play.mjs"}
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
 
 // A level is a cell of docs/read/faults.md.
 type level struct {
@@ -125,8 +130,27 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	}
 	return []byte(strings.NewReplacer(
 		"{{inputs}}", inputs, "{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
+		"{{about}}", template.HTMLEscapeString(words["about"]), "{{preview}}", preview(published, words),
 		"{{static}}", static, "{{style}}", style, "{{script}}", script, "{{words}}", string(all), "{{data}}", data,
 	).Replace(string(frame))), nil
+}
+
+// preview is what another site shows of a link to the page.
+func preview(at string, words map[string]string) string {
+	var b strings.Builder
+	picture := "../read/pictures/play.png"
+	if at != "" {
+		fmt.Fprintf(&b, "<link rel=\"canonical\" href=\"%s\">\n", template.HTMLEscapeString(at))
+		picture = strings.TrimSuffix(at, "play/") + strings.TrimPrefix(picture, "../")
+	}
+	for _, p := range [][2]string{
+		{"type", "website"}, {"title", words["title"]}, {"description", words["about"]}, {"url", at}, {"image", picture}, {"image:alt", words["picture.alt"]},
+	} {
+		if p[1] != "" {
+			fmt.Fprintf(&b, "<meta property=\"og:%s\" content=\"%s\">\n", p[0], template.HTMLEscapeString(p[1]))
+		}
+	}
+	return b.String() + `<meta name="twitter:card" content="summary_large_image">`
 }
 
 // readPage returns the style and the module.

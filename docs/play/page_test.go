@@ -73,7 +73,7 @@ func TestWords(t *testing.T) {
 	_, script, err := readPage()
 	require.NoError(t, err)
 	// page.go says these, and the menu of languages.
-	for _, key := range []string{"title", "noscript", "language"} {
+	for _, key := range []string{"title", "about", "picture.alt", "noscript", "language"} {
 		script += fmt.Sprintf("t('%s')", key)
 	}
 	for _, m := range inMarkup.FindAllStringSubmatch(static.Tree.Root.String(), -1) {
@@ -184,6 +184,25 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	_, err = newPage(js, "", options{})
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
+}
+
+// Where the page is published is not known here. Its picture is found all the same, and by
+// other sites once the address is set.
+func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
+	atRoot(t)
+	english, _, err := readWords()
+	require.NoError(t, err)
+	picture := func(at string) string {
+		return regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(preview(at, english))[1]
+	}
+	require.FileExists(t, filepath.Join(filepath.Dir(committed), picture("")))
+	require.NotContains(t, preview("", english), "http")
+	const at = "https://you.github.io/redislock-steps/play/"
+	require.Equal(t, "https://you.github.io/redislock-steps/read/pictures/play.png", picture(at))
+	require.Contains(t, preview(at, english), `<link rel="canonical" href="`+at+`">`)
+	for _, name := range []string{"title", "description", "image:alt"} {
+		require.Regexp(t, `<meta property="og:`+name+`" content="[^"]+">`, preview("", english))
+	}
 }
 
 // A first visit goes through all locks in their order. Its goals are what docs/read/faults.md

@@ -59,7 +59,7 @@ func TestOther%[2]s(t *testing.T) { story(t, %[3]d) }
 
 // TestControl%[2]s is a story as well.
 //
-// Control: nothing to fix.
+// Also passes on the lock before, because there is nothing to fix.
 func TestControl%[2]s(t *testing.T) { story(t, 0) }
 `, pkg, name, k)
 }

@@ -17,11 +17,11 @@ func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, err
 }
 
 // checkRed says what keeps a red run from being the lesson: every story must fail by its
-// own assertion, except the controls, which must pass.
+// own assertion, except those whose comment says that they also pass.
 func checkRed(s course.Step, results []result) error {
 	wrong := wrongRed(s, results)
 	if wrong == nil && held(results) == len(results) {
-		wrong = append(wrong, say("no story failed: all of %s are controls", fileNames(results)))
+		wrong = append(wrong, say("no story failed: all of %s also pass there", fileNames(results)))
 	}
 	return notRed(s, wrong)
 }
@@ -31,11 +31,11 @@ func wrongRed(s course.Step, results []result) (wrong []string) {
 	for _, r := range results {
 		switch {
 		case r.control && r.verdict == failed:
-			add("%s is a control (%q) and failed on %s", r.name, controlMark, s.Before().Subject())
+			add("%s failed on %s, but its comment says %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		case r.verdict != passed && r.verdict != failed:
 			add("%s did not end with an assertion: %s", r.name, r.why)
 		case !r.control && r.verdict == passed:
-			add("%s passes on %s: make it fail there, or mark it %q", r.name, s.Before().Subject(), controlMark)
+			add("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		}
 	}
 	return wrong
@@ -154,9 +154,9 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	switch n := held(results); n {
 	case 0:
 	case 1:
-		t.prose("  ", "\n1 control passes, as expected: it holds on %s as well.", s.Before().Subject())
+		t.prose("  ", "\n1 story passes on %s as well, as its comment says.", s.Before().Subject())
 	default:
-		t.prose("  ", "\n%d controls pass, as expected: they hold on %s as well.", n, s.Before().Subject())
+		t.prose("  ", "\n%d stories pass on %s as well, as their comments say.", n, s.Before().Subject())
 	}
 	t.wanted(s)
 	next := func(format, what string) {

@@ -17,14 +17,14 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 		"  FAIL  TestLeadAtomic_acquire/two_of\n          0.1ms  alice  SET 02 two_of\n\n"+
 			"    the lock of 2 lacks what 3 has\n    expected: nil   got: ErrNotHeld\n    (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n    the lock of 2 lacks what 3 has\n\n",
-		"  1 control passes, as expected",
+		"  1 story passes on the lock of step 02 as well, as its comment says.",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
 
 	shows(t, "red 3 -all", 0, "FAIL  TestOtherAtomic_acquire\n          0.1ms")
 	shows(t, "red 3 TestOtherAtomic_acquire TestControlAtomic_acquire", 0,
-		"FAIL  TestOtherAtomic_acquire\n          0.1ms", "ok    TestControlAtomic_acquire (a control")
+		"FAIL  TestOtherAtomic_acquire\n          0.1ms", "ok    TestControlAtomic_acquire (also passes")
 	shows(t, "red 1", 0, "on the lock everyone writes first", "alice  SET 00")
 }
 
@@ -32,7 +32,7 @@ func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
 	buildsMany(t)
 	inMini(t)
 	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n          0.1ms",
-		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock", "FAIL  TestOtherWaiting\n    the lock", "2 controls pass")
+		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock", "FAIL  TestOtherWaiting\n    the lock", "2 stories pass on the lock of step 05 as well")
 	shows(t, "red 8", 0, "FAIL  TestLeadFailover/two_of", "alice  SET 07", "The same story on the lock of step 08. It asks five",
 		"ok    TestLeadFailover\n          0.1ms  alice  SET 08 two_of\n\n", "FAIL  TestOtherFailover\n    the lock")
 	out := shows(t, "red fencing", 0, "red: fencing_test.go on the resources without the check", "the lock of 0 lacks what 9 has")
@@ -49,10 +49,10 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 		return strings.Replace(string(text), "{ story(t, 3) }\n\n//", "{ "+body+" }\n\n//", 1)
 	}
 	for _, tt := range []struct{ src, want string }{
-		{with("story(t, 0)"), `TestOtherAtomic_acquire passes on the lock of step 02: make it fail there, or mark it "Control:"`},
+		{with("story(t, 0)"), `TestOtherAtomic_acquire passes on the lock of step 02: make it fail there, or let its comment say "Also passes on ..."`},
 		{with("panic(`oh`)"), "TestOtherAtomic_acquire did not end with an assertion: panic: oh"},
-		{strings.Replace(string(text), "Control:", "None:", 1), "TestControlAtomic_acquire passes on the lock of step 02"},
-		{strings.Replace(string(text), "TestOther", "// Control: no\nfunc TestX(t *testing.T) { story(t, 3) }\n\nfunc TestOther", 1), "is a control"},
+		{strings.Replace(string(text), "Also passes on", "Passes on", 1), "TestControlAtomic_acquire passes on the lock of step 02"},
+		{strings.Replace(string(text), "TestOther", "// Also passes on step 02: no\nfunc TestX(t *testing.T) { story(t, 3) }\n\nfunc TestOther", 1), `TestX failed on the lock of step 02, but its comment says "Also passes on ..."`},
 	} {
 		src := strings.Replace(tt.src, "func // ", "// ", 1)
 		require.NoError(t, os.WriteFile(file, []byte(src), 0o666))
@@ -113,7 +113,7 @@ func TestTheCourse(t *testing.T) {
 	require.NoError(t, err)
 	defer tr.close()
 	require.NoError(t, tr.runCourse(ctx, []course.Step{course.Steps[0], course.Steps[7], course.Epilogue}))
-	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n          0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (a control",
+	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n          0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (also passes",
 		"Red, as expected", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",
 		"still broken: A holder that dies", "== step 08", "== epilogue: fencing tokens =", "ok    TestLeadFencing\n", "What to run next:")
 	require.NotContains(t, out.String(), "ok    TestOther")

@@ -441,7 +441,8 @@ func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
 	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1)+"\nfunc mine() {}\n")
 	shows(t, "hint 3", 0, "--- mylock/_step02-solved/lock.go (your start)", "-const at = 1+1\n")
 
-	// Where people break the same thing, a hint says so; a control is told like an earlier one.
+	// Where people break the same thing, a hint says so. A story that also passes on the lock
+	// before is treated like an earlier one.
 	lab := root + "/step04_owner_token/lab_test.go"
 	text, err := os.ReadFile(lab)
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 type story struct {
 	name    string
 	file    string
-	control bool // holds on the older lock as well, and says so
+	control bool // its comment says that it passes on the older lock as well
 }
 
 // storiesOf lists the tests of a file in their order. They may be none.
@@ -36,22 +36,10 @@ func (t *tour) storiesOf(dir, file string) ([]story, error) {
 	var stories []story
 	for _, d := range list {
 		if d.IsTest() {
-			stories = append(stories, story{d.Name, file, isControl(d.Doc)})
+			stories = append(stories, story{d.Name, file, course.HasAlsoPasses(d.Doc)})
 		}
 	}
 	return stories, nil
-}
-
-// controlMark begins the line of a doc comment that makes a story a control.
-const controlMark = "Control:"
-
-func isControl(doc string) bool {
-	for line := range strings.Lines(doc) {
-		if strings.HasPrefix(line, controlMark) {
-			return true
-		}
-	}
-	return false
 }
 
 // A verdict is what one run of a story says. Only failed is red: everything below it says

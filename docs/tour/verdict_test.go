@@ -193,10 +193,10 @@ import "testing"
 
 // TestA is one.
 //
-// Control: the lock has no part in it.
+// Also passes on step 00, because the lock has no part in it.
 func TestA(t *testing.T) {}
 
-// TestB speaks of Control: in the middle of a line.
+// TestB says in the middle of a line that it Also passes on step 00.
 func TestB(t *testing.T) {}
 `))
 	tr := &tour{root: root}

@@ -29,11 +29,11 @@ const (
 
 var ctx = context.Background()
 
-// openTable returns a table in a database file of its own, with 100 coupons.
+// openTable returns a table in its own database file, with 100 coupons.
 func openTable(t *testing.T) (*Table, *sql.DB) {
 	t.Helper()
-	// Connections that meet wait for each other inside SQLite. The file need not survive
-	// a power failure.
+	// Connections that conflict wait for each other inside SQLite. The file need not
+	// survive a power failure.
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=busy_timeout(30000)&_pragma=synchronous(off)"
 	db, err := sql.Open("sqlite", dsn)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func redisAt32(t *testing.T) (*miniredis.Miniredis, func() redis.UniversalClient
 	require.NoError(t, server.Set("{"+key+"}:fence", "32"))
 	return server, func() redis.UniversalClient {
 		rdb := redis.NewClient(&redis.Options{
-			Addr:   "127.0.0.1:1", // nobody dials it: the connections are pipes
+			Addr:   "127.0.0.1:1", // it is never dialled: the connections are pipes
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 		})
 		t.Cleanup(func() { rdb.Close() })
@@ -64,7 +64,7 @@ func redisAt32(t *testing.T) (*miniredis.Miniredis, func() redis.UniversalClient
 func readStock(t *testing.T, table *Table, token int64) int {
 	t.Helper()
 	value, err := table.Read(ctx, token, stock)
-	require.NoError(t, err, "the present holder cannot read the stock")
+	require.NoError(t, err, "the current holder cannot read the stock")
 	n, err := strconv.Atoi(value)
 	require.NoError(t, err)
 	return n
@@ -86,14 +86,14 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 	server.FastForward(2 * ttl) // alice is paused: a garbage collection, a page fault, SIGSTOP
 
 	bobs, err := bob.TryLock(ctx)
-	require.NoError(t, err, "alice's lease is over, but bob was refused")
+	require.NoError(t, err, "alice's lease has expired, but bob was refused")
 	require.EqualValues(t, 34, bobs)
-	require.NoError(t, writeStock(table, bobs, readStock(t, table, bobs)-1), "bob holds the lock and cannot write")
+	require.NoError(t, writeStock(table, bobs, readStock(t, table, bobs)-1), "bob holds the lock, but he cannot write")
 
 	err = writeStock(table, token, left-10)
-	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice wrote with 33 after bob had written with 34, and it was accepted: his sale is lost")
-	require.ErrorContains(t, err, "33 is lower than 34", "alice was refused, and the error does not name both numbers")
-	require.Equal(t, 99, readStock(t, table, bobs), "alice was refused, and the stock changed all the same")
+	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost")
+	require.ErrorContains(t, err, "33 is lower than 34", "alice's write was rejected, but the error does not name both numbers")
+	require.Equal(t, 99, readStock(t, table, bobs), "alice's write was rejected, but the stock changed anyway")
 }
 
 func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T) {
@@ -102,18 +102,18 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 	err := writeStock(table, 33, left-10)
 	require.NoError(t, writeStock(table, 34, bobSaw-1))
 	require.ErrorIs(t, err, fencing.ErrStaleToken,
-		"alice wrote between bob's read and his write and was told that it counts, and then he wrote over it: her sale is lost")
+		"alice wrote between bob's read and his write and her write was accepted, but then he overwrote it: her sale is lost")
 }
 
 func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
 	table, _ := openTable(t)
 	require.NoError(t, writeStock(table, 34, 99))
 	_, err := table.Read(ctx, 33, stock)
-	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice comes with 33 after bob with 34, and is given the stock as if it were hers")
+	require.ErrorIs(t, err, fencing.ErrStaleToken, "alice read with 33 after bob had written with 34, but she got the stock as if it were hers")
 }
 
-// The table keeps a history of itself by a trigger, so it is known in which order the
-// writes took effect.
+// A trigger records the table's history, so the order in which the writes took effect is
+// known.
 func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T) {
 	const writers, writes, tokens = 16, 50, 400
 	table, db := openTable(t)
@@ -153,29 +153,29 @@ func TestSixteenWritersWithRandomTokens_TheTableNeverGoesBackwards(t *testing.T)
 		var value string
 		var fence int64
 		require.NoError(t, rows.Scan(&value, &fence))
-		require.Equal(t, fmt.Sprint(fence), value, "the value of one writer stands beside the token of another")
+		require.Equal(t, fmt.Sprint(fence), value, "the value of one writer is next to the token of another")
 		require.GreaterOrEqual(t, fence, last, "write %d of the table came with %d after %d: it went backwards", total+1, fence, last)
 		total, last = total+1, fence
 	}
 	require.NoError(t, rows.Err())
-	told := 0
+	counted := 0
 	for _, n := range accepted {
-		told += n
+		counted += n
 	}
-	require.Equal(t, told, total, "the writers were told of %d accepted writes, and the table has seen %d", told, total)
+	require.Equal(t, counted, total, "the writers counted %d accepted writes, but the table has seen %d", counted, total)
 	require.Less(t, total, writers*writes, "no token was stale: the test shows nothing")
 }
 
-// Control: nothing must be refused.
+// Also passes on resources without the check, because no write must be rejected.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 	table, _ := openTable(t)
 	for _, n := range []int{99, 99, 98} { // also the same again, which changes nothing
-		require.NoError(t, writeStock(table, 33, n), "alice wrote with her token before, and is refused: an equal token is the same holder")
+		require.NoError(t, writeStock(table, 33, n), "alice wrote with her token before, but her write was rejected: an equal token is the same holder")
 		require.Equal(t, n, readStock(t, table, 33))
 	}
 }
 
-// Control: a claim is about order, and asks nothing of a write.
+// Also passes on resources without the check, because a claim checks no token.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	table, _ := openTable(t)
 	require.NoError(t, writeStock(table, 40, 99))
@@ -187,49 +187,51 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 	require.Equal(t, 99, readStock(t, table, 44), "a claim has changed the stock")
 }
 
-// Control: what is there stays there.
+// Also passes on resources without the check, because Create checks no token.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
 	table, db := openTable(t)
 	require.NoError(t, writeStock(table, 33, 99))
 	again, err := Open(ctx, db)
 	require.NoError(t, err)
 	require.NoError(t, again.Create(ctx, stock, "100"))
-	require.Equal(t, 99, readStock(t, table, 33), "bob's service started, and created the stock anew over alice's sale")
+	require.Equal(t, 99, readStock(t, table, 33), "bob's service started, but it created the stock anew over alice's sale")
 }
 
-// Control: it is about what is not asked of the table.
+// Also passes on resources without the check, because bad input is rejected before any
+// check.
 func TestBadInput_IsRefusedBeforeAnyStatement(t *testing.T) {
 	_, err := Open(ctx, nil)
-	require.ErrorContains(t, err, "the database is nil")
+	require.ErrorContains(t, err, "database is nil")
 
 	table, db := openTable(t)
-	require.NoError(t, db.Close()) // a statement would now be an error of its own
+	require.NoError(t, db.Close()) // a statement would now be another error
 	for _, token := range []int64{0, -1} {
 		_, readErr := table.Read(ctx, token, stock)
 		for _, err := range []error{writeStock(table, token, 1), readErr} {
-			require.ErrorContains(t, err, fmt.Sprintf(`"stock": the token is %d`, token), "alice has no token, and the error does not say so")
+			require.ErrorContains(t, err, fmt.Sprintf(`"stock": token %d is below`, token), "alice has no token, but the error does not say so")
 			require.NotErrorIs(t, err, fencing.ErrStaleToken)
 		}
 	}
 	_, readErr := table.Read(ctx, 1, "")
 	_, claimErr := table.Claim(ctx, "")
 	for _, err := range []error{table.Create(ctx, "", "1"), table.Write(ctx, 1, "", "1"), readErr, claimErr} {
-		require.ErrorContains(t, err, "name of the resource is empty", "alice made a mistake, but the error does not name it")
+		require.ErrorContains(t, err, "resource name is empty", "alice made a mistake, but the error does not name it")
 	}
 
 	err = writeStock(table, 1, 1)
-	require.Error(t, err, "the database is closed, and alice is told that all is well")
-	require.NotErrorIs(t, err, fencing.ErrStaleToken, "the database is closed, and alice is told that somebody else works there")
+	require.Error(t, err, "the database is closed, but alice got no error")
+	require.NotErrorIs(t, err, fencing.ErrStaleToken, "the database is closed, but the error says that alice's token is stale")
 }
 
-// Control: it is about what is not there.
+// Also passes on resources without the check, because an unknown resource has no token to
+// check.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
 	table, _ := openTable(t)
 	for range 2 { // the second time, too: the first one has not made it
 		_, readErr := table.Read(ctx, 1, "stok")
 		_, claimErr := table.Claim(ctx, "stok")
 		for _, err := range []error{table.Write(ctx, 1, "stok", "1"), readErr, claimErr} {
-			require.ErrorIs(t, err, fencing.ErrUnknownResource, "there is no such resource, and alice is not told")
+			require.ErrorIs(t, err, fencing.ErrUnknownResource, "there is no such resource, but alice did not get ErrUnknownResource")
 			require.ErrorContains(t, err, `"stok"`)
 		}
 	}

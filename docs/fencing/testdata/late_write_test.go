@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The story of ../fencing_test.go, told by a lock that gives no numbers, at a resource
-// that checks none. The tour puts this file beside the tests of step 08 and runs it on
-// each of the eight locks: the last row of docs/read/matrix.md.
+// The story of ../fencing_test.go with a lock that gives no numbers and a resource that
+// checks none. The tour adds this file to step 08's tests and runs it on each of the
+// eight locks: the last row of docs/read/matrix.md.
 
 func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -22,13 +22,13 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 		lab.note("alice is paused") // a garbage collection, a page fault, SIGSTOP
 		time.Sleep(2 * ttl)
 
-		require.NoError(t, bob.TryLock(ctx), "alice has been paused for two ttls, and bob is kept out: a lock without a ttl has no late writer, and no next owner either")
+		require.NoError(t, bob.TryLock(ctx), "alice has been paused for two ttls, but bob is refused: a lock without a ttl has no late writer, and no next owner either")
 		lab.note("bob reads stock -> %d", stock)
 		stock--
 		lab.note("bob writes stock = %d", stock)
-		stock = left - 10 // she has sold ten, of what she saw 20 seconds ago
+		stock = left - 10 // she has sold ten of those that she saw 20 seconds ago
 		lab.note("alice writes stock = %d", stock)
 
-		require.Equal(t, 99, stock, "alice wrote late, over what bob had written: his sale is lost")
+		require.Equal(t, 99, stock, "alice wrote late and overwrote what bob had written: his sale is lost")
 	})
 }

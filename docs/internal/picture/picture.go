@@ -1,5 +1,5 @@
 // Package picture draws what has happened in stories of the laboratory, and which lock
-// holds which guarantee, as SVG. The pictures are made from records and runs alone: the
+// provides which guarantee, as SVG. The pictures are made from records and runs alone: the
 // same run gives the same bytes.
 package picture
 

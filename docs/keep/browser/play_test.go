@@ -152,7 +152,7 @@ func TestAPastedName_OpensItsSchedule(t *testing.T) {
 		t.Errorf("a schedule that the page does not have: %q", got)
 	}
 	paste("03/nothing/aF")
-	if got := b.text(".problem"); !strings.Contains(got, "is no schedule") {
+	if got := b.text(".problem"); !strings.Contains(got, "There is no schedule") {
 		t.Errorf("what is no schedule: %q", got)
 	}
 	b.fine()
@@ -209,7 +209,7 @@ func TestWhatIsLost_SaysWhereTheLastChanceWas(t *testing.T) {
 		b.key("1")
 	}
 	held := b.text(".outcome.missed")
-	if !strings.Contains(held, "orders break it") || b.text("#goback") == "" {
+	if !strings.Contains(held, "schedules break it") || b.text("#goback") == "" {
 		t.Fatalf("lost, the page says %q", held)
 	}
 	eval[any](b, `document.getElementById('goback').click()`)
@@ -257,6 +257,67 @@ func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
 		want := strings.Split(string(source), "\n")[n-1]
 		if got := eval[string](b, `document.querySelector('.source details[open] .src.hit').textContent`); !strings.HasSuffix(strings.TrimRight(got, "\n"), want) || strings.TrimSpace(want) == "" {
 			t.Errorf("%s: line %d is %q, want %q", schedule, n, got, want)
+		}
+		b.fine()
+	}
+}
+
+// A command moves to its node, and two who are inside flash: once, and not for readers who
+// want no motion.
+func TestMotion_OnlyWhereItIsWanted(t *testing.T) {
+	for _, motion := range []string{"no-preference", "reduce"} {
+		b := open(t, server+"#00/none/aba", desktop)
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}})
+		b.must(err)
+		moving := func(js string) string {
+			return eval[string](b, js+`; [...new Set(document.getAnimations().map(a => a.animationName).filter(Boolean))].sort().join(' ')`)
+		}
+		want := map[string]string{"no-preference": "flash travel"}[motion]
+		if got := moving(`document.querySelector('.choice[data-label=b]').click()`); got != want {
+			t.Errorf("%s: what moves is %q, want %q", motion, got, want)
+		}
+		if got := moving(`document.getElementById('hint').click()`); got != "" {
+			t.Errorf("%s: drawn again, there moves %q", motion, got)
+		}
+		b.fine()
+	}
+}
+
+// Below the choices are the lines at which the clients are. They are those of the files.
+func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
+	for schedule, want := range map[string]string{
+		// The data has no lines of this lock.
+		"00/none/a":            "docs/step00 a:.Set( b:.Exists(",
+		"02/crash-acquire/a":   "step02_expire a:.PExpire( b:\"SETNX\"",
+		"02/crash-acquire/aF":  "step02_expire a:\"SETNX\" b:\"SETNX\"", // she died after that
+		"04/slow/aAa":          "step04_owner_token a:.Del( b:.SetNX(",
+		"04/slow/aAaFb":        "step04_owner_token a:.Del(",
+		"08/restart/a1a2":      "step08_redlock a:acquireScript b:acquireScript",
+		"08/restart/a1a2b3Fb1": "step08_redlock a:acquireScript b:acquireScript",
+	} {
+		b := open(t, server+"#"+schedule, desktop)
+		b.unsure()
+		marks := strings.Fields(want)
+		got := marks[0]
+		for _, line := range eval[[]string](b, `[...document.querySelectorAll('.excerpt .hit')].flatMap(line => [...line.querySelectorAll('b')].map(who =>
+			[who.textContent, line.closest('pre').getAttribute('aria-label'), line.querySelector('.nr').textContent.trim()].join(' '))).sort()`) {
+			var who, name string
+			var n int
+			fmt.Sscan(line, &who, &name, &n)
+			source, err := os.ReadFile(filepath.Join(repository, marks[0], name))
+			b.must(err)
+			text := strings.Split(string(source), "\n")[n-1]
+			for _, mark := range marks[1:] {
+				if part, ok := strings.CutPrefix(mark, who+":"); ok && strings.Contains(text, part) {
+					got += " " + mark
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: the lines are %q, want %q:\n%s", schedule, got, want, b.text("#code"))
+		}
+		if lines := eval[int](b, `Math.max(...[...document.querySelectorAll('.excerpt')].map(e => e.querySelectorAll('.nr').length))`); lines < 5 || lines > 8 {
+			t.Errorf("%s: an excerpt of %d lines", schedule, lines)
 		}
 		b.fine()
 	}
@@ -337,6 +398,51 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 			b.fine()
 		})
 	}
+}
+
+// So does its picture. What a function returns is the output of a program.
+func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
+	b := open(t, server+"?lang=zh-CN", desktop)
+	seen := 0
+	for _, l := range playable() {
+		if l.ID == "" {
+			continue
+		}
+		b.goTo("#" + l.ID)
+		for _, text := range eval[[]string](b, `[...document.querySelectorAll('.diagram text')].map(e => e.textContent)`) {
+			seen++
+			text, _, _ = strings.Cut(text, "：") // then comes a command
+			if threeWords.MatchString(text) && !strings.Contains(text, "→") && !strings.HasPrefix(text, "ErrNotAcquired, ") {
+				t.Errorf("%s: %q", l.ID, text)
+			}
+		}
+	}
+	if seen < 1000 {
+		t.Errorf("%d labels", seen)
+	}
+	b.fine()
+}
+
+// A fault is offered when it can matter: not before anything has reached Redis. Its button
+// says which node fails.
+func TestAFault_IsOfferedOnceItMatters(t *testing.T) {
+	b := open(t, server+"#08/restart/", desktop)
+	b.unsure()
+	fault := func() string {
+		return eval[string](b, `(() => { const f = document.querySelector('.choice.fault'); return f.getAttribute('aria-disabled') + ' ' + f.querySelector('.words').textContent; })()`)
+	}
+	if got, want := fault(), "true The fault can strike after the first command"; got != want {
+		t.Errorf("at first, it says %q, want %q", got, want)
+	}
+	b.must(second(b.choose("a1")))
+	if got, want := fault(), "null Node 1 restarts empty"; got != want {
+		t.Errorf("then it says %q, want %q", got, want)
+	}
+	b.goTo("#04/slow/aF")
+	if got, want := b.text("#h-choices"), "From here no schedule breaks the lock: undo."; got != want {
+		t.Errorf("the fault is wasted, and the page says %q, want %q", got, want)
+	}
+	b.fine()
 }
 
 func (b *tab) fits() {
@@ -435,6 +541,7 @@ func TestPictures_ShowAVictory(t *testing.T) {
 		b := open(t, server+"#07/failover/", view{name, 1000, 640, scheme})
 		b.unsure()
 		b.must(second(b.choose("aFb")))
+		eval[any](b, `Promise.all(document.getAnimations().map(a => a.finished)).then(() => null)`)
 		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		b.must(err)
@@ -518,6 +625,34 @@ func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
 		t.Errorf("the buttons end %v px above the bottom", bottom)
 	}
 	b.fine()
+}
+
+// Wherever a phone has scrolled in the picture, it shows whose lane is which, and the tools.
+func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
+	for schedule, over := range map[string]bool{"08/restart/a1a2b3F": false, "07/pause/abFBbB": false, "07/pause/abFBbBA": true} {
+		b := open(t, server+"#"+schedule, views[2])
+		b.unsure()
+		if got := b.text(".outcome.won") != ""; got != over {
+			t.Errorf("%s is won: %v", schedule, got)
+		}
+		hidden := eval[[]string](b, `(() => {
+			const hidden = [], picture = document.getElementById('picture'), from = picture.getBoundingClientRect().top + scrollY;
+			for (let y = from; y < from + picture.offsetHeight - 60; y += 40) {
+				scrollTo(0, y);
+				for (const e of [...document.querySelectorAll('.heads text'), ...document.querySelectorAll('.tools button')]) {
+					const r = e.getBoundingClientRect();
+					if (r.top < 0 || r.bottom > innerHeight) hidden.push(Math.round(y - from) + ': ' + e.textContent);
+				}
+			}
+			const names = [...document.querySelectorAll('.heads text')].map(e => e.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+			names.forEach((r, i) => { if (i > 0 && r.left < names[i - 1].right) hidden.push('two names overlap'); });
+			return hidden;
+		})()`)
+		for _, what := range hidden {
+			t.Errorf("%s, scrolled by %s", schedule, what)
+		}
+		b.fine()
+	}
 }
 
 // Checks that cannot fail prove nothing: pages that are broken on purpose are caught.

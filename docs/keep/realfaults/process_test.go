@@ -52,7 +52,7 @@ func dieInside(t *testing.T, step int, role, said string, forEver bool) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, ttl+slack)
 	defer cancel()
-	require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "alice died, her ttl is over, and bob is locked out")
+	require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "alice died, her ttl has expired, and bob is locked out")
 	require.NoError(t, bob.Unlock(ctx))
 }
 

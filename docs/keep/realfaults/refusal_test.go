@@ -35,15 +35,15 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 		full("1")
 		tl.note("all servers are out of memory")
 		if step >= 6 {
-			require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in production.md that this works now")
-			require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in production.md that this works now")
+			require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in server.md that this works now")
+			require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in server.md that this works now")
 		}
 		if step >= 7 {
 			time.Sleep(ttl * 5 / 4)
-			require.False(t, locks.Lost(alice), "a full server does not renew: say so in production.md")
+			require.False(t, locks.Lost(alice), "a full server does not renew: say so in server.md")
 			tl.note("a ttl and a quarter later, alice has been renewed")
 		}
-		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in production.md")
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in server.md")
 		for i, admin := range admins {
 			require.Zero(t, admin.Exists(ctx, key).Val(), "alice has left, and node %d has her key", i+1)
 		}

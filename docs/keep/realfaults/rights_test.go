@@ -18,11 +18,11 @@ import (
 
 // Users that may do just what the page says, and users that may not.
 
-// rightsOnThePage returns what docs/read/production.md gives the user of a lock: the words of
+// rightsOnThePage returns what docs/read/server.md gives the user of a lock: the words of
 // its lines, without the password.
 func rightsOnThePage(t *testing.T, step int) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../read/production.md")
+	page, err := os.ReadFile("../../read/server.md")
 	require.NoError(t, err)
 	user := map[int]string{5: "locks05", 6: "locks07", 7: "locks07", 8: "locks08"}[step]
 	var rights []string
@@ -31,7 +31,7 @@ func rightsOnThePage(t *testing.T, step int) []string {
 			rights = append(rights, strings.Fields(strings.TrimPrefix(words, "on >secret "))...)
 		}
 	}
-	require.NotEmpty(t, rights, "production.md has no ACL line for %s", user)
+	require.NotEmpty(t, rights, "server.md has no ACL line for %s", user)
 	return rights
 }
 
@@ -161,9 +161,9 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 				start, before := time.Now(), commands(t, admin)
 				waiting, cancel := context.WithTimeout(ctx, ttl+slack)
 				defer cancel()
-				require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "a right for messages is missing, and bob is told: say so in production.md")
+				require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "a right for messages is missing, and bob is told: say so in server.md")
 				waited := time.Since(start)
-				require.Greater(t, waited, ttl*9/10, "a right for messages is missing, and bob was woken: say so in production.md")
+				require.Greater(t, waited, ttl*9/10, "a right for messages is missing, and bob was woken: say so in server.md")
 				tl.note("meanwhile %d commands and connections reached Redis", commands(t, admin)-before)
 				log, err := admin.ACLLog(ctx, 100).Result()
 				require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestRights_WithoutPexpireAndDel_LockedForEver(t *testing.T) {
 		admin, users := withRights(t, step, time.Second, rights, 2)
 		tl := newTimeline(t)
 		require.Error(t, tl.try("alice TryLock", users[0].TryLock(ctx)))
-		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there for ever: say so in production.md")
+		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there for ever: say so in server.md")
 		setUser(t, admin, rightsOnThePage(t, step))
 		tl.note("now the user has all rights, and the key has no ttl")
 		err := tl.try("bob TryLock", users[1].TryLock(ctx))

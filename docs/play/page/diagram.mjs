@@ -29,13 +29,28 @@ function fitting(texts, room) {
   return last + '…';
 }
 
+// lines breaks a text between words, or in Chinese between any two characters.
 function lines(text, room) {
   const list = [];
-  for (const word of text.split(' ')) {
-    if (list.length > 0 && widthOf(list.at(-1) + ' ' + word, true) <= room) list[list.length - 1] += ' ' + word;
-    else list.push(word);
+  for (const word of text.match(/\s*(\p{sc=Han}[，。：；、]*|[^\s\p{sc=Han}]+)/gu)) {
+    if (list.length > 0 && widthOf(list.at(-1) + word, true) <= room) list[list.length - 1] += word;
+    else list.push(word.trimStart());
   }
   return list;
+}
+
+// event is what happened, in the language of the page: the data says it in English, as the
+// English words do.
+let events;
+function event(text) {
+  if (language === 'en') return text;
+  events ??= Object.entries(words.en).filter(([key]) => key.startsWith('event.')).map(([key, english]) => [key,
+    new RegExp(`^${english.replace(/[().]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')}$`)]);
+  for (const [key, pattern] of events) {
+    const found = text.match(pattern);
+    if (found) return t(`event.${key.slice(6)}`, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, value === 'somebody else' ? t('somebody') : name === 'text' ? event(value) : value])));
+  }
+  return text;
 }
 
 // clock is a time in short.
@@ -44,9 +59,9 @@ function clock(us) {
   return `${(Math.floor(us / 10_000) / 100).toFixed(2).replace(/\.?0+$/, '')} s`;
 }
 
-// diagram draws rows. mark is the number of rows that were there before the last choice:
-// what has come since is new.
-function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh}) {
+// diagram draws rows: the names of the lanes, which stay in view, and what is below them.
+// What is not older than fresh is new: its commands can be seen moving, and two inside flash.
+function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
@@ -56,10 +71,10 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
     lane[resource] = right;
     lane[clients[1]] = right - r;
     lane[nodes[0]] = (left + right - r) / 2;
-  }
+  } else if (narrow) names.slice(0, -1).forEach((name, i, them) => { lane[name] = left + (right - 56 - left) / (them.length - 1) * i; });
   const color = name => clients.includes(name) ? `var(--owner${clients.indexOf(name)})` : 'var(--dim)';
   const pale = name => clients.includes(name) ? `var(--pale${clients.indexOf(name)})` : 'var(--paleline)';
-  const back = svg('g'), bars = svg('g'), front = svg('g');
+  const back = svg('g'), bars = svg('g'), front = svg('g'), heads = svg('g');
   const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) => front.append(svg('text', {
     x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`, ...(fill ? {style: `fill:${fill}`} : {}),
   }, text));
@@ -109,7 +124,10 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
     switch (first.kind) {
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
-      for (const r of row.of) arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
+      for (const r of row.of) {
+        arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
+        if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6, class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
+      }
       dot(who, y);
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
       const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
@@ -117,7 +135,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
-        says(who, y + 22, [row.mark], {fill: 'var(--bad)', bold: true, wide: 60});
+        says(who, y + 22, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
         y += 16;
       }
       break;
@@ -130,29 +148,29 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? ''}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? t('somebody')}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
-      y += band(y, '✗ ' + row.text, 'bad');
+      y += band(y, '✗ ' + event(row.text.replace(/^[A-Z]: /, '')), 'bad');
       break;
     case 'fault':
     case 'refused':
     case 'timeout':
-      y += band(y, `${row.who ? row.who + ' ' : ''}${row.text}`, 'fault');
+      y += band(y, close(`${row.who.startsWith('node ') ? t('node.many', {n: first.node}) : row.who} ${event(row.text)}`.trim()), 'fault');
       if (/^dies\b/.test(row.text)) deaths[who] = y - 4;
       break;
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
-        const short = row.text.replace('is inside, ', '').replace(/ with token \d+/, '');
+        const short = event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
         arrow(who, resource, y, {dashed: /refused/.test(row.text)});
         dot(who, y);
         label(lane[resource] - 12, y - 6, short, {anchor: 'end'});
       } else if (who) {
         dot(who, y);
-        says(who, y + 10, [row.text], {wide: 60});
+        says(who, y + 10, [event(row.text)], {wide: 60});
       } else {
         front.append(svg('path', {d: `M${timeAt} ${y}H${width - 2}`, class: 'pass'}));
-        label(timeAt + (width - timeAt) / 2, y + 4, row.text, {anchor: 'middle', dim: true});
+        label(timeAt + (width - timeAt) / 2, y + 4, event(row.text), {anchor: 'middle', dim: true});
       }
     }
   });
@@ -162,7 +180,8 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   names.forEach(name => {
     back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`, class: 'life'}));
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
-    front.append(svg('text', {x: lane[name], y: 20, 'text-anchor': 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
+    const last = narrow && name === resource;
+    heads.append(svg('text', {x: last ? width - 2 : lane[name], y: 20, 'text-anchor': last ? 'end' : 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
   });
 
   // Bars: from the row in which something begins to that in which it ends.
@@ -189,7 +208,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
         if (other === one) continue;
         for (const [c, d] of inside[other]) {
           const from = Math.max(a, c), to = Math.min(b, d);
-          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: 'both'}));
+          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: flash ? 'both flash' : 'both'}));
         }
       }
     }
@@ -224,5 +243,6 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'}, svg('path', {d: 'M0 3H6', class: 'hatch'})));
   const height = bottom + 6;
   if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
-  return svg('svg', {class: 'diagram', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', focusable: 'false'}, hatch, back, bars, front);
+  const drawing = (from, to, ...parts) => svg('svg', {class: 'diagram', width, height: to - from, viewBox: `0 ${from} ${width} ${to - from}`, 'aria-hidden': 'true', focusable: 'false'}, ...parts);
+  return [el('div', {class: 'heads'}, drawing(0, headHeight - 10, heads)), drawing(headHeight - 10, height, hatch, back, bars, front)];
 }

@@ -61,6 +61,24 @@ function say(text) {
   document.getElementById('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
 }
 
+// copy puts a text on the clipboard. A page that must not do that shows it, to be copied by hand.
+async function copy(text, button) {
+  document.getElementById('by-hand')?.remove();
+  try {
+    await navigator.clipboard.writeText(text);
+    if (!button.textContent.startsWith('✓')) button.prepend('✓ ');
+    say(t('copied', {text}));
+  } catch {
+    const area = el('textarea', {id: 'by-hand', readonly: true, rows: 3, 'aria-label': t('copyFailed')}, text);
+    button.parentElement.append(area);
+    area.focus();
+    area.select();
+  }
+}
+
+// home is the address of the page for others: where it is published, or else where it is.
+const home = document.querySelector('link[rel=canonical]')?.href ?? location.href.replace(/[?#].*/, '');
+
 // ---- progress
 
 const store = 'redislock-play';
@@ -117,6 +135,9 @@ function saying(level, o) {
 
 const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: level.Nodes === 1 ? t('node.one') : t('node.many', {n: 1})});
 
+// Before anything has reached Redis, these faults change nothing that matters.
+const needACommand = ['slow', 'pause', 'pause-waits', 'failover', 'restart', 'restart-waits', 'restart-late', 'clock'];
+
 // sends reports whether an option has a command of its own to show.
 const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
 
@@ -134,6 +155,7 @@ const asks = level => Boolean(progress.levels) && ![0, 1].includes(placeOf(level
 
 const run = (path = game.path) => graph.play(game.cell, path);
 const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
+const challenge = n => n ? `?beat=${n}` : ''; // behind a level: somebody broke it in n moves
 
 // kindsIn are the letters of the violations in records.
 const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
@@ -165,6 +187,7 @@ function remember() {
 function choose(edge) {
   if (game.ahead[0] === edge) game.ahead.shift();
   else game.ahead = [];
+  moved = !still();
   game.path.push(edge);
   arrived();
 }
@@ -183,7 +206,7 @@ const redo = () => game.ahead.length > 0 && goTo(whole(), game.path.length + 1);
 function arrived() {
   game.hint = 0;
   remember();
-  history.replaceState(null, '', address(game.level, game.path));
+  history.replaceState(null, '', address(game.level, game.path) + challenge(game.beat));
   const {state} = run(), broken = breaksAt(game.path) > 0, id = cellName(game.level);
   if (broken) note(id, game.shown ? 'shown' : 'broken');
   else if (state === End) {
@@ -210,16 +233,20 @@ function open() {
 
 // openSchedule opens a name as replay reads it. It returns what is wrong with it.
 function openSchedule(text) {
-  const id = text.trim().match(/\d\d\/[\w-]+(\/[\w-]*)*$/)?.[0] ?? text.trim();
+  const [, name, beat] = text.trim().match(/^(.*?)(?:\?beat=(\d{1,2}))?$/s), id = name.match(/\d\d\/[\w-]+(\/[\w-]*)*$/)?.[0] ?? name;
   const part = id.split('/'), level = levelAt(Number(part[0]), part[1]);
   if (part.length === 4 && level) return t('menu.deep', {command: `go run ./docs/explore replay ${id}`});
-  if (!level || part.length > 3) return t('menu.noSchedule', {name: text.trim().slice(0, 80)});
+  if (!level || part.length > 3) return t('menu.noSchedule', {name: name.slice(0, 80)});
   if (!graph.cells.has(cellName(level))) return t('menu.random');
   const {edges, rest} = graph.follow(graph.cells.get(cellName(level)), part[2] ?? '');
-  if (rest !== '') return t('menu.noSchedule', {name: text.trim().slice(0, 80)});
+  if (rest !== '') return t('menu.noSchedule', {name: name.slice(0, 80)});
   if (game?.level !== level) {
     game = newGame(level);
     if (edges.length > 0) game.prediction = '';
+  }
+  if (Number(beat)) {
+    game.beat = Number(beat);
+    game.prediction = ''; // that it breaks, the challenge has said
   }
   game.path = edges;
   game.ahead = [];
@@ -313,8 +340,10 @@ function pathLink(l, n) {
 
 const boss = l => data.Path[placeOf(l)]?.Boss && el('span', {class: 'boss'}, t('boss'));
 
-// upper begins a sentence, if it does not begin with a name.
+// upper begins a sentence, if it does not begin with a name of a lane.
 const upper = s => names.some(n => s.startsWith(n)) ? s : s[0].toUpperCase() + s.slice(1);
+// inProse is a client's name in a sentence.
+const inProse = who => language === 'en' ? who[0].toUpperCase() + who.slice(1) : who;
 
 function matrix() {
   const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
@@ -342,14 +371,15 @@ function skeleton() {
       el('div', {class: 'title'},
         el('p', {class: 'crumbs'}, el('a', {href: '#'}, '← ', t('back')), taught && el('strong', {id: 'place'}, t('place', {n: place + 1, all: data.Path.length})), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && l.Step > 0 && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
-        el('p', {class: 'goal'}, taught ? rich(t(`level.${cellName(l)}.new`)) : t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(striking(l, t('goal.command')))})))),
+        el('p', {class: 'goal'}, taught ? rich(t(`level.${cellName(l)}.new`)) : t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' ', el('span', {class: 'rule'}, none ? t('goal.rule.none') : t('goal.rule', {fault: plain(striking(l, t('goal.command')))}))),
+        game.beat && el('p', {id: 'challenge'}, t('challenge', {n: game.beat}))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), coached() && el('p', {id: 'coach', class: 'coach'}), region('picture', t('picture'), {'aria-hidden': 'true'})),
-        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), el('div', {id: 'hints'}), region('schedule', t('schedule')))),
+        el('div', {class: 'side'}, el('div', {id: 'outcome'}), region('predict', t('predict')), region('choices', t('choices')), region('code', t('code')), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'compare'}), el('div', {id: 'source'})));
   part('choices').before(coached() ? el('p', {id: 'coach-choice', class: 'coach'}, t('coach.choice')) : '');
-  part('choices').after(el('div', {id: 'tools', class: 'tools'}));
+  part('choices').after(el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}));
   drawnWidth = 0;
   card = '';
 }
@@ -359,12 +389,13 @@ function skeleton() {
 const coached = () => placeOf(game.level) === 0;
 
 const part = id => document.getElementById(id);
-let options = [], drawnWidth = 0, fresh = 0, card = '';
+let options = [], drawnWidth = 0, fresh = 0, card = '', moved = false;
 
 function show() {
-  if (!part('choices') || app.dataset.level !== cellName(game.level) + language) {
+  const shown = cellName(game.level) + challenge(game.beat) + language;
+  if (!part('choices') || app.dataset.level !== shown) {
     const entered = app.dataset.level !== undefined;
-    app.dataset.level = cellName(game.level) + language;
+    app.dataset.level = shown;
     skeleton();
     fresh = 0;
     scrollTo(0, 0);
@@ -378,12 +409,13 @@ function show() {
   fresh = total > 1 && before < records.length ? records[before].at : 0;
   const {inside} = records.at(-1) ?? {inside: []};
   document.querySelector('.scene').classList.toggle('begins', game.path.length === 0);
-  if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inside[0]}) : t('coach.lanes'));
+  if (coached()) fill(part('coach'), inside.length > 0 ? t('coach.inside', {who: inProse(inside[0])}) : t('coach.lanes'));
   showNow(played);
   showPicture(played, list);
   showPrediction();
   showChoices(played);
   showTools(played);
+  showCode(played);
   showHints(played);
   showOutcome(played);
   showSchedule(played);
@@ -416,10 +448,11 @@ function showNow({records, at, state}) {
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
 }
 
-function showPicture({records, at, state}, list) {
+function showPicture({records, seen, at, state}, list) {
   const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
   drawnWidth = box.clientWidth;
-  box.replaceChildren(diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity}));
+  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
+  moved = false;
   box.scrollTop = box.scrollHeight;
   if (game.path.length > 0 && narrow()) { // what is new stands above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
@@ -482,11 +515,11 @@ function showChoices(played) {
       own.forEach(o => add(o, `owner${i}`));
       if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
     });
-    const others = edges.filter(o => !names.includes(whoOf(o.label)));
+    const early = game.path.length === 0 && needACommand.includes(l.Fault), others = edges.filter(o => !names.includes(whoOf(o.label)) && !(early && o.label[0] === 'F'));
     others.forEach(o => add(o, 'fault'));
     if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
       const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
-      never(struck ? t('why.struck') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
+      never(struck ? t('why.struck') : early ? t('why.early') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
     }
   }
   box.replaceChildren(...list, ...unexplored);
@@ -527,7 +560,7 @@ function showHints(played) {
     const way = game.aim.shortest(state), {states: along, records, seen} = graph.play(game.cell, [...game.path, ...way]);
     const n = game.path.length, d = Math.max(n, decisive(along, along.length)), o = graph.options[graph.option[[...game.path, ...way][d]]];
     const who = whoOf(o.label);
-    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? who}));
+    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
     if (game.hint > 1) {
       const rowsBefore = rows(records.slice(0, seen[d]));
       if (d === n) list.push(t('hint.when.now'));
@@ -557,6 +590,7 @@ function showOutcome({states, state, records}) {
   if (at > 0) {
     const shortest = aim.steps[root], found = [...new Set(kindsIn(records.slice(0, run(game.path.slice(0, at)).records.length)))], kind = goalOf(l) || found.at(-1);
     told.push(el('h2', {}, t('outcome.won', {step, n: at, best: shortest})));
+    if (game.beat) told.push(el('p', {}, t(at < game.beat ? 'challenge.beaten' : at === game.beat ? 'challenge.met' : 'challenge.missed', {n: game.beat})));
     const reasons = reasonsOf(l, kind);
     told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
     const there = fixOf(l, kind);
@@ -588,6 +622,12 @@ function showOutcome({states, state, records}) {
     if (next) buttons.unshift(el('a', {class: 'button primary', id: 'next', href: `#${cellName(next)}/`}, n < 0 ? t('outcome.nextOff', {level: titleOf(next)}) : t('outcome.next', {n: n + 1, all: data.Path.length, level: titleOf(next)}), el('kbd', {'aria-hidden': 'true'}, '↵')));
     else more.unshift(el('p', {}, t('outcome.end')));
     if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
+    if (at > 0 && !game.shown && !data.Own) {
+      const link = `${home}#${cellName(l)}${challenge(at)}`;
+      const copies = (id, word, text) => buttons.push(button(t(word), e => copy(text, e.currentTarget), {id}));
+      copies('dare', 'share.challenge', link);
+      copies('result', 'share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link}));
+    }
     buttons.push(button(t('outcome.compare'), () => { game.compare = fixedOf(l); show(); part('compare').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'}); }, {id: 'comparing'}));
   }
   const shown = el('section', {class: `outcome ${at > 0 ? 'won' : violating > 0 ? 'missed' : 'held'}`, tabindex: '-1', 'aria-labelledby': 'h-outcome'}, el('div', {class: 'told'}, told), el('div', {class: 'buttons'}, buttons), el('div', {class: 'more'}, more));
@@ -606,8 +646,8 @@ function intoView(shown) {
     shown.scrollIntoView({block: 'nearest'});
     return;
   }
-  const {top, bottom} = shown.getBoundingClientRect();
-  scrollBy(0, Math.min(bottom - innerHeight + 8, top - 8));
+  const {top, bottom} = shown.getBoundingClientRect(), tools = part('choices').parentElement.offsetHeight;
+  scrollBy(0, Math.min(bottom + tools - innerHeight + 8, top - 8));
 }
 
 // A reason has parts, each for some kinds of violation: the others are for what is inside.
@@ -660,21 +700,11 @@ function showSchedule({states}) {
     class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
     'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
   }));
-  const copyButton = button(t('copy'), async () => {
-    try {
-      await navigator.clipboard.writeText(command);
-      say(t('copied', {command}));
-      copyButton.textContent = '✓ ' + t('copy');
-    } catch {
-      say(t('copyFailed', {command}));
-      getSelection().selectAllChildren(part('command'));
-    }
-  }, {id: 'copy', class: 'quiet'});
   const others = game.tried.filter(b => b.name !== graph.name(path));
   let last = graph.name(path);
   fill(box,
     el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': '| ' + t('schedule.start')}), labels),
-    el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', copyButton),
+    el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', button(t('copy'), e => copy(command, e.currentTarget), {id: 'copy', class: 'quiet'})),
     others.length > 0 && el('h3', {}, t('branches')),
     others.length > 0 && el('ul', {class: 'branches'}, others.map(b => {
       let same = 0; // so many choices are those of the branch above

@@ -152,7 +152,7 @@ func (n *Net) givenUp(w *wire) {
 	defer n.mu.Unlock()
 	for _, m := range n.flight {
 		if m.wire == w {
-			n.later(w.host, 0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "waits no longer for the reply to " + m.Text})
+			n.later(w.host, 0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for the reply to " + m.Text})
 		}
 	}
 }
