@@ -122,9 +122,6 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	editions := newLibrary()
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		if slices.Contains(retired, file) {
-			continue
-		}
 		old, err := os.ReadFile(file)
 		if err != nil {
 			return err
