@@ -231,12 +231,14 @@ var inChinese = map[string]string{
 	"\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n": "\n正在监视 %s：保存文件就会再运行一次。按 Ctrl-C 结束。\n",
 	"\nNo longer watching. %s is as you left it.\n":                      "\n已停止监视。%s 里的文件没有动过。\n",
 	"the lock has changed in the meantime":                               "锁在此期间又改了",
+	"--- %s (%s)":                                                        "--- %s（%s）",
+	"+++ %s (%s)":                                                        "+++ %s（%s）",
 	"the reference solution":                                             "参考实现",
 	"yours":                                                              "你的",
 	"your start":                                                         "你的起点",
-	"(Step %02d is not solved yet: this is the solution.)\n":             "（第 %02d 步还没做完，下面就是答案。）\n",
-	"%s and %s say the same.\n":                                          "%s 和 %s 的代码相同。\n",
-	"\nThe same in both: %s.":                                            "\n两边相同的：%s。",
+	"(Step %02d is not solved yet: this is the solution.)\n": "（第 %02d 步还没做完，下面就是答案。）\n",
+	"%s and %s say the same.\n":                              "%s 和 %s 的代码相同。\n",
+	"\nThe same in both: %s.":                                "\n两边相同的：%s。",
 
 	// Hints.
 	"hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d":                          "hint %d 针对你上一次 try 中失败的故事。请先运行：go run ./docs/tour try %d",

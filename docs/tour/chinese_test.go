@@ -263,3 +263,29 @@ func TestStorySays_IsWhatStoriesSay(t *testing.T) {
 		assert.Equal(t, strings.Count(says, "#"), strings.Count(found, "#"), says)
 	}
 }
+
+func TestChinese_ALearnersWay(t *testing.T) {
+	inOwnMini(t)
+	speakingChinese(t)
+	for _, tt := range []struct {
+		args string
+		code int
+		want []string
+	}{
+		{"try", 0, []string{"你自己写的锁", "  02           持锁者崩溃，锁永远不释放\n", "接下来：go run ./docs/tour try 1"}},
+		{"red 2", 0, []string{"red：用 2_crashed_holder_test.go 测第 01 步的锁（SETNX；DEL）\n", "这些测试故事的要求：持锁者崩溃", "结果是红的", "第 02 步修好这些问题。\n"}},
+		{"green 2", 0, []string{"green：用", " 现在保证：\n", "还没解决的问题："}},
+		{"try 7", 1, []string{"mylock 里放好了一把新的锁", "第 07 步：", "  + 每 ttl/3 续期一次", "用第 07 步的测试检验 mylock\n",
+			"  满足     6_waiting_test.go           3/3\n", "  未满足   7_watchdog_test.go          1/3", "  待写     2. Lost       0/3", "  FAIL  TestLeadWatchdog\n", "还没做完"}},
+		{"hint 7", 0, []string{"提示 1/3：TestLeadWatchdog\n\n", "最后一次续期", "还想要提示：go run ./docs/tour hint 7\n"}},
+		{"try 7 -rules", 0, []string{"规则：\n\n  + 每 ttl/3", "\n  - 所有错误都以"}},
+		{"try 7 -compare", 0, []string{"下面就是答案", "（你的）", "（参考实现）"}},
+		{"try 6", 2, []string{"mylock 里是你在第 07 步写的锁"}},
+	} {
+		out := shows(t, tt.args, tt.code, tt.want...)
+		require.NotContains(t, out, "%!", tt.args)
+		for line := range strings.Lines(out) {
+			require.Truef(t, wide(line) <= columns+1 || !strings.ContainsFunc(line, isWide), "%s: %s", tt.args, line)
+		}
+	}
+}

@@ -264,8 +264,8 @@ func (t *tour) diffSides(a, b side, names []string) error {
 			return err
 		}
 		of := []string{
-			"--- " + path.Join(a.dir, declared(a.list, name).File) + " (" + word(a.whose) + ")",
-			"+++ " + path.Join(b.dir, declared(b.list, name).File) + " (" + word(b.whose) + ")",
+			say("--- %s (%s)", path.Join(a.dir, declared(a.list, name).File), a.whose),
+			say("+++ %s (%s)", path.Join(b.dir, declared(b.list, name).File), b.whose),
 		}
 		if !slices.Equal(of, heading) {
 			heading = of
