@@ -57,7 +57,7 @@ const (
 
 const (
 	long   = ttl * 3 / 2 // longer than a lease
-	notice = ttl         // by then, the lease that the holder knows of is over
+	notice = ttl         // after that, the lease that the holder knows of has ended
 	far    = ttl / 5     // the time of an answer that is slow, and of use
 )
 
@@ -299,7 +299,7 @@ func during(what toAlice, phases ...client.Phase) strike {
 	}
 }
 
-// inFlight strikes when a command of alice's acquire is under way.
+// inFlight strikes when a command of alice's acquire is in flight.
 func inFlight(what toAlice) strike {
 	acquires := during(what, client.Acquiring)
 	return func(s *schedule.Schedule) []search.Option {
@@ -324,8 +324,8 @@ func eachInFlight(what func(*schedule.Schedule, *client.Client, *network.Message
 	}
 }
 
-// anywhere strikes as long as anybody does something. After it, time may pass, in which a
-// holder can hear of its loss.
+// anywhere strikes as long as any client does something. After it, time may pass, in which
+// a holder can be notified of its loss.
 func anywhere(what toOthers) strike { return changing(search.Everything, what) }
 
 // onNode1 is the same for what happens to the first node only. A client that sends
@@ -363,7 +363,7 @@ func pause(s *schedule.Schedule, c *client.Client) {
 	c.Frozen.Store(false)
 }
 
-// endContext lets the deadline of an acquire pass while its command is under way.
+// endContext lets the deadline of an acquire pass while its command is in flight.
 func endContext(s *schedule.Schedule, _ *client.Client) {
 	s.Pass(time.Second+network.Latency, schedule.Renewals)
 }
@@ -424,7 +424,7 @@ func slowAnswers(s *schedule.Schedule, c *client.Client) {
 // dieSilently takes a client's idle connections away.
 func dieSilently(s *schedule.Schedule, c *client.Client) {
 	c.Silence()
-	s.OnClient(c, "loses her idle connections, and nobody notices")
+	s.OnClient(c, "loses her idle connections without noticing")
 	if s.Tells() {
 		s.Pass(long, schedule.Renewals)
 	}
@@ -445,7 +445,7 @@ func failRenewal(s *schedule.Schedule, c *client.Client) {
 	})
 }
 
-// cutOff takes a client's connections away. Its lease ends, and it must hear of it before.
+// cutOff takes a client's connections away. Its lease ends, and it must be notified before that.
 func cutOff(s *schedule.Schedule, c *client.Client) {
 	s.OnClient(c, "is cut off from Redis")
 	c.Cut = true
@@ -499,7 +499,7 @@ func up(s *schedule.Schedule, nodes []*network.Node) {
 // healed lets the nodes that were missing come back, the holder renew, and node 1 restart.
 func healed(s *schedule.Schedule, _ *client.Client) { comeBack(s, schedule.Renewals) }
 
-// healing is the same, and what should heal them is under way.
+// healing is the same, and the command that should heal them is in flight.
 func healing(s *schedule.Schedule, _ *client.Client) {
 	comeBack(s, func(m *network.Message) bool { return schedule.Renewals(m) && !heals(m) })
 }

@@ -9,7 +9,7 @@ import (
 
 const opening = `This takes about 30 seconds, and a minute or two the first time, when the Redis client is compiled. Ctrl-C stops it; for one step: go run ./docs/tour red 1, then green 1.
 
-Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
+Eight locks, each the one before it plus one fix. First the lock everyone writes: %s.
 Time in the timelines is virtual: nothing here waits, and no Redis server is needed.
 `
 

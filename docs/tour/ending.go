@@ -30,7 +30,7 @@ type endingKind int
 
 const (
 	breaks endingKind = iota // a panic, a fatal error, an exit
-	hangs                    // nothing moves any more
+	hangs                    // nothing moves
 	leaks                    // the story has ended, and a goroutine is not
 )
 
@@ -259,7 +259,7 @@ func (g goroutine) plays(story string) bool {
 }
 
 // onMutex reports whether it waits for a mutex: one of the standard library, or the one
-// that stands in for it (see playable).
+// that replaces it (see playable).
 func (g goroutine) onMutex() bool {
 	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") ||
 		len(g.frames) > 0 && strings.Contains(g.frames[0].fn, "/docs/tour/sync.")

@@ -38,7 +38,7 @@ var commands = []subcommand{
 		{"red N -json Test", "what happened in this story as records (docs/internal/trace), one in a line"},
 	}, parseNames, (*tour).redCommand},
 	{"green", [][2]string{
-		{"green N", "step N as it is: all its tests, with the timelines of its own stories"},
+		{"green N", "step N as it is: all its tests, with the timelines of its stories"},
 		{"green N Test...", "only these tests of step N's folder; also with -json, as red"},
 	}, parseNames, (*tour).greenCommand},
 	{"diff", [][2]string{

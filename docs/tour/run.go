@@ -301,7 +301,7 @@ func (bin binary) remove() {
 	os.RemoveAll(filepath.Dir(bin.path))
 }
 
-// How long a test binary may run. Virtual time takes none; on real servers somebody works
+// How long a test binary may run. Virtual time takes none; on real servers a client works
 // for a hundred ttl.
 const (
 	inVirtualTime = "60s"
@@ -318,7 +318,7 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 	return tr, nil
 }
 
-// runSeen is run, and whoever waits sees the output as it comes. What an interrupted run
+// runSeen is run, but shows the output as it comes. What an interrupted run
 // has left is returned with the error.
 func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (transcript, error) {
 	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")

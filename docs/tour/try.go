@@ -26,7 +26,7 @@ var errUnsolved error = saying("not solved yet")
 const (
 	watchDir  = "docs/tour/testdata"
 	watchFile = "lab_watch_test.go"
-	watchEnv  = "TOUR_PATIENCE" // how long a story may stand still
+	watchEnv  = "TOUR_PATIENCE" // how long a story may make no progress
 )
 
 // watchPatience is how long: enough for a machine that is busy with something else.
@@ -301,7 +301,7 @@ func chosen(s course.Step, list []story, names []string) (stories []story, err e
 }
 
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
-// goroutine that is left, says so, and the others go on in the next process. One that
+// goroutine that is left, says so, and the others continue in the next process. One that
 // hangs ends the run.
 func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list []story) ([]trial, error) {
 	patience := os.Getenv(watchEnv)
@@ -314,7 +314,7 @@ func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list [
 	rest := list
 	var interrupt error
 	for len(rest) > 0 && interrupt == nil {
-		// Virtual time takes none; what stands still is ended by the file that watches.
+		// Virtual time takes none; a story that hangs is ended by the file that watches.
 		log, err := bin.runSeen(ctx, "30m", []string{watchEnv + "=" + patience}, &seen, rest...)
 		if err != nil && (ctx.Err() == nil || log.tests == nil) {
 			if ctx.Err() != nil {
@@ -322,7 +322,7 @@ func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list [
 			}
 			return nil, err
 		}
-		if log.exit < 0 { // killed: if it was the user, we are told as well
+		if log.exit < 0 { // killed: if it was the user, we get the signal as well
 			select {
 			case <-ctx.Done():
 			case <-time.After(200 * time.Millisecond):
@@ -489,7 +489,7 @@ func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
 }
 
 // compilerText is what the compiler printed, about the learner's files instead of those
-// they stand in for, and of those they are built from if package sync gives way in them.
+// they replace, and of those they are built from if package sync gives way in them.
 func compilerText(out string, root string, s course.Step) string {
 	var b strings.Builder
 	out = strings.ReplaceAll(out, `"`+course.Module+`/docs/tour/sync"`, `"sync"`)

@@ -291,7 +291,7 @@ func (t *test) counted() string {
 	return ""
 }
 
-// said returns what stands behind "Messages:" in testify's output, or else behind "Error:".
+// said returns what follows "Messages:" in testify's output, otherwise "Error:".
 func said(text string) []string {
 	fields := fields(text)
 	if fields["Messages:"] != nil {

@@ -25,7 +25,7 @@ var hintTexts embed.FS
 // hints/zh-CN/stepNN.md:
 //
 //	# TestOneStory
-//	# says: somebody was refused
+//	# says: the lock is taken
 //
 //	1. The first stage.
 //

@@ -57,7 +57,7 @@ import (
 )
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
-// Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
+// Each has its own -check. The page of docs/play is only written here: .ci/run checks it
 // next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
@@ -289,7 +289,7 @@ func (s *shell) command(command string) (string, error) {
 }
 
 // run returns the standard output: progress and compiler noise go to the other stream. It
-// fails unless the command ends with 0: a page shows what readers are told to do, and
+// fails unless the command ends with 0: a page shows what readers should do, and
 // that works.
 func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
