@@ -1,7 +1,8 @@
 package main
 
-// inChinese has what the tour says, by the English: texts, formats and the words put into them.
-// The course's own texts are in package course, the stories' messages in package picture.
+// inChinese has what the tour says, by the English: texts, formats and the words put into
+// them. The course's own texts are in package course, the stories' messages in package
+// picture.
 var inChinese = map[string]string{
 	// The whole course.
 	opening: `整门课大约 30 秒；第一次要编译 Redis 客户端，需要一两分钟。按 Ctrl-C 停止。只看一步：先运行 go run ./docs/tour red 1，再运行 green 1。
@@ -361,7 +362,7 @@ var inChinese = map[string]string{
 	"the same, every story in full":                                                                                                                     "同上，每个故事都完整显示",
 	"only these stories of step N's own guarantee, in full":                                                                                             "只看第 N 步自己那条保证的这几个故事，完整显示",
 	"what happened in this story as records (docs/internal/trace), one in a line":                                                                       "把故事的经过输出成记录（docs/internal/trace），一行一条",
-	"step N as it is: all its tests, with the timelines of its own stories":                                                                             "第 N 步本身：运行全部测试，并显示这一步的故事的时间线",
+	"step N as it is: all its tests, with the timelines of its stories":                                                                                 "第 N 步本身：运行全部测试，并显示这一步的故事的时间线",
 	"only these tests of step N's folder; also with -json, as red":                                                                                      "只运行第 N 步目录里的这几个测试；同 red 一样可以带 -json",
 	"what step N changes in lock.go, and which other files are new":                                                                                     "第 N 步改了 lock.go 的哪些地方，新增了哪些文件",
 	"what it changes in all files":                                                                                                                      "所有文件的改动",
@@ -402,8 +403,8 @@ LC_MESSAGES 或 LANG 决定。
 `,
 }
 
-// storySays has what the stories of red and of a first try say when they fail, unless a picture
-// says it. A # is a number or a duration.
+// storySays has what the stories of red and of a first try say when they fail, unless a
+// picture says it. A # is a number or a duration.
 var storySays = map[string]string{
 	"there were # coupons, but # were sold and # are left: sellers were inside together, and one overwrote the other's sale": "原有 # 张券，却卖出 # 张，还剩 # 张：几台服务器同时持锁，后写的覆盖了先写的",
 

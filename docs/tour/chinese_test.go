@@ -26,19 +26,20 @@ func speakingChinese(t *testing.T) {
 	course.Chinese = true
 }
 
-// onlyEnglish are the files and functions whose texts are for the authors of the repository: the
-// matrix, the pages, why -all and why -check. See request.forAuthors.
+// onlyEnglish are the files and functions whose texts are for the authors of the
+// repository: the matrix, the pages, why -all and why -check. See request.forAuthors.
 var onlyEnglish = []string{"matrix.go", "why.go", "whypage.go",
 	"fingerprint", "readKnown", "keepReasons", "excuses", "excuse", "runWhyAll", "runWhyCheck", "again", "replay"}
 
-// notSaid is how a text begins that looks like words and is none of ours: what Go, testify and
-// the compiler say, code, and the tags of go test.
+// notSaid is how a text begins that looks like words and is none of ours: what Go,
+// testify and the compiler say, code, and the tags of go test.
 var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recovered|created by | in goroutine |chan |race detected|Error Trace|` +
 	`is not in std|cannot find module|no required module|"sync" imported|package redislock|package fencing|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?s\)|\\bin |` +
 	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |go env GOMOD|-ldflags|: lock not |==)`)
 
-// TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like words
-// needs its Chinese, with the same verbs, and what formats it must be able to find it.
+// TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like
+// words needs its Chinese, with the same verbs, and what formats it must be able to find
+// it.
 func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	said, all := literals(t)
 	for _, text := range slices.Sorted(maps.Keys(said)) {
@@ -57,8 +58,8 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 
 const noModule = "no go.mod of module " + course.Module + " here or in a folder above: change into the repository and try again"
 
-// says are the functions that take the texts of this program, and untold those that would not
-// translate them.
+// says are the functions that take the texts of this program, and untold those that would
+// not translate them.
 var (
 	says   = []string{"printf", "prose", "strong", "heading", "item", "message", "progress", "say", "errorf", "wrongUsage", "word", "saying", "paint", "count", "capital"}
 	untold = []string{"Errorf", "New", "Sprintf", "Sprint", "Fprintf", "Fprint", "Fprintln"}
@@ -72,8 +73,8 @@ var (
 	asked    = regexp.MustCompile(`go run \./docs/tour( \w+)?( %[ds])?( -\w+)?|(red|green|diff|try|hint) %[ds]( -\w+)?`)
 )
 
-// literals returns the texts of the source that look like words, and where they stand; and all
-// of them.
+// literals returns the texts of the source that look like words, and where they stand;
+// and all of them.
 func literals(t *testing.T) (said map[string]string, all map[string]bool) {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -233,8 +234,8 @@ func TestChinese_FitsATerminal(t *testing.T) {
 	}
 }
 
-// TestStorySays_IsWhatStoriesSay looks for each message in the tests of the steps, whatever their
-// verbs stand for.
+// TestStorySays_IsWhatStoriesSay looks for each message in the tests of the steps,
+// whatever their verbs stand for.
 func TestStorySays_IsWhatStoriesSay(t *testing.T) {
 	paths, err := filepath.Glob("../../step0*/*_test.go")
 	require.NoError(t, err)

@@ -45,8 +45,8 @@ func takeLang(args []string) ([]string, error) {
 	return slices.Delete(slices.Clone(args), i, end), nil
 }
 
-// forAuthors reports whether the command writes or checks the repository's pages, or plays for
-// minutes to do so. These commands are English, as the pages are.
+// forAuthors reports whether the command writes or checks the repository's pages, or
+// plays for minutes to do so. These commands are English, as the pages are.
 func (r request) forAuthors() bool {
 	return r.name == "matrix" || r.name == "why" && (r.all || r.check || len(r.steps) > 1)
 }
@@ -113,15 +113,15 @@ func pad(width int, text string) string {
 	return text + strings.Repeat(" ", max(0, width-wide(text)))
 }
 
-// mayBreak reports whether a line of Chinese may end between two characters: not before what
-// closes, nor after what opens.
+// mayBreak reports whether a line of Chinese may end between two characters: not before
+// what closes, nor after what opens.
 func mayBreak(before, after rune) bool {
 	return (isWide(before) || isWide(after)) &&
 		!strings.ContainsRune("，。、：；？！）》”’,.:;?!)", after) && !strings.ContainsRune("（《“‘(", before)
 }
 
-// breakAt is where a line of this width ends: at the last space or break before it, or at the
-// first one; -1 if it has none.
+// breakAt is where a line of this width ends: at the last space or break before it, or at
+// the first one; -1 if it has none.
 func breakAt(width int, text string) int {
 	at, used, before := -1, 0, 'x'
 	for i, r := range text {

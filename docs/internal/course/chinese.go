@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Chinese is whether the hints are Chinese, and what InChinese is asked for. A program sets it
-// once, before anything else.
+// Chinese is whether the hints are Chinese, and what InChinese is asked for. A program
+// sets it once, before anything else.
 var Chinese bool
 
 // InChinese returns the Chinese for a text of this package, or the text if there is none.
@@ -15,8 +15,8 @@ func InChinese(text string) string {
 	return found
 }
 
-// Find returns what a table has for a text: for itself, or for it with a # for each number, each
-// duration and each piece of code. If there is none, it returns the text.
+// Find returns what a table has for a text: for itself, or for it with a # for each
+// number, each duration and each piece of code. If there is none, it returns the text.
 func Find(table map[string]string, text string) (string, bool) {
 	if found, ok := table[text]; ok {
 		return found, true

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChinese_IsCompleteAndNotTooMuch asks for the Chinese of every text of the course, and for
-// the English of every Chinese.
+// TestChinese_IsCompleteAndNotTooMuch asks for the Chinese of every text of the course,
+// and for the English of every Chinese.
 func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	texts := []string{"step #", "of step #", "the lock of step #"}
 	for _, s := range append(Entries(), First, Unfenced) {
