@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -105,6 +104,6 @@ func (t *tour) courseGreen(ctx context.Context, s course.Step, b build, done <-c
 
 // banner is the line that begins a step.
 func banner(s course.Step) string {
-	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
-	return head + strings.Repeat("=", max(0, columns-len(head)))
+	head := say("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
+	return head + strings.Repeat("=", max(0, columns-wide(head)))
 }

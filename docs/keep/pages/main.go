@@ -295,8 +295,9 @@ func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
-	if os.Getenv("TOUR_BUILT") == "" { // most pages play the same few builds
-		cmd.Env = append(os.Environ(), "TOUR_BUILT="+s.dir)
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
+	if os.Getenv("TOUR_BUILT") == "" {         // most pages play the same few builds
+		cmd.Env = append(cmd.Env, "TOUR_BUILT="+s.dir)
 	}
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
