@@ -85,9 +85,9 @@ var inChinese = map[string]string{
 	"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.": "每一格都跑过测试：✓ 这条保证的测试故事在这把锁上全部通过，✗ 至少一个失败。F：加上 fencing token。",
 
 	// What happens.
-	"alice dies": "alice 宕机",
-	"alice dies before she sends PEXPIRE coupons #":                                  "alice 还没发 PEXPIRE coupons # 就宕机",
-	"alice dies before she sends anything else":                                      "alice 还没再发任何命令就宕机",
+	"alice dies": "alice 崩溃",
+	"alice dies before she sends PEXPIRE coupons #":                                  "alice 还没发 PEXPIRE coupons # 就崩溃",
+	"alice dies before she sends anything else":                                      "alice 还没再发任何命令就崩溃",
 	"alice works for longer than the ttl":                                            "alice 的业务超过了过期时间",
 	"alice works for # ttl":                                                          "alice 的业务要 # 个过期时间",
 	"alice has left the inner lock and continues in the outer one":                   "alice 出了内层锁，在外层锁里继续处理业务",
