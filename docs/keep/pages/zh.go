@@ -37,11 +37,13 @@ var translated = []string{
 	"docs/read/interview/wrong.md",
 	"docs/read/find-the-bug.md",
 	"docs/read/find-the-bug-2.md",
+	"docs/read/find-the-bug-3.md",
 	"docs/read/redlock.md",
 	"docs/read/redisson.md",
 	"docs/read/production.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
+	"docs/play/README.md",
 }
 
 // missing are those whose Chinese edition is still to be written. This list only shrinks.
