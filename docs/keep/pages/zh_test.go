@@ -196,6 +196,8 @@ func TestChinese_ChecksPass(t *testing.T) {
 		{"README.md", "(docs/read/matrix.md)", "(docs/read/matrix.md#m)"},
 		{"README.zh-CN.md", "它用", "它（别人叫它“令牌”）用"},
 		{"README.zh-CN.md", "它用", "防护令牌和 [How to do the distributed locking that works](https://example.com/x) 用"},
+		// The cards in Chinese.
+		{"README.zh-CN.md", "它用", "[卡片](deck.zh-CN.tsv)，它用"},
 		{"README.zh-CN.md", "它用", "《Redis系列(十三)应用之分布式锁》用"},
 		{"README.zh-CN.md", "它用", "**它用：** 锁，用"},
 		{"README.zh-CN.md", "<details>", "> it is the holder that renews it.\n\n<details>"},
@@ -207,6 +209,10 @@ func TestChinese_ChecksPass(t *testing.T) {
 		}
 		if strings.Contains(c.now, "https") {
 			change(t, "README.md", "It renews", "It [renews](https://example.com/x)")
+			require.NoError(t, stamp([]string{"README.md"}))
+		}
+		if strings.Contains(c.now, "deck") {
+			change(t, "README.md", "It renews", "It [renews](deck.tsv)")
 			require.NoError(t, stamp([]string{"README.md"}))
 		}
 		require.NoError(t, run(nil, true, version), c.now)
