@@ -89,6 +89,34 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 	})
 }
 
+// acquireFor acquires the lock for work that cannot be interrupted: if less is left than the
+// work needs, it releases the lock and tries again.
+func acquireFor(l *handle, work time.Duration) error {
+	for {
+		if err := l.Lock(ctx); err != nil || time.Until(l.ValidUntil()) >= work {
+			return err
+		}
+		if err := l.Unlock(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func TestLessIsLeftThanTheWorkNeeds_ReleasedAndAcquiredAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		work := 8 * ttl / 10
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.NodeTimeout = ttl / 2
+		first := func(_ string, nth int) bool { return nth == 1 }
+		lab.inject("alice", &hook{match: first, again: true, after: func() { time.Sleep(3 * ttl / 10) }})
+		lab.note("the replies to alice's first attempt take 3/10 of the ttl, and her work takes 8/10")
+		require.NoError(t, acquireFor(alice, work))
+		lab.mute("alice", "alice's network is down: no renewal arrives")
+		time.Sleep(work)
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice began work with less time left than it needs, and bob is inside with her")
+	})
+}
+
 // A watchdog in its own goroutine would be correct, too; this one costs nothing until it
 // has something to do.
 func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {

@@ -195,7 +195,7 @@ func (t *tour) differing(s course.Step) (list []sourceFile, err error) {
 	for _, name := range names {
 		text, err := os.ReadFile(t.path(s.Dir, name))
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+			return nil, errorf("cannot read %s: %w", s.Subject(), err)
 		}
 		list = append(list, sourceFile{name, s.Dir + "/" + name, string(text)})
 	}
@@ -215,13 +215,13 @@ const noFile = "/dev/null"
 // says is what has become of a file, with its own words about itself.
 func (f sourceFile) says(before sourceFile) string {
 	if f.path == noFile {
-		return f.name + " is gone"
+		return say("%s is gone", f.name)
 	}
 	verb := "has changed"
 	if before.path == noFile {
 		verb = "is new"
 	}
-	text := fmt.Sprintf("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
+	text := say("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
 	if about, err := source.Preface([]byte(f.text)); err == nil && about != "" {
 		text += ": " + about
 	}

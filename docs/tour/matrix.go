@@ -20,7 +20,7 @@ const matrixFile = "docs/read/matrix.md"
 // a file that no step has; the epilogue has the story of the same name, told with fencing
 // tokens.
 const (
-	lateWrite     = "paused holder's late write"
+	lateWrite     = "paused holder's stale write"
 	lateWriteDir  = "docs/fencing/testdata"
 	lateWriteFile = "late_write_test.go"
 )
@@ -217,7 +217,7 @@ func drawStaircase(cells []cell, theme picture.Theme) string {
 		}
 		stairs = append(stairs, stair)
 	}
-	return picture.Staircase("Which lock (1 to 8) holds which guarantee", locks, stairs,
+	return picture.Staircase("Which lock (1 to 8) provides which guarantee", locks, stairs,
 		"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.", theme)
 }
 

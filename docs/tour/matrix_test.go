@@ -41,7 +41,7 @@ func TestStaircase(t *testing.T) {
 		err := staircase(cleanCells(c.Guarantee.N, c.Lock.N))
 		want := fmt.Sprintf("guarantee %d (%s) on the lock of step %02d should", c.Guarantee.N, c.Guarantee.File, c.Lock.N)
 		if c.Guarantee.IsEpilogue() {
-			want = fmt.Sprintf("the paused holder's late write on %s should", c.Lock.Subject())
+			want = fmt.Sprintf("the paused holder's stale write on %s should", c.Lock.Subject())
 		}
 		require.ErrorContains(t, err, want)
 		require.Equal(t, 1, strings.Count(err.Error(), "should"), err)
@@ -65,15 +65,15 @@ func TestTheMatrixPage(t *testing.T) {
 		"| | [1](../../step01_setnx) | [2](../../step02_expire) |",
 		" [8](../../step08_redlock) |\n|---|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|\n| 1 mutual exclusion" + strings.Repeat(" | ✓", 8) + " |\n| 2 ",
 		"| 3 atomic acquire" + strings.Repeat(" | **✗**", 2) + strings.Repeat(" | ✓", 6) + " |\n",
-		"| [late write](../fencing)" + strings.Repeat(" | **✗**", 8) + " |\n\n",
+		"| [stale write](../fencing)" + strings.Repeat(" | **✗**", 8) + " |\n\n",
 		"a resource that checks them: ✓.",
 		"\n<details><summary>1 mutual exclusion: two clients never hold it at once</summary>\n\n" +
 			"The stories are in [1_mutual_exclusion_test.go](../../step08_redlock/1_mutual_exclusion_test.go). None fails.\n</details>\n<details>",
 		"\n<details><summary>3 atomic acquire: dying at any point of acquiring blocks no one beyond the TTL</summary>\n\n" +
 			"The stories are in [3_atomic_acquire_test.go](../../step08_redlock/3_atomic_acquire_test.go).\n\n" +
 			"Step 01 fails 1 of 2:\n\n- `TestG3`\n\nStep 02 fails 1 of 2:\n\n- `TestG3`\n</details>\n<details>",
-		"\n<details><summary>late write: a paused holder's stale write is rejected</summary>\n\n" +
-			"It is [one story](../fencing/testdata/late_write_test.go), told on each lock. Step 01 fails in its own way:\n\n" +
+		"\n<details><summary>stale write: a paused holder's stale write is rejected</summary>\n\n" +
+			"It is [one story](../fencing/testdata/late_write_test.go), told on each lock. Step 01 fails differently from the others:\n\n" +
 			"- step 01: it is lost\n- step 02: it is lost\n",
 	} {
 		require.Contains(t, text, want)
@@ -103,7 +103,7 @@ func TestMatrix(t *testing.T) {
 	buildsMany(t)
 	root := inOwnMini(t)
 	out := shows(t, "matrix", 0, "3 3_atomic_acquire_test.go        ✗    ✗    ✓", "written to docs/read/matrix.md")
-	require.Contains(t, out, "  paused holder's late write      ✗")
+	require.Contains(t, out, "  paused holder's stale write     ✗")
 	shows(t, "matrix -check", 0, "docs/read/matrix.md is up to date")
 	require.NoError(t, write(root+"/step02_expire/lock.go", miniLock(3)))
 	shows(t, "matrix -check", 1, "docs/read/matrix.md is stale")

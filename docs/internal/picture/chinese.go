@@ -72,7 +72,7 @@ var inChinese = map[string]string{
 	"alice's request was cancelled and her Unlock released nothing: bob is locked out, but no one is inside": "alice 的请求被取消，她的 Unlock 什么也没释放；里面没人，bob 却进不来",
 
 	// The staircase.
-	"Which lock (1 to 8) holds which guarantee":                          "哪把锁（1 到 8）守得住哪条保证",
+	"Which lock (1 to 8) provides which guarantee":                       "哪把锁（1 到 8）守得住哪条保证",
 	"two clients never hold it at once":                                  "两个客户端不会同时持锁",
 	"a holder that dies blocks no one beyond the TTL":                    "持锁者宕机，过期后别人能进",
 	"dying at any point of acquiring blocks no one beyond the TTL":       "死在加锁的任何一步，也不会死锁",

@@ -11,7 +11,7 @@ type Stair struct {
 	Holds     []bool // by lock; a lock behind the last one was not asked
 }
 
-// Staircase draws which lock holds which guarantee.
+// Staircase draws which lock provides which guarantee.
 func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
 	const cell = 23
 	left := float64(width - margin - cell*len(locks))

@@ -19,8 +19,8 @@ const maxOwnLines = 265
 // maxColumns keeps a block readable without scrolling sideways; a tab has four.
 const maxColumns = 100
 
-// long are the pages that may be longer: two that are read in parts, and what programs write.
-var long = []string{"docs/read/redlock.md", "docs/read/matrix.md", "docs/read/faults.md"}
+// long are the pages that may be longer: programs write them.
+var long = []string{"docs/read/matrix.md", "docs/read/faults.md"}
 
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {

@@ -112,17 +112,6 @@ func asked(args string) (list [][2]string) {
 	return list
 }
 
-// unasked reports whether questions of a section are on a page without a Chinese edition:
-// until it is written, the Chinese lesson keeps the questions that it has.
-func (s section) unasked() bool {
-	for args := range s.questions() {
-		if slices.ContainsFunc(asked(args), func(q [2]string) bool { return slices.Contains(missing, q[0]) }) {
-			return true
-		}
-	}
-	return false
-}
-
 // withQuestions returns the page with its questions as the interview pages have them, the
 // Chinese page with those of the Chinese ones.
 func (b *library) withQuestions(file, page string) (_ string, wrong []string) {

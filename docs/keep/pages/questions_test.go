@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +37,7 @@ see [the lock](../../../sub/lock.go).
 
 **30 s.** Ten seconds.
 
-### No question of its own
+### A page without a question
 `
 
 const chineseQuestionPage = `# 锁
@@ -189,10 +188,9 @@ func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 func inChineseInterview(t *testing.T) {
 	t.Helper()
 	inInterview(t)
-	listed, waiting := translated, missing
-	t.Cleanup(func() { translated, missing = listed, waiting })
+	listed := translated
+	t.Cleanup(func() { translated = listed })
 	translated = []string{interviewDir + "/locks.md", "sub/README.md"}
-	missing = nil
 	writeAll(t, interviewDir+"/locks.zh-CN.md", chineseQuestionPage,
 		"sub/README.zh-CN.md", "# 锁\n\n## 面试题\n\n"+asks+"\n"+questionsEnd+"\n\n## 之后\n",
 		"docs/read/matrix.md", "# M\n\n## All\n")
@@ -235,16 +233,4 @@ func TestQuestions_AChinesePageKeepsItsOwnUntilTheChineseOnesAreWritten(t *testi
 	require.NoError(t, os.Remove(filepath.FromSlash(interviewDir+"/locks.zh-CN.md")))
 	writeAll(t, "sub/README.zh-CN.md", strings.Replace(read(t, "sub/README.zh-CN.md"), asks, "<details><summary>多久？</summary>\n\n看 `EVAL`。\n</details>", 1))
 	require.ErrorContains(t, carryOver([]string{"sub/README.md"}), "the questions: lacks")
-	missing = []string{interviewDir + "/locks.md"}
-	require.NoError(t, carryOver([]string{"sub/README.md"}))
-}
-
-func TestNoChinesePageIsRetiredWhenNoneIsMissing(t *testing.T) {
-	t.Chdir("../../..")
-	if !slices.ContainsFunc(missing, func(file string) bool { return strings.HasPrefix(file, interviewDir) }) {
-		require.Empty(t, retired)
-	}
-	for _, file := range retired {
-		require.FileExists(t, filepath.FromSlash(file))
-	}
 }

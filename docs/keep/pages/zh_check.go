@@ -56,9 +56,6 @@ func (b *library) disagree(file string) (wrong []string) {
 	}
 	for i, s := range ours {
 		e := theirs[i]
-		if e.unasked() {
-			continue
-		}
 		add := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s): ", file, s.from, s.title, e.title, english(file))+fmt.Sprintf(format, args...))
 		}

@@ -162,13 +162,6 @@ func showStale(files []string) error {
 			}
 		}
 	}
-	if len(files) == 0 {
-		for _, file := range missing {
-			if !b.has(chinese(file)) {
-				fmt.Println(chinese(file), "is still to be written")
-			}
-		}
-	}
 	if n == 0 {
 		fmt.Printf("%d Chinese pages are in step\n", len(list))
 		return nil

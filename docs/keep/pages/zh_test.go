@@ -339,10 +339,7 @@ func TestEveryLinkToAHeadingFindsIt(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-func TestTheListOfMissingPagesIsTrue(t *testing.T) {
+func TestEveryTranslatedPageHasItsEdition(t *testing.T) {
 	t.Chdir("../../..")
 	require.Empty(t, unwritten(newLibrary()))
-	for _, file := range missing {
-		require.Contains(t, translated, file)
-	}
 }

@@ -35,21 +35,21 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 		full("1")
 		tl.note("all servers are out of memory")
 		if step >= 6 {
-			require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in production.md that this works now")
-			require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in production.md that this works now")
+			require.ErrorContains(t, tl.try("alice TryLock a third time", alice.TryLock(ctx)), "OOM", "say in server.md that this works now")
+			require.ErrorContains(t, tl.try("alice inner Unlock", alice.Unlock(ctx)), "OOM", "say in server.md that this works now")
 		}
 		if step >= 7 {
 			time.Sleep(ttl * 5 / 4)
-			require.False(t, locks.Lost(alice), "a full server does not renew: say so in production.md")
+			require.False(t, locks.Lost(alice), "a full server does not renew: say so in server.md")
 			tl.note("a ttl and a quarter later, alice has been renewed")
 		}
-		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in production.md")
+		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)), "a full server does not release: say so in server.md")
 		for i, admin := range admins {
 			require.Zero(t, admin.Exists(ctx, key).Val(), "alice has left, and node %d has her key", i+1)
 		}
 		err := tl.try("bob TryLock", bob.TryLock(ctx))
 		require.ErrorContains(t, err, "OOM")
-		require.False(t, locks.Refused(err), "nobody holds the lock, and bob is told that somebody does")
+		require.False(t, locks.Refused(err), "no one holds the lock, but bob's error says that it is taken")
 		full("0")
 		tl.note("the servers have memory again")
 		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)))
@@ -58,8 +58,8 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 }
 
 // While a service changes from step 05 to a later one, or back, both versions run, and
-// each finds at the key what it cannot read. They exclude each other all the same, but
-// are told so by another error than ErrNotAcquired.
+// each finds at the key what it cannot read. They exclude each other anyway, but
+// get another error than ErrNotAcquired.
 func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	for _, change := range []struct{ holder, contender int }{{5, 6}, {5, 7}, {5, 8}, {6, 5}, {7, 5}, {8, 5}} {
 		t.Run(fmt.Sprintf("step %02d holds, step %02d comes", change.holder, change.contender), func(t *testing.T) {
