@@ -375,7 +375,7 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 			b.noEnglish("#hints")
 			b.must(second(b.choose(l.ID[strings.LastIndex(l.ID, "/")+1:])))
 			eval[any](b, `document.getElementById('comparing').click()`)
-			if got := b.text("#outcome"); !strings.Contains(got, "持锁者还在干活，租约就到期了") {
+			if got := b.text("#outcome"); !strings.Contains(got, "业务还没做完，租约就到期了") {
 				t.Errorf("the page says %q", got)
 			}
 			if got := b.list(); !strings.Contains(got, "the TTL expired") {
@@ -533,30 +533,38 @@ func TestWithoutJavaScript_ThereAreTheTables(t *testing.T) {
 	}
 }
 
-var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play.png and play-dark.png, the page after its first victory")
+var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play*.png: the page after a victory, light and dark, in both languages")
 
-// The pictures in the README show two clients inside, and what the page says of it.
+// The pictures in the two READMEs show two clients inside, and what the page says of it.
 func TestPictures_ShowAVictory(t *testing.T) {
-	for name, scheme := range map[string]string{"play": "light", "play-dark": "dark"} {
-		b := open(t, server+"#07/failover/", view{name, 1000, 640, scheme})
-		b.unsure()
-		b.must(second(b.choose("aFb")))
-		eval[any](b, `Promise.all(document.getAnimations().map(a => a.finished)).then(() => null)`)
-		eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
-		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		b.must(err)
-		if !eval[bool](b, `document.querySelector('.outcome.won').getBoundingClientRect().top < innerHeight - 60`) {
-			t.Errorf("%s: the outcome is below the picture", name)
+	for edition, query := range map[string]string{"": "", ".zh-CN": "?lang=zh-CN"} {
+		for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {
+			pictureOfAVictory(t, "play"+edition+suffix, query, scheme)
 		}
-		file := filepath.Join(repository, "docs/read/pictures", name+".png")
-		if *pictures {
-			b.must(os.WriteFile(file, shot, 0o666))
-		}
-		committed, err := os.ReadFile(file)
-		b.must(err)
-		if now, then := pngSize(shot), pngSize(committed); now != then {
-			t.Errorf("%s is %v, and the page %v: go test -run Pictures -pictures", file, then, now)
-		}
+	}
+}
+
+// pictureOfAVictory takes a picture, and compares its size with that of the committed one.
+func pictureOfAVictory(t *testing.T, name, query, scheme string) {
+	t.Helper()
+	b := open(t, server+query+"#07/failover/", view{name, 1000, 640, scheme})
+	b.unsure()
+	b.must(second(b.choose("aFb")))
+	eval[any](b, `Promise.all(document.getAnimations().map(a => a.finished)).then(() => null)`)
+	eval[any](b, `document.activeElement.blur(); scrollTo(0, document.querySelector('.crumbs').offsetTop - 60)`)
+	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.must(err)
+	if !eval[bool](b, `document.querySelector('.outcome.won').getBoundingClientRect().top < innerHeight - 60`) {
+		t.Errorf("%s: the outcome is below the picture", name)
+	}
+	file := filepath.Join(repository, "docs/read/pictures", name+".png")
+	if *pictures {
+		b.must(os.WriteFile(file, shot, 0o666))
+	}
+	committed, err := os.ReadFile(file)
+	b.must(err)
+	if now, then := pngSize(shot), pngSize(committed); now != then {
+		t.Errorf("%s is %v, and the page %v: go test -run Pictures -pictures", file, then, now)
 	}
 }
 

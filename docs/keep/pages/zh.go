@@ -37,6 +37,7 @@ var translated = []string{
 	"docs/read/interview/wrong.md",
 	"docs/read/find-the-bug.md",
 	"docs/read/find-the-bug-2.md",
+	"docs/read/find-the-bug-3.md",
 	"docs/read/redlock.md",
 	"docs/read/redlock-page.md",
 	"docs/read/debate.md",
@@ -45,6 +46,7 @@ var translated = []string{
 	"docs/read/server.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
+	"docs/play/README.md",
 }
 
 const bilingual = "docs/read/glossary.md"
