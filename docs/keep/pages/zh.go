@@ -43,6 +43,7 @@ var translated = []string{
 	"docs/read/redisson.md",
 	"docs/read/production.md",
 	"docs/read/server.md",
+	"docs/read/client.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
 }
