@@ -44,6 +44,7 @@ var translated = []string{
 	"docs/read/production.md",
 	"docs/read/server.md",
 	"docs/read/client.md",
+	"docs/read/coverage.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
 }
