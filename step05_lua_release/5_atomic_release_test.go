@@ -423,7 +423,7 @@ func (c resetConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Also passes on step 04, because its release has no timeout of its own and waits for the
+// Also passes on step 04, because its release has no separate timeout and waits for the
 // reply itself.
 func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 	needsVirtualTime(t, "the goroutines of a bubble are those of one story")

@@ -443,7 +443,7 @@ func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx), "alice has lost the lock and it is free, but she was refused")
 		requireNotLost(t, alice, "alice lost the lock the first time, but not the second")
 		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "the lock was renewed all along the second time")
+		requireNotLost(t, alice, "the lock was renewed throughout the second time")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "no one renewed alice's lock the second time: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
@@ -588,8 +588,8 @@ func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
 		late := func(_ string, nth int) bool { return nth == 1 }
 		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
 		lab.note("the reply to alice's nested TryLock will take 2 ttl; renewals are sent in the meantime")
-		require.NoError(t, alice.TryLock(ctx), "alice's lock was renewed all along, but her nested TryLock, whose reply came late, was refused")
-		requireNotLost(t, alice, "alice's lock was renewed all along, and only the reply to a nested TryLock came late")
+		require.NoError(t, alice.TryLock(ctx), "alice's lock was renewed throughout, but her nested TryLock, whose reply came late, was refused")
+		requireNotLost(t, alice, "alice's lock was renewed throughout, and only the reply to a nested TryLock came late")
 	})
 }
 
@@ -647,7 +647,7 @@ func TestIdleConnectionsHaveDied_RenewalsTakeOthersAndTheLockIsKept(t *testing.T
 				lab.silence(node)
 			}
 			time.Sleep(5 * ttl)
-			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis worked all along, only old connections were dead", ttl))
+			requireNotLost(t, alice, fmt.Sprintf("ttl %v: Redis worked throughout, only old connections were dead", ttl))
 			require.NoError(t, alice.Unlock(ctx), "ttl %v: Redis works, but alice cannot release", ttl)
 		})
 	}

@@ -92,7 +92,7 @@ func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 		lab.stop(0)
 		lab.hang(1)
 		time.Sleep(10 * ttl)
-		requireNotLost(t, alice, "three of five nodes were renewed all along")
+		requireNotLost(t, alice, "three of five nodes were renewed throughout")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
 
 		lab.stop(2)
@@ -143,7 +143,7 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.far("alice", 60*time.Millisecond)
 		time.Sleep(5 * lease)
-		requireNotLost(t, alice, "all five nodes were renewed all along, each reply took 60ms")
+		requireNotLost(t, alice, "all five nodes were renewed throughout, each reply took 60ms")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice released all five nodes and each reply took 60ms, but Unlock returned an error")
 		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
@@ -153,7 +153,7 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		// A new connection takes TCP, HELLO, CLIENT, EVALSHA, EVAL: 200ms.
+		// The first command on a new connection takes five round trips: 200ms.
 		alice.NodeTimeout = 50 * time.Millisecond
 		lab.far("alice", 40*time.Millisecond)
 		patience, cancel := context.WithTimeout(ctx, ttl)
@@ -291,7 +291,7 @@ func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing
 			inLab(t, func(t *T, lab *lab) {
 				alice, bob := lab.lock("alice"), lab.lock("bob")
 				require.NoError(t, alice.TryLock(ctx))
-				lab.far("bob", 10*time.Millisecond) // seven round trips make a connection
+				lab.far("bob", 10*time.Millisecond) // a new connection takes several round trips
 				patience, cancel := context.WithTimeout(ctx, slack(ttl/10))
 				bob.Lock(patience)
 				cancel()
@@ -474,7 +474,7 @@ func TestANodeIsBehindWhenUnlockComes_ItIsWaitedForWhenItHasCaughtUp(t *testing.
 		require.NoError(t, alice.TryLock(ctx))
 		lab.slow(4, 7*time.Millisecond, "alice")
 		require.NoError(t, alice.Unlock(ctx), "all nodes reply, but alice cannot release")
-		require.Empty(t, lab.keys(), "Unlock waited for node 5, but not for node 4, which had answered the acquisition by then: the next client, if it needs it, is refused")
+		require.Empty(t, lab.keys(), "Unlock waited for node 5, but not for node 4, which had answered the acquisition before: the next client, if it needs it, is refused")
 	})
 }
 
@@ -610,7 +610,7 @@ func TestTryLock_NestedTooFewNodes_KeepsTheHold(t *testing.T) {
 		goOn1()
 		goOn2()
 		time.Sleep(2 * ttl)
-		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		requireNotLost(t, alice, "four of five nodes were renewed throughout")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
@@ -804,7 +804,7 @@ func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
 		bobs := lab.owner(0)
 		time.Sleep(slack(2 * ttl))
 		require.Equal(t, bobs, lab.owner(0), "bob holds node 1, but alice's watchdog took it from him")
-		requireNotLost(t, alice, "four of five nodes were renewed all along")
+		requireNotLost(t, alice, "four of five nodes were renewed throughout")
 		require.NoError(t, bob.Unlock(ctx))
 		require.Len(t, lab.keys(), 4, "bob has left node 1, but something is there")
 		time.Sleep(slack(ttl))

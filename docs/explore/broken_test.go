@@ -141,7 +141,7 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				return nil
 			}
 		}},
-		{"TryLock that waits for a lock that nobody gives back", "none", judge.Stuck, func(b *broken) {
+		{"TryLock that waits for a lock that no one releases", "none", judge.Stuck, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				ok, err := b.setNX(ctx)
 				if !ok && err == nil {

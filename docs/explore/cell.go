@@ -184,7 +184,7 @@ func (j job) String() string {
 func parseID(id string) (j job, err error) {
 	part := strings.Split(id, "/")
 	if len(part) < 3 || len(part) > 4 {
-		return j, fmt.Errorf("%q is no schedule; one is 05/pause/aFb", id)
+		return j, fmt.Errorf("there is no schedule %q; try 05/pause/aFb", id)
 	}
 	if _, err := fmt.Sscanf(part[0], "%02d", &j.Step); err != nil || j.Step < 0 || j.Step > len(steps) {
 		return j, fmt.Errorf("%q: there is no step %s", id, part[0])

@@ -269,7 +269,7 @@ func TestTheTrace_IsComplete(t *testing.T) {
 			records := l.cell().Bad[0].Trace
 			for i := range records {
 				if records[i].Kind == trace.Command {
-					assert.NotEmpty(t, records[i].Line, "%s: nobody has sent %q", id, records[i].Text)
+					assert.NotEmpty(t, records[i].Line, "%s: no client has sent %q", id, records[i].Text)
 				}
 				records[i].Line = ""
 			}

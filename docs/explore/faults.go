@@ -41,23 +41,23 @@ func expected(j job) red {
 
 // Why a lock fails.
 const (
-	noOwner   = "DEL asks nobody: a late or repeated one takes the next owner's lock"
+	noOwner   = "DEL does not check the owner: a late or repeated one takes the next owner's lock"
 	gap       = "the lock changes hands between GET and DEL"
 	endsEarly = "the lease ends while its holder is at work, and nothing renews it"
 	noExpiry  = "the key has no ttl, and its holder can or will not delete it"
 	halfDone  = "between SETNX and PEXPIRE the key has no ttl"
-	lost      = "the only copy of the lock is gone, and its holder hears of it at the next renewal at best"
+	lost      = "the only copy of the lock is gone, and its holder is notified at the next renewal at best"
 	counter   = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
 	paused    = "no lock can stop a holder that does not know that time has passed; the resource can"
 	only1     = "there is only one node"
-	ownKey    = "a resent SETNX is refused by its own key, which nobody deletes then"
+	ownKey    = "a resent SETNX is refused by its own key, which no one deletes then"
 	again     = "a release that is sent again finds nothing, and says that the lock was not held"
-	nesting   = "the owner's second TryLock is refused like anybody else's"
+	nesting   = "the owner's second TryLock is refused like any other client's"
 )
 
 const (
 	long   = ttl * 3 / 2 // longer than a lease
-	notice = ttl         // by then, the lease that the holder knows of is over
+	notice = ttl         // after that, the lease that the holder knows of has ended
 	far    = ttl / 5     // the time of an answer that is slow, and of use
 )
 
@@ -147,7 +147,7 @@ var faults = []fault{
 		red: []red{
 			{2, 3, "XLD", "the lease counts from the reply, not from the request; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
-			{5, 6, "XL", "nobody asks how long the reply took"},
+			{5, 6, "XL", "no one checks how long the reply took"},
 		}},
 	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
 		Fault: schedule.Fault{Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
@@ -165,15 +165,15 @@ var faults = []fault{
 		}},
 	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
 		Fault: schedule.Fault{Strike: delayWrite},
-		red:   []red{{1, 8, "L", "the write is on its way when the lock is released; only the resource sees it arrive"}}},
+		red:   []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
 	{id: "renewal-once", title: "a renewal fails once", steps: renewing,
 		Fault: schedule.Fault{Clients: client.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, client.Holding)}},
-	{id: "renewal-all", title: "the holder cannot reach Redis any more", steps: renewing,
+	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
 		Fault: schedule.Fault{Strike: during(cutOff, client.Holding)}},
 	{id: "dead", title: "the holder's idle connections are dead", steps: all,
 		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, client.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
-	{id: "stolen", title: "the key is overwritten by somebody else", steps: all,
+	{id: "stolen", title: "another program overwrites the key", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: during(steal, client.Holding, client.Releasing)},
 		red: []red{
 			{1, 3, "D", noOwner},
@@ -229,7 +229,7 @@ var faults = []fault{
 			{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
 			{5, 7, "XL", "Redis ends the lease too early"},
-			{8, 8, "XL", "the holder had exactly a majority, and on one of it the lease is over"},
+			{8, 8, "XL", "the holder had exactly a majority, and on one of its nodes the lease has expired"},
 		}},
 	{id: "flush", title: "the script cache is flushed", steps: scripted,
 		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
@@ -252,7 +252,7 @@ var faults = []fault{
 		red: []red{
 			{1, 1, "KU", only1 + "; " + noExpiry},
 			{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
-			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node goes on"},
+			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node continues"},
 			{4, 4, "DU", only1 + "; the DEL is sent again, without the GET"},
 			{5, 7, "U", only1},
 			{9, 9, "U", only1},
@@ -299,7 +299,7 @@ func during(what toAlice, phases ...client.Phase) strike {
 	}
 }
 
-// inFlight strikes when a command of alice's acquire is under way.
+// inFlight strikes when a command of alice's acquire is in flight.
 func inFlight(what toAlice) strike {
 	acquires := during(what, client.Acquiring)
 	return func(s *schedule.Schedule) []search.Option {
@@ -324,8 +324,8 @@ func eachInFlight(what func(*schedule.Schedule, *client.Client, *network.Message
 	}
 }
 
-// anywhere strikes as long as anybody does something. After it, time may pass, in which a
-// holder can hear of its loss.
+// anywhere strikes as long as any client does something. After it, time may pass, in which
+// a holder can be notified of its loss.
 func anywhere(what toOthers) strike { return changing(search.Everything, what) }
 
 // onNode1 is the same for what happens to the first node only. A client that sends
@@ -363,7 +363,7 @@ func pause(s *schedule.Schedule, c *client.Client) {
 	c.Frozen.Store(false)
 }
 
-// endContext lets the deadline of an acquire pass while its command is under way.
+// endContext lets the deadline of an acquire pass while its command is in flight.
 func endContext(s *schedule.Schedule, _ *client.Client) {
 	s.Pass(time.Second+network.Latency, schedule.Renewals)
 }
@@ -424,7 +424,7 @@ func slowAnswers(s *schedule.Schedule, c *client.Client) {
 // dieSilently takes a client's idle connections away.
 func dieSilently(s *schedule.Schedule, c *client.Client) {
 	c.Silence()
-	s.OnClient(c, "loses her idle connections, and nobody notices")
+	s.OnClient(c, "loses her idle connections without noticing")
 	if s.Tells() {
 		s.Pass(long, schedule.Renewals)
 	}
@@ -445,7 +445,7 @@ func failRenewal(s *schedule.Schedule, c *client.Client) {
 	})
 }
 
-// cutOff takes a client's connections away. Its lease ends, and it must hear of it before.
+// cutOff takes a client's connections away. Its lease ends, and it must be notified before that.
 func cutOff(s *schedule.Schedule, c *client.Client) {
 	s.OnClient(c, "is cut off from Redis")
 	c.Cut = true
@@ -462,7 +462,7 @@ func byHand(s *schedule.Schedule, does string, what func(*network.Node)) {
 	for _, n := range s.Nodes {
 		what(n)
 	}
-	s.Happens("somebody else " + does + " the key")
+	s.Happens("another program " + does + " the key")
 	s.Waiting = s.Tells()
 }
 
@@ -499,7 +499,7 @@ func up(s *schedule.Schedule, nodes []*network.Node) {
 // healed lets the nodes that were missing come back, the holder renew, and node 1 restart.
 func healed(s *schedule.Schedule, _ *client.Client) { comeBack(s, schedule.Renewals) }
 
-// healing is the same, and what should heal them is under way.
+// healing is the same, and the command that should heal them is in flight.
 func healing(s *schedule.Schedule, _ *client.Client) {
 	comeBack(s, func(m *network.Message) bool { return schedule.Renewals(m) && !heals(m) })
 }

@@ -91,8 +91,8 @@ func TestAWrongGraph_IsCaught(t *testing.T) {
 			e := g.States[g.Cells[0].State].Edges
 			e[0].To, e[1].To = e[1].To, e[0].To
 		},
-		"a verdict that nobody gave": func(g *graph.Graph) {
-			g.Records = append(g.Records, trace.Record{Kind: trace.Verdict, Text: "X: nobody"})
+		"a verdict that no one gave": func(g *graph.Graph) {
+			g.Records = append(g.Records, trace.Record{Kind: trace.Verdict, Text: "X: no one"})
 			e := &g.States[0].Edges[0]
 			e.Records = append(e.Records, len(g.Records)-1)
 		},

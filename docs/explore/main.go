@@ -42,7 +42,7 @@ func run(args []string) error {
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
 	against := flags.String("against", "", "the graph must be that in this file")
-	html := flags.String("html", "", "write docs/play's page of your own lock into this file")
+	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
 		return errors.New("please change into the root of the repository, and try again")
@@ -53,7 +53,7 @@ func run(args []string) error {
 	case flags.NArg() > 0:
 		return errors.New(strings.TrimSpace(usage))
 	case *html != "" && *dir == "":
-		return errors.New("-html needs -lock DIR -step N; the page of the course's locks is made by go run ./docs/play -o FILE")
+		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is made by go run ./docs/play -o FILE")
 	case *html != "":
 		return goRun("./docs/play", "-lock", *dir, "-step", fmt.Sprint(*step), "-o", *html)
 	case *dir != "":

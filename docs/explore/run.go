@@ -31,7 +31,7 @@ func init() {
 
 const jobEnv = "REDISLOCK_EXPLORE_JOB"
 
-// explore does a job in a process of its own.
+// explore does a job in a separate process.
 func (j job) explore() (c cell, err error) {
 	js, err := json.Marshal(j)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s step) name() string {
 
 var steps = columns()
 
-// first is the lock before the course. It is no column: docs/play begins with it.
+// first is the lock before step 01. It has no column: docs/play begins with it.
 var first = step{0, 1, -1, func(r []redis.UniversalClient) client.Lock { return redislock.New(r[0], key) }}
 
 // stepNumbered returns the step with a number, 0 to 9.

@@ -110,7 +110,7 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	levels := slices.Clone(found.Levels)
 	if o.lock != "" {
 		for i := range levels {
-			levels[i].Why = "" // the reasons are those of the course's lock
+			levels[i].Why = "" // the reasons are those of the reference solution
 		}
 	}
 	for i := range levels {

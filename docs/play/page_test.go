@@ -59,14 +59,14 @@ func wrongWords(words map[string]string, script string) (wrong []string) {
 	}
 	for word := range words {
 		if !used[word] && !strings.Contains(script, "'"+word+"'") {
-			wrong = append(wrong, "nobody says "+word)
+			wrong = append(wrong, "no one says "+word)
 		}
 	}
 	slices.Sort(wrong)
 	return wrong
 }
 
-// What the page says stands in one table, and a word that is missing is an error.
+// What the page says is in one table, and a word that is missing is an error.
 func TestWords(t *testing.T) {
 	english, all, err := readWords()
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestWords(t *testing.T) {
 			assert.Equal(t, values(text), values(words[word]), "%s: %s", name, word)
 		}
 		for word := range words {
-			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data."), "%s: nobody says %s", name, word)
+			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data."), "%s: no one says %s", name, word)
 		}
 	}
 	for _, kind := range "XLDKBTNUWSG" {
@@ -110,7 +110,7 @@ func values(text string) []string {
 }
 
 // What the page says of a lock, and why one breaks, comes from the course and the explorer,
-// in English. Another language has a text for each, and none for what nobody says any more.
+// in English. Another language has a text for each, and none for what no one says now.
 func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	atRoot(t)
 	_, all, err := readWords()
@@ -134,7 +134,7 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 			text, ok := strings.CutPrefix(word, "data.")
 			said := slices.ContainsFunc(levels, func(l level) bool { return slices.Contains(reasons(l.Why), text) }) ||
 				slices.ContainsFunc(locks, func(l lock) bool { return l.Lock == text })
-			assert.True(t, !ok || said, "%s: nobody says %q", name, text)
+			assert.True(t, !ok || said, "%s: no one says %q", name, text)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.NotRegexp(t, `\{\{[a-z]+\}\}`, text, "everything has been filled in")
 	require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
 	for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
-		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks nobody")
+		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks no one")
 	}
 
 	found["Levels"] = []level{{Step: 3, Fault: "slow", Title: "another title"}}
@@ -186,7 +186,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
-// Where the page is published is not known here. Its picture is found all the same, and by
+// Where the page is published is not known here. Its picture is found anyway, and by
 // other sites once the address is set.
 func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
 	atRoot(t)
@@ -316,7 +316,7 @@ func TestTheInputs_AreAllOfWhichThePageIsMade(t *testing.T) {
 	t.Chdir(copied)
 	elsewhere, err := inputsOf(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, before, elsewhere, "the place of the checkout is no input")
+	require.Equal(t, before, elsewhere, "the place of the checkout is not an input")
 	require.NoError(t, os.WriteFile("docs/play/page/play.css", []byte("a{}"), 0o666))
 	after, err := inputsOf(t.Context())
 	require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A console is where this program writes.
@@ -50,14 +49,14 @@ const (
 )
 
 func (c console) paint(color, text string) string {
-	if !c.color || color == "" || text == "" {
+	if text = word(text); !c.color || color == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
 func (c console) printf(format string, args ...any) {
-	fmt.Fprintf(c.out, format, args...)
+	fmt.Fprint(c.out, say(format, args...))
 }
 
 // progress says what takes time, until the returned function is called.
@@ -81,7 +80,7 @@ func (c console) progressing(text func() string) func() {
 		width := 0
 		for start := time.Now(); ; {
 			line := fmt.Sprintf("%s ... %ds", text(), int(time.Since(start).Seconds()))
-			width = max(width, len(line))
+			width = max(width, wide(line))
 			fmt.Fprintf(c.err, "\r%s", line)
 			select {
 			case <-tick.C:
@@ -109,17 +108,14 @@ func indent(prefix string, lines []string) string {
 // columns is how wide the prose of this program is: as a terminal, and readable on phones.
 const columns = 80
 
-// wrap breaks the lines of a text at spaces, so that each has at most width columns if its
-// words allow it. What a line begins with, its continuations begin with.
+// wrap breaks the lines of a text at spaces, and Chinese anywhere, so that each has at most
+// width columns if its words allow it. What a line begins with, its continuations begin with.
 func wrap(width int, text string) (out []string) {
 	for _, line := range strings.Split(text, "\n") {
 		rest := strings.TrimLeft(line, " ")
 		prefix := line[:len(line)-len(rest)]
-		for room := width - len(prefix); utf8.RuneCountInString(rest) > room; {
-			at := strings.LastIndex(string([]rune(rest)[:max(room+1, 1)]), " ")
-			if at < 0 {
-				at = strings.Index(rest, " ") // a word that is too long stays whole
-			}
+		for room := width - len(prefix); wide(rest) > room; {
+			at := breakAt(room, rest)
 			if at < 0 {
 				break
 			}
@@ -133,12 +129,12 @@ func wrap(width int, text string) (out []string) {
 
 // item prints a paragraph behind a mark of two columns.
 func (c console) item(mark, text string) {
-	for i, line := range wrap(columns-4, text) {
+	for i, line := range wrap(columns-4, word(text)) {
 		c.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
 	}
 }
 
 // prose prints a paragraph, all lines behind the prefix.
 func (c console) prose(prefix, format string, args ...any) {
-	c.printf("%s", indent(prefix, wrap(columns-len(prefix), fmt.Sprintf(format, args...))))
+	c.printf("%s", indent(prefix, wrap(columns-len(prefix), say(format, args...))))
 }

@@ -46,7 +46,7 @@ func (t *tour) runCopy(ctx context.Context, s course.Step, folder string, tests 
 		return err
 	}
 	if !t.exists(s.Dir, s.Source) {
-		return fmt.Errorf("%s is missing", s.Path())
+		return errorf("%s is missing", s.Path())
 	}
 	files := t.sources(s.Dir)
 	if tests {
@@ -72,7 +72,7 @@ func (t *tour) runCopy(ctx context.Context, s course.Step, folder string, tests 
 	}
 	t.printf("Before you use it, read docs/read/production.md.\n\n")
 	if err := ready(ctx, folder, needs); err != nil {
-		return fmt.Errorf("the files are in %s, but nothing was run there: %w", folder, err)
+		return errorf("the files are in %s, but nothing was run there: %w", folder, err)
 	}
 	t.printf("$ cd %s\n", folder)
 	if err := t.runThere(ctx, folder, "vet", "."); err != nil || !tests {
@@ -100,7 +100,7 @@ func copyFiles(from, to string, files []string) error {
 	for _, file := range files {
 		if _, err := os.Lstat(filepath.Join(to, file)); !errors.Is(err, fs.ErrNotExist) {
 			if err == nil {
-				err = errors.New("it is there already, and copy overwrites nothing")
+				err = errorf("it is there already, and copy overwrites nothing")
 			}
 			return fmt.Errorf("%s: %w", filepath.Join(to, file), err)
 		}
@@ -159,7 +159,7 @@ func ready(ctx context.Context, folder string, needs []string) error {
 		return fmt.Errorf("go env GOMOD: %w", err)
 	}
 	if file := strings.TrimSpace(string(mod)); file == "" || file == os.DevNull {
-		return errors.New("it is not in a Go module.\n" +
+		return errorf("it is not in a Go module.\n" +
 			"In the root of your program, run go mod init example.com/app; in the folder, the go get above; then go vet")
 	}
 	missing := slices.DeleteFunc(slices.Clone(needs), func(need string) bool {
@@ -170,7 +170,7 @@ func ready(ctx context.Context, folder string, needs []string) error {
 		return ctx.Err()
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("its module does not require %s.\nIn the folder, run the go get above; then go vet", strings.Join(missing, ", "))
+		return errorf("its module does not require %s.\nIn the folder, run the go get above; then go vet", strings.Join(missing, ", "))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (t *tour) runThere(ctx context.Context, folder string, args ...string) erro
 	done()
 	t.printf("%s", out)
 	if err != nil {
-		return fmt.Errorf("go %s fails in %s: %w", args[0], folder, err)
+		return errorf("go %s fails in %s: %w", args[0], folder, err)
 	}
 	return nil
 }

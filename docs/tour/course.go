@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -10,7 +9,7 @@ import (
 
 const opening = `This takes about 30 seconds, and a minute or two the first time, when the Redis client is compiled. Ctrl-C stops it; for one step: go run ./docs/tour red 1, then green 1.
 
-Eight locks, each the one before it plus one fix. First the lock that everybody writes: %s.
+Eight locks, each the one before it plus one fix. First the lock everyone writes: %s.
 Time in the timelines is virtual: nothing here waits, and no Redis server is needed.
 `
 
@@ -105,6 +104,6 @@ func (t *tour) courseGreen(ctx context.Context, s course.Step, b build, done <-c
 
 // banner is the line that begins a step.
 func banner(s course.Step) string {
-	head := fmt.Sprintf("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
-	return head + strings.Repeat("=", max(0, columns-len(head)))
+	head := say("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
+	return head + strings.Repeat("=", max(0, columns-wide(head)))
 }

@@ -14,12 +14,6 @@ import (
 // contextLines is how many equal lines a hunk shows around a change.
 const contextLines = 3
 
-// An edit is one line of a diff: ' ' in both, '-' in the old, '+' in the new text.
-type edit struct {
-	op   byte
-	text string
-}
-
 // lines splits a text; LF or CRLF makes no difference.
 func lines(text string) []string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -29,43 +23,9 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// edits turns a into b by way of their longest common subsequence.
-func edits(a, b []string) []edit {
-	// size[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
-	size := make([][]int, len(a)+1)
-	for i := range size {
-		size[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				size[i][j] = size[i+1][j+1] + 1
-			} else {
-				size[i][j] = max(size[i+1][j], size[i][j+1])
-			}
-		}
-	}
-	var list []edit
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			list = append(list, edit{' ', a[i]})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && size[i+1][j] >= size[i][j+1]:
-			list = append(list, edit{'-', a[i]})
-			i++
-		default:
-			list = append(list, edit{'+', b[j]})
-			j++
-		}
-	}
-	return list
-}
-
 // unified returns the lines of a unified diff, none if the texts are equal.
 func unified(oldName, newName, oldText, newText string) []string {
-	list := edits(lines(oldText), lines(newText))
+	list := source.Diff(lines(oldText), lines(newText))
 	var out []string
 	oldLine, newLine := 1, 1 // of list[at]
 	at := 0
@@ -83,7 +43,7 @@ func unified(oldName, newName, oldText, newText string) []string {
 		}
 		out = append(out, fmt.Sprintf("@@ -%s +%s @@", span(oldLine, oldEnd), span(newLine, newEnd)))
 		for _, e := range list[from:to] {
-			out = append(out, string(e.op)+e.text)
+			out = append(out, string(e.Op)+e.Text)
 		}
 		oldLine, newLine, at = oldEnd, newEnd, to
 	}
@@ -95,8 +55,8 @@ func unified(oldName, newName, oldText, newText string) []string {
 
 // nextHunk returns the next changes from at on, with their context: changes whose
 // contexts touch are one hunk.
-func nextHunk(list []edit, at int) (from, to int) {
-	for at < len(list) && list[at].op == ' ' {
+func nextHunk(list []source.Edit, at int) (from, to int) {
+	for at < len(list) && list[at].Op == ' ' {
 		at++
 	}
 	if at == len(list) {
@@ -105,7 +65,7 @@ func nextHunk(list []edit, at int) (from, to int) {
 	from = max(0, at-contextLines)
 	equal := 0
 	for to = at; to < len(list) && equal <= 2*contextLines; to++ {
-		if list[to].op == ' ' {
+		if list[to].Op == ' ' {
 			equal++
 		} else {
 			equal = 0
@@ -114,11 +74,11 @@ func nextHunk(list []edit, at int) (from, to int) {
 	return from, to - max(0, equal-contextLines)
 }
 
-func advance(e edit, oldLine, newLine int) (int, int) {
-	if e.op != '+' {
+func advance(e source.Edit, oldLine, newLine int) (int, int) {
+	if e.Op != '+' {
 		oldLine++
 	}
-	if e.op != '-' {
+	if e.Op != '-' {
 		newLine++
 	}
 	return oldLine, newLine
@@ -195,7 +155,7 @@ func (t *tour) differing(s course.Step) (list []sourceFile, err error) {
 	for _, name := range names {
 		text, err := os.ReadFile(t.path(s.Dir, name))
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+			return nil, errorf("cannot read %s: %w", s.Subject(), err)
 		}
 		list = append(list, sourceFile{name, s.Dir + "/" + name, string(text)})
 	}
@@ -215,13 +175,13 @@ const noFile = "/dev/null"
 // says is what has become of a file, with its own words about itself.
 func (f sourceFile) says(before sourceFile) string {
 	if f.path == noFile {
-		return f.name + " is gone"
+		return say("%s is gone", f.name)
 	}
 	verb := "has changed"
 	if before.path == noFile {
 		verb = "is new"
 	}
-	text := fmt.Sprintf("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
+	text := say("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
 	if about, err := source.Preface([]byte(f.text)); err == nil && about != "" {
 		text += ": " + about
 	}
@@ -278,8 +238,8 @@ func namedDiff(before, after []source.Declaration, names []string) ([]string, er
 		a, b := declared(before, found.Name), declared(after, found.Name)
 		oldLines, newLines := lines(a.Text), lines(b.Text)
 		out = append(out, fmt.Sprintf("@@ -%s +%s @@", span(a.From, a.From+len(oldLines)), span(b.From, b.From+len(newLines))))
-		for _, e := range edits(oldLines, newLines) {
-			out = append(out, string(e.op)+e.text)
+		for _, e := range source.Diff(oldLines, newLines) {
+			out = append(out, string(e.Op)+e.Text)
 		}
 	}
 	return out, nil

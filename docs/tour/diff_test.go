@@ -46,12 +46,12 @@ func TestEdits_KeepBothTexts(t *testing.T) {
 		for j := range words {
 			old, new := words[:i], words[j:]
 			var gotOld, gotNew []string
-			for _, e := range edits(old, new) {
-				if e.op != '+' {
-					gotOld = append(gotOld, e.text)
+			for _, e := range source.Diff(old, new) {
+				if e.Op != '+' {
+					gotOld = append(gotOld, e.Text)
 				}
-				if e.op != '-' {
-					gotNew = append(gotNew, e.text)
+				if e.Op != '-' {
+					gotNew = append(gotNew, e.Text)
 				}
 			}
 			if !slices.Equal(gotOld, old) || !slices.Equal(gotNew, new) {

@@ -30,7 +30,7 @@ type endingKind int
 
 const (
 	breaks endingKind = iota // a panic, a fatal error, an exit
-	hangs                    // nothing moves any more
+	hangs                    // nothing moves
 	leaks                    // the story has ended, and a goroutine is not
 )
 
@@ -58,12 +58,12 @@ func endingOf(raw, dir string, st story, exit int) ending {
 		return leak(stacks, text)
 	case strings.Contains(first, "deadlock: all goroutines in bubble are blocked"):
 		e := standstill(stacks, st, noProgress)
-		e.says = append(e.says, "Everything waits, and there is nothing left that could wake it.")
+		e.says = append(e.says, word("Everything waits, and there is nothing left that could wake it."))
 		return e
 	case strings.HasPrefix(first, "panic: test timed out"):
 		return standstill(stacks, st, noEnd)
 	case text == "":
-		return ending{says: []string{fmt.Sprintf("the process ended in the middle of the story with exit status %d: did your code call os.Exit or log.Fatal?", exit)}, raw: tail(raw)}
+		return ending{says: []string{say("the process ended in the middle of the story with exit status %d: did your code call os.Exit or log.Fatal?", exit)}, raw: tail(raw)}
 	}
 	return broken(stacks, first, text)
 }
@@ -90,22 +90,22 @@ func standstill(stacks []goroutine, st story, mark string) ending {
 	case len(mine) == 0:
 		at := ""
 		if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
-			at = " in " + stacks[i].top()
+			at = say(" in %s", stacks[i].top())
 		}
-		e.says = []string{"it hangs" + at + ", and no line of your lock can be named"}
+		e.says = []string{say("it hangs%s, and no line of your lock can be named", at)}
 		return e
 	case mark == noEnd:
-		e.says = []string{fmt.Sprintf("it does not stop; your code is at %s", e.lines[0])}
+		e.says = []string{say("it does not stop; your code is at %s", e.lines[0])}
 	case mine[0].inCall() && !mine[0].onMutex():
-		e.says = []string{fmt.Sprintf("it hangs; your code is at %s, in a call or in a loop that does not end", e.lines[0])}
+		e.says = []string{say("it hangs; your code is at %s, in a call or in a loop that does not end", e.lines[0])}
 	default:
-		e.says = []string{fmt.Sprintf("it hangs; your code %s at %s", mine[0].does(), e.lines[0])}
+		e.says = []string{say("it hangs; your code %s at %s", mine[0].does(), e.lines[0])}
 	}
 	for _, other := range e.lines[1:] {
-		e.says[0] += fmt.Sprintf(", and at %s", other)
+		e.says[0] += say(", and at %s", other)
 	}
 	if mine[0].onMutex() {
-		e.says = append(e.says, "Is it locked twice, or not unlocked on some way out?")
+		e.says = append(e.says, word("Is it locked twice, or not unlocked on some way out?"))
 	}
 	return e
 }
@@ -119,9 +119,9 @@ func leak(stacks []goroutine, raw string) ending {
 			continue
 		}
 		e.lines = append(e.lines, from)
-		says := fmt.Sprintf("a goroutine of yours never ends: started at %s", from)
+		says := say("a goroutine of yours never ends: started at %s", from)
 		if at := g.spot(); at != (spot{}) {
-			says += fmt.Sprintf(", it %s at %s", g.does(), at)
+			says += say(", it %s at %s", g.does(), at)
 		}
 		e.says = append(e.says, says)
 	}
@@ -131,7 +131,7 @@ func leak(stacks []goroutine, raw string) ending {
 	// Not the learner's own, but of what the lock has opened.
 	for _, g := range slices.Backward(stacks) {
 		if g.bubble {
-			e.says = append(e.says, "a goroutine never ends that your lock has caused: it waits in "+g.top()+". Is there something that must be closed?")
+			e.says = append(e.says, say("a goroutine never ends that your lock has caused: it waits in %s. Is there something that must be closed?", g.top()))
 			break
 		}
 	}
@@ -155,11 +155,11 @@ func broken(stacks []goroutine, first, raw string) ending {
 			e.lines = append(e.lines, g.created.spot())
 		}
 		if e.lines != nil {
-			e.says[0] += fmt.Sprintf(", at %s", e.lines[0])
+			e.says[0] += say(", at %s", e.lines[0])
 			return e
 		}
 	}
-	e.says = append(e.says, "No line of your lock was being run.")
+	e.says = append(e.says, word("No line of your lock was being run."))
 	e.raw = raw
 	return e
 }
@@ -259,7 +259,7 @@ func (g goroutine) plays(story string) bool {
 }
 
 // onMutex reports whether it waits for a mutex: one of the standard library, or the one
-// that stands in for it (see playable).
+// that replaces it (see playable).
 func (g goroutine) onMutex() bool {
 	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") ||
 		len(g.frames) > 0 && strings.Contains(g.frames[0].fn, "/docs/tour/sync.")
@@ -271,7 +271,7 @@ func (g goroutine) does() string {
 	case g.onMutex():
 		return "waits for a mutex"
 	case g.state == "chan receive", g.state == "chan send", g.state == "select":
-		return "waits (" + g.state + ")"
+		return say("waits (%s)", g.state)
 	case g.state == "sleep":
 		return "sleeps, again and again,"
 	case g.state == "running", g.state == "runnable":

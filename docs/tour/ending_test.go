@@ -105,7 +105,7 @@ func TestEndingOf(t *testing.T) {
 		{"windows", "\n" + noProgress + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []spot{{course.LockFile, 49}}},
 		{"a mutex goes first", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*Lock).Unlock(0x1)", lock+"80"),
 			hangs, "it hangs; your code waits for a mutex at mylock/lock.go:80, and at mylock/lock.go:49", []spot{{course.LockFile, 80}, {course.LockFile, 49}}},
-		{"the mutex that stands in", "\n" + noProgress + stackOf("chan receive (durable)"+bub, "c/docs/tour/sync.(*RWMutex).lock(0x1)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, "C:/x/a_test.go:3"),
+		{"the mutex that replaces it", "\n" + noProgress + stackOf("chan receive (durable)"+bub, "c/docs/tour/sync.(*RWMutex).lock(0x1)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, "C:/x/a_test.go:3"),
 			hangs, "waits for a mutex at mylock/lock.go:80", []spot{{course.LockFile, 80}}},
 		{"in a call", "\n" + noProgress + stackOf("select (durable)"+bub, "net.(*pipe).read(0x1)", "/go/pipe.go:1", "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3"),
 			hangs, "it hangs; your code is at mylock/lock.go:49, in a call or in a loop that does not end", []spot{{course.LockFile, 49}}},
@@ -114,7 +114,7 @@ func TestEndingOf(t *testing.T) {
 			hangs, "it hangs; your code waits for a mutex at mylock/watchdog.go:40, and at mylock/lock.go:49", []spot{{"watchdog.go", 40}, {course.LockFile, 49}}},
 		{"a test's file", "\n" + noProgress + strings.ReplaceAll(inStory, "lock.go", "lab_test.go"), hangs, "no line of your lock can be named", nil},
 		{"another step's file", "\n" + noProgress + strings.ReplaceAll(inStory, "step04_owner_token", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of your lock can be named", nil},
-		{"over, and one goes on", "\n" + noProgress + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
+		{"over, and one continues", "\n" + noProgress + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
 			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", []spot{{course.LockFile, 88}}},
 		{"no one wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", []spot{{course.LockFile, 49}}},
 		{"left", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n\n" +

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,7 +40,7 @@ func (t *tour) checkGreen(s course.Step, g greenRun) error {
 	var wrong []string
 	for _, r := range all(g.groups) {
 		if r.verdict == notRun {
-			wrong = append(wrong, r.name+": no test ran")
+			wrong = append(wrong, say("%s: no test ran", r.name))
 		}
 	}
 	for _, ts := range g.log.tests {
@@ -51,7 +50,7 @@ func (t *tour) checkGreen(s course.Step, g greenRun) error {
 		}
 	}
 	if g.log.exit != 0 && wrong == nil {
-		wrong = append(wrong, fmt.Sprintf("the test process ended with exit status %d", g.log.exit))
+		wrong = append(wrong, say("the test process ended with exit status %d", g.log.exit))
 	}
 	return notGreen(s, wrong)
 }
@@ -60,7 +59,7 @@ func notGreen(s course.Step, wrong []string) error {
 	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("green %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
+	return errorf("green %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
 }
 
 func (t *tour) runGreen(ctx context.Context, s course.Step) error {
@@ -101,11 +100,11 @@ func (t *tour) greenHeading(s course.Step, g greenRun) {
 func (t *tour) greenSummary(s course.Step, g greenRun) {
 	stories, beside := all(g.groups), ""
 	if g.others > 0 {
-		beside = ", and " + count(g.others, "other test")
+		beside = say(", and %s", count(g.others, "other test"))
 	}
 	t.printf("  %d of %s passed%s.\n  What %s guarantees now:\n\n", held(stories), count(len(stories), "story"), beside, s.Dir)
 	for _, gr := range g.groups {
-		for i, line := range wrap(columns-32, gr.Guarantee) {
+		for i, line := range wrap(columns-32, word(gr.Guarantee)) {
 			t.printf("    %-27s %s\n", []string{gr.Name, ""}[min(i, 1)], line)
 		}
 	}

@@ -89,7 +89,7 @@ func (t *tour) overview() error {
 		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
 			if st != nil && st.Of > 0 && !st.Solved {
-				text = fmt.Sprintf("edited since: %d of %d", st.Passed, st.Of)
+				text = say("edited since: %d of %d", st.Passed, st.Of)
 			}
 		case st != nil && st.Of > 0:
 			word = fmt.Sprintf("%-7s", fmt.Sprintf("%d/%d", st.Passed, st.Of))
@@ -127,11 +127,11 @@ func (t *tour) overview() error {
 func (t *tour) box(s course.Step, everything bool) error {
 	now, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+		return errorf("cannot read %s: %w", s.Subject(), err)
 	}
 	before, err := source.ReadDir(t.path(s.Before().Dir, ""))
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
@@ -161,7 +161,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 			t.item("- ", r.Text)
 		}
 	}
-	t.item("- ", fmt.Sprintf("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
+	t.item("- ", say("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	if !everything && older != nil {
 		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
 	}
@@ -175,7 +175,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 		own += len(list)
 		files = append(files, f.Name)
 	}
-	t.prose("", "\nIts %s in %s of %s.%s", count(own, "story")+" are", strings.Join(files, " and "), s.Dir,
+	t.prose("", "\nIts %s are in %s of %s.%s", count(own, "story"), strings.Join(files, word(" and ")), s.Dir,
 		map[bool]string{true: " Those of the steps before must pass as well."}[s.N > 1])
 	return nil
 }
@@ -220,11 +220,11 @@ type side struct {
 func (t *tour) side(dir, whose string) (side, error) {
 	l, err := t.readLock(dir)
 	if err != nil {
-		return side{}, fmt.Errorf("cannot read the lock in %s: %w", dir, err)
+		return side{}, errorf("cannot read the lock in %s: %w", dir, err)
 	}
 	list, err := l.declarations()
 	if err != nil {
-		return side{}, fmt.Errorf("cannot compare what Go cannot read: %w", err)
+		return side{}, errorf("cannot compare what Go cannot read: %w", err)
 	}
 	return side{dir, whose, list}, nil
 }
@@ -236,7 +236,7 @@ func (t *tour) mine(p *progress, s course.Step) (side, error) {
 		dir = keptDir(s.N)
 	}
 	if !t.hasLock(dir) {
-		return side{}, fmt.Errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
+		return side{}, errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
 	}
 	return t.side(dir, "yours")
 }
@@ -264,8 +264,8 @@ func (t *tour) diffSides(a, b side, names []string) error {
 			return err
 		}
 		of := []string{
-			"--- " + path.Join(a.dir, declared(a.list, name).File) + " (" + a.whose + ")",
-			"+++ " + path.Join(b.dir, declared(b.list, name).File) + " (" + b.whose + ")",
+			say("--- %s (%s)", path.Join(a.dir, declared(a.list, name).File), a.whose),
+			say("+++ %s (%s)", path.Join(b.dir, declared(b.list, name).File), b.whose),
 		}
 		if !slices.Equal(of, heading) {
 			heading = of

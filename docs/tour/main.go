@@ -2,7 +2,8 @@
 //
 //	go run ./docs/tour [command]
 //
-// It needs nothing but the go command. The help command lists the commands.
+// It needs nothing but the go command. The help command lists the commands. With -lang zh, or
+// where the locale is Chinese, it speaks Chinese (chinese.go).
 package main
 
 import (
@@ -37,7 +38,7 @@ var commands = []subcommand{
 		{"red N -json Test", "what happened in this story as records (docs/internal/trace), one in a line"},
 	}, parseNames, (*tour).redCommand},
 	{"green", [][2]string{
-		{"green N", "step N as it is: all its tests, with the timelines of its own stories"},
+		{"green N", "step N as it is: all its tests, with the timelines of its stories"},
 		{"green N Test...", "only these tests of step N's folder; also with -json, as red"},
 	}, parseNames, (*tour).greenCommand},
 	{"diff", [][2]string{
@@ -85,24 +86,26 @@ var commands = []subcommand{
 // usage is the text of the help.
 func usage() string {
 	var b strings.Builder
-	b.WriteString("Tour plays the course of the eight locks.\n\nusage: go run ./docs/tour [command]\n\n")
+	b.WriteString(word("Tour plays the course of the eight locks.\n\nusage: go run ./docs/tour [command]\n\n"))
 	const left = 26
 	for _, c := range append(commands, subcommand{usage: [][2]string{{"help", "this text"}}}) {
 		for _, u := range c.usage {
-			for i, line := range wrap(columns-left, u[1]) {
+			for i, line := range wrap(columns-left, word(u[1])) {
 				if i > 0 {
 					u[0] = ""
 				}
-				fmt.Fprintf(&b, "  %-*s%s\n", left-2, u[0], line)
+				fmt.Fprintf(&b, "  %s%s\n", pad(left-2, word(u[0])), line)
 			}
 		}
 	}
-	b.WriteString(`
+	b.WriteString(word(`
 N is a step, 1 to 8. Where a command does not change files, it is also
 "fencing", the epilogue in docs/fencing, whose red side is the resources
 without the check.
+-lang zh, anywhere, makes the tour speak Chinese, and -lang en English. Without
+it LC_ALL, LC_MESSAGES or LANG decides.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
-`)
+`))
 	return b.String()
 }
 
@@ -120,7 +123,7 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
+func wrongUsage(format string, args ...any) error { return usageError(say(format, args...)) }
 
 // A request is what the arguments ask for.
 type request struct {
@@ -145,9 +148,10 @@ func main() {
 	// A reader that has seen enough (a pager, head) ends the run as well, with the
 	// temporary files removed.
 	piped, cancelPiped := signal.NotifyContext(ctx, syscall.SIGPIPE)
+	course.Chinese = chineseLocale(os.Getenv)
 	code := run(piped, os.Args[1:], newConsole())
 	if ctx.Err() != nil && code != 0 {
-		fmt.Fprintln(os.Stderr, "tour: interrupted")
+		fmt.Fprintln(os.Stderr, word("tour: interrupted"))
 	}
 	cancelPiped()
 	cancel()
@@ -156,10 +160,17 @@ func main() {
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, c console) int {
-	req, err := parseArgs(args)
+	args, err := takeLang(args)
+	var req request
+	if err == nil {
+		req, err = parseArgs(args)
+	}
 	if err != nil {
-		fmt.Fprintf(c.err, "tour: %v\nAll commands: go run ./docs/tour help\n", err)
+		fmt.Fprint(c.err, say("tour: %v\nAll commands: go run ./docs/tour help\n", err))
 		return 2
+	}
+	if req.forAuthors() {
+		course.Chinese = false
 	}
 	if req.name == "help" {
 		fmt.Fprint(c.out, usage())
@@ -172,7 +183,7 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
-	fmt.Fprintf(c.err, "tour: %v\n", err)
+	fmt.Fprint(c.err, say("tour: %v\n", word(err.Error())))
 	if _, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
 		return 2
 	}
@@ -243,7 +254,7 @@ func didYouMean(word string, list []string) string {
 	if best == "" {
 		return ""
 	}
-	return " (did you mean " + best + "?)"
+	return say(" (did you mean %s?)", best)
 }
 
 // distance is how many letters make one word another: changed, added, left out, swapped.
@@ -280,7 +291,7 @@ func parseStep(req request, args []string) (request, error) {
 	if len(args) > 1 {
 		return request{}, wrongUsage("%s takes one step: %s", req.name, strings.Join(args, " "))
 	}
-	s, err := course.Parse(args[0])
+	s, err := stepOf(args[0])
 	if slices.Contains([]string{"try", "hint", "reset"}, req.name) {
 		switch {
 		case err == nil && s.IsEpilogue():
@@ -290,10 +301,18 @@ func parseStep(req request, args []string) (request, error) {
 		}
 	}
 	if err != nil {
-		return request{}, usageError(err.Error())
+		return request{}, err
 	}
 	req.steps = []course.Step{s}
 	return req, nil
+}
+
+func stepOf(arg string) (course.Step, error) {
+	s, err := course.Parse(arg)
+	if err != nil {
+		return s, wrongUsage("no such step: %s (there are 1 to %d)", arg, len(course.Steps))
+	}
+	return s, nil
 }
 
 // flags are those of the commands that take names.

@@ -85,7 +85,7 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		require.Equal(t, 2, code, args)
 		require.Contains(t, errs, want, args)
 		require.Contains(t, errs, "go run ./docs/tour help", args)
-		require.LessOrEqual(t, strings.Count(errs, "\n"), 2, "%s: thirty lines of usage help nobody", args)
+		require.LessOrEqual(t, strings.Count(errs, "\n"), 2, "%s: thirty lines of usage help no one", args)
 		require.Empty(t, out, args)
 	}
 }

@@ -70,7 +70,7 @@ func (t *tour) readProgress() (*progress, error) {
 		err = json.Unmarshal(text, p)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s, delete it to continue without it: %w", myProgress, err)
+		return nil, errorf("cannot read %s, delete it to continue without it: %w", myProgress, err)
 	}
 	if p.Steps == nil {
 		p.Steps = map[int]*standing{}
@@ -150,7 +150,7 @@ func (t *tour) readLock(dir string) (lock, error) {
 		l[name] = text
 	}
 	if len(l) == 0 {
-		return nil, fmt.Errorf("there is no Go file in %s", dir)
+		return nil, errorf("there is no Go file in %s", dir)
 	}
 	return l, nil
 }
@@ -203,7 +203,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	}
 	l, err := t.readLock(from)
 	if err != nil {
-		return false, fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return false, errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
 	if mine {
 		kept, err := t.keep(myDir, old, true)
@@ -211,7 +211,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 			return false, err
 		}
 		t.prose("", "Your attempt at step %02d is kept in %s.", old, kept)
-		t.moved = fmt.Sprintf("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
+		t.moved = say("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
 	}
 	if from == keptDir(s.N) {
 		err = t.moveLock(from, myDir)
@@ -255,7 +255,7 @@ func (t *tour) runReset(s course.Step) error {
 	from := s.Before().Dir
 	l, err := t.readLock(from)
 	if err != nil {
-		return fmt.Errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return errorf("cannot read the lock %s: %w", s.Before().Of(), err)
 	}
 	put := func(dir string, n int) error {
 		if !t.hasLock(dir) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -29,9 +28,9 @@ func parseReal(req request, args []string) (request, error) {
 	}
 	req.steps = course.Steps[:]
 	if args[0] != "all" {
-		s, err := course.Parse(args[0])
+		s, err := stepOf(args[0])
 		if err != nil {
-			return request{}, usageError(err.Error())
+			return request{}, err
 		}
 		req.steps = []course.Step{s}
 	}
@@ -75,7 +74,7 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 	addrs = addrs[:serversFor(list)]
 	for _, addr := range addrs {
 		if err := ping(ctx, addr); err != nil {
-			return fmt.Errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
+			return errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
 		}
 	}
 	var builds []build
@@ -107,7 +106,7 @@ func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) 
 	}
 	var errs []error
 	for i, s := range list {
-		stop := t.progress("playing " + s.Label() + " in real time, which takes minutes")
+		stop := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
 		r := <-played[i]
 		stop()
 		if r.err == nil {
@@ -156,14 +155,14 @@ func (t *tour) realReport(s course.Step, addrs []string, log transcript) error {
 		}
 	}
 	if log.exit != 0 && wrong == nil {
-		wrong = append(wrong, fmt.Sprintf("the test process ended with exit status %d", log.exit))
+		wrong = append(wrong, say("the test process ended with exit status %d", log.exit))
 	}
 	if ok == 0 && wrong == nil {
-		wrong = append(wrong, "no test ran")
+		wrong = append(wrong, word("no test ran"))
 	}
 	t.printf("\n  %d passed, %d skipped, %d failed\n\n", ok, left, len(wrong))
 	if wrong != nil {
-		return fmt.Errorf("real %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
+		return errorf("real %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
 	}
 	return nil
 }
@@ -184,10 +183,10 @@ func ping(ctx context.Context, addr string) error {
 	}
 	reply, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("it does not answer PING: %w", err)
+		return errorf("it does not answer PING: %w", err)
 	}
 	if reply = strings.TrimSpace(reply); reply != "+PONG" {
-		return fmt.Errorf("it answers PING with %s", reply)
+		return errorf("it answers PING with %s", reply)
 	}
 	return nil
 }

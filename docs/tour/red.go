@@ -21,21 +21,21 @@ func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, err
 func checkRed(s course.Step, results []result) error {
 	wrong := wrongRed(s, results)
 	if wrong == nil && held(results) == len(results) {
-		wrong = append(wrong, "no story failed: all of "+fileNames(results)+" also pass there")
+		wrong = append(wrong, say("no story failed: all of %s also pass there", fileNames(results)))
 	}
 	return notRed(s, wrong)
 }
 
 func wrongRed(s course.Step, results []result) (wrong []string) {
-	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { wrong = append(wrong, say(format, args...)) }
 	for _, r := range results {
 		switch {
 		case r.control && r.verdict == failed:
-			say("%s failed on %s, but its comment says %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
+			add("%s failed on %s, but its comment says %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		case r.verdict != passed && r.verdict != failed:
-			say("%s did not end with an assertion: %s", r.name, r.why)
+			add("%s did not end with an assertion: %s", r.name, r.why)
 		case !r.control && r.verdict == passed:
-			say("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
+			add("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		}
 	}
 	return wrong
@@ -45,7 +45,7 @@ func notRed(s course.Step, wrong []string) error {
 	if wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("red %s is not red as expected:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
+	return errorf("red %s is not red as expected:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
 }
 
 // fileNames writes the files of some stories, each once, in one line.
@@ -123,7 +123,7 @@ func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, 
 	}
 	if results[0].verdict != passed {
 		t.failure(results[0], whole)
-		return fmt.Errorf("%s fails on %s", r.name, s.Subject())
+		return errorf("%s fails on %s", r.name, s.Subject())
 	}
 	t.prose("  ", "The same story on %s. %s\n", s.Subject(), s.Words)
 	t.success(results[0], r.log.failing(r.name)[0].name, whole)
@@ -244,9 +244,9 @@ func canBeRed(s course.Step, st story) error {
 		switch {
 		case f.Name != st.file || s.IsEpilogue():
 		case f.From < s.N:
-			reason = fmt.Sprintf("which begins in step %02d: ask red %d", f.From, f.From)
+			reason = say("which begins in step %02d: ask red %d", f.From, f.From)
 		default:
-			reason = fmt.Sprintf("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
+			reason = say("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
 		}
 	}
 	return wrongUsage("red %s runs the stories of %s. %s is in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)

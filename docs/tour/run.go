@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -73,14 +72,14 @@ type build struct {
 
 // greenBuild is a step as it is.
 func greenBuild(s course.Step) build {
-	return build{dir: s.Dir, name: "the tests of " + s.Label(), replace: map[string]string{}}
+	return build{dir: s.Dir, name: say("the tests of %s", s.Label()), replace: map[string]string{}}
 }
 
 // redBuild is a step's tests with the lock before it. What needs the step's own API is left out.
 // The epilogue's red side is in its own overlay file.
 func (t *tour) redBuild(s course.Step) build {
 	if s.IsEpilogue() {
-		return build{dir: s.Dir, name: "the stories of " + s.Label() + " with " + course.Unfenced.Subject(), overlay: "unfenced/overlay.json"}
+		return build{dir: s.Dir, name: say("the stories of %s with %s", s.Label(), course.Unfenced.Subject()), overlay: "unfenced/overlay.json"}
 	}
 	return t.lockBuild(s, s.Before())
 }
@@ -89,7 +88,7 @@ func (t *tour) redBuild(s course.Step) build {
 func (t *tour) lockBuild(tests, lock course.Step) build {
 	b := build{
 		dir:     tests.Dir,
-		name:    fmt.Sprintf("the tests of %s with the lock %s", tests.Label(), lock.Of()),
+		name:    say("the tests of %s with the lock %s", tests.Label(), lock.Of()),
 		replace: map[string]string{},
 	}
 	b.leaveOut(t.sources(tests.Dir)...)
@@ -144,7 +143,7 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 			err = json.Unmarshal(text, &file)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
+			return nil, errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
 		}
 		// The go command takes relative paths as from where it runs; these are from the
 		// folder, so that the file can be used there by hand.
@@ -161,7 +160,7 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 			continue
 		}
 		if _, err := os.Stat(from); by != "" && err != nil {
-			return nil, fmt.Errorf("%s is missing: it is needed to build %s", by, b.name)
+			return nil, errorf("%s is missing: it is needed to build %s", by, b.name)
 		}
 		replace[t.path(b.dir, file)] = from
 	}
@@ -193,12 +192,12 @@ type compileError struct {
 }
 
 func (e *compileError) Error() string {
-	return e.name + " did not compile:\n" + strings.TrimRight(e.out, "\r\n")
+	return say("%s did not compile:\n%s", e.name, strings.TrimRight(e.out, "\r\n"))
 }
 
 func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if !t.exists(b.dir, "") {
-		return binary{}, fmt.Errorf("the folder %s is missing", b.dir)
+		return binary{}, errorf("the folder %s is missing", b.dir)
 	}
 	replace, err := t.overlayOf(b)
 	if err != nil {
@@ -227,10 +226,10 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 		bin.test2json, err = test2json()
 	}
 	if err != nil {
-		return binary{}, fmt.Errorf("cannot run the go command, which this program needs on PATH: %w", err)
+		return binary{}, errorf("cannot run the go command, which this program needs on PATH: %w", err)
 	}
 	if _, err := os.Stat(bin.path); err != nil {
-		return binary{}, fmt.Errorf("no test ran: %s has no test files", b.dir)
+		return binary{}, errorf("no test ran: %s has no test files", b.dir)
 	}
 	return bin, nil
 }
@@ -287,7 +286,7 @@ func (t *tour) await(b build, done <-chan compiled) (binary, error) {
 		return c.binary, c.err
 	default:
 	}
-	defer t.progress("building " + b.name)()
+	defer t.progress(say("building %s", b.name))()
 	c := <-done
 	return c.binary, c.err
 }
@@ -302,7 +301,7 @@ func (bin binary) remove() {
 	os.RemoveAll(filepath.Dir(bin.path))
 }
 
-// How long a test binary may run. Virtual time takes none; on real servers somebody works
+// How long a test binary may run. Virtual time takes none; on real servers a client works
 // for a hundred ttl.
 const (
 	inVirtualTime = "60s"
@@ -319,7 +318,7 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 	return tr, nil
 }
 
-// runSeen is run, and whoever waits sees the output as it comes. What an interrupted run
+// runSeen is run, but shows the output as it comes. What an interrupted run
 // has left is returned with the error.
 func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (transcript, error) {
 	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")
@@ -356,7 +355,7 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 	if ctx.Err() != nil {
 		return transcript{}, ctx.Err()
 	}
-	return transcript{}, fmt.Errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
+	return transcript{}, errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
 }
 
 // mostOutput is more than any story prints, in bytes. A process that dies with a million
@@ -417,7 +416,7 @@ func (bin binary) runEach(ctx context.Context, list []story) ([]result, error) {
 		}
 		r := tr.judge(s)
 		if r.verdict == passed && tr.exit != 0 {
-			r.verdict, r.why = crashed, fmt.Sprintf("the test passed, but its process ended with exit status %d", tr.exit)
+			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
 		}
 		results = append(results, r)
 	}

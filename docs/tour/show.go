@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -36,7 +37,7 @@ func (c console) heading(format string, args ...any) {
 
 // strong prints a paragraph in bold.
 func (c console) strong(format string, args ...any) {
-	c.printf("%s", c.paintLines(bold, indent("", wrap(columns, fmt.Sprintf(format, args...)))))
+	c.printf("%s", c.paintLines(bold, indent("", wrap(columns, say(format, args...)))))
 }
 
 // line prints a story's name, and nothing of its output.
@@ -75,7 +76,7 @@ func (c console) summary(r result) {
 }
 
 func (c console) message(color string, lines []string) {
-	lines = wrap(columns-len(margin), strings.Join(lines, "\n"))
+	lines = wrap(columns-len(margin), strings.Join(original(lines), "\n"))
 	c.printf("%s", c.paintLines(color, indent(margin, lines)))
 }
 
@@ -127,7 +128,7 @@ func (c console) success(r result, variant string, limit int) {
 func (c console) records(r result) error {
 	records := r.recorded()
 	if records == nil {
-		return fmt.Errorf("%s has no test harness, and leaves no records", r.name)
+		return errorf("%s has no test harness, and leaves no records", r.name)
 	}
 	lines := json.NewEncoder(c.out)
 	for _, record := range records {
@@ -180,12 +181,15 @@ func cut(lines []string, limit int) []string {
 		return lines
 	}
 	head, tail := lines[:limit/2], lines[len(lines)-limit/2:]
-	gap := fmt.Sprintf("  ... %s ...", count(len(lines)-len(head)-len(tail), "more line"))
+	gap := say("  ... %s ...", count(len(lines)-len(head)-len(tail), "more line"))
 	return slices.Concat(head, []string{gap}, tail)
 }
 
 // count writes "1 story", "2 stories", "3 more lines".
 func count(n int, noun string) string {
+	if course.Chinese {
+		return fmt.Sprintf("%d %s", n, word(noun))
+	}
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -20,13 +20,13 @@ import (
 )
 
 // errUnsolved ends a try that is not done yet; what is missing has been printed.
-var errUnsolved = errors.New("not solved yet")
+var errUnsolved error = saying("not solved yet")
 
 // watchFile is laid over the step's folder, and ends a story that hangs.
 const (
 	watchDir  = "docs/tour/testdata"
 	watchFile = "lab_watch_test.go"
-	watchEnv  = "TOUR_PATIENCE" // how long a story may stand still
+	watchEnv  = "TOUR_PATIENCE" // how long a story may make no progress
 )
 
 // watchPatience is how long: enough for a machine that is busy with something else.
@@ -153,7 +153,7 @@ func checkPackage(src lock) error {
 	for _, name := range src.names() {
 		f, err := parser.ParseFile(token.NewFileSet(), "", src[name], parser.PackageClauseOnly)
 		if err == nil && f.Name.Name != "redislock" { // the rest is for the compiler to explain
-			return fmt.Errorf("%s/%s begins with \"package %s\": write \"package redislock\", because it takes the place of a file of that package", myDir, name, f.Name.Name)
+			return errorf("%s/%s begins with \"package %s\": write \"package redislock\", because it takes the place of a file of that package", myDir, name, f.Name.Name)
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func checkPackage(src lock) error {
 func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error) {
 	b = build{
 		dir:     s.Dir,
-		name:    "the tests of " + s.Label() + " with " + myDir,
+		name:    say("the tests of %s with %s", s.Label(), myDir),
 		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
 	}
 	b.leaveOut(t.sources(s.Dir)...)
@@ -216,7 +216,7 @@ func (t *tour) stubs(s course.Step, src lock) (string, error) {
 	}
 	list, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
-		return "", fmt.Errorf("cannot read %s: %w", s.Subject(), err)
+		return "", errorf("cannot read %s: %w", s.Subject(), err)
 	}
 	var b strings.Builder
 	for _, f := range s.Guarantees() {
@@ -248,7 +248,7 @@ func (t *tour) tryStories(s course.Step, src lock, b build) (list, later []story
 	for _, f := range s.Guarantees() {
 		stories, err := t.storiesOf(s.Dir, f.Name)
 		if err == nil && stories == nil {
-			err = fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", s.Dir, f.Name)
+			err = errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", s.Dir, f.Name)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -301,7 +301,7 @@ func chosen(s course.Step, list []story, names []string) (stories []story, err e
 }
 
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
-// goroutine that is left, says so, and the others go on in the next process. One that
+// goroutine that is left, says so, and the others continue in the next process. One that
 // hangs ends the run.
 func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list []story) ([]trial, error) {
 	patience := os.Getenv(watchEnv)
@@ -310,11 +310,11 @@ func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list [
 	}
 	played := map[string]trial{}
 	var seen passing
-	defer t.progressing(func() string { return fmt.Sprintf("running the tests: %d of %d", seen.n.Load(), len(list)) })()
+	defer t.progressing(func() string { return say("running the tests: %d of %d", seen.n.Load(), len(list)) })()
 	rest := list
 	var interrupt error
 	for len(rest) > 0 && interrupt == nil {
-		// Virtual time takes none; what stands still is ended by the file that watches.
+		// Virtual time takes none; a story that hangs is ended by the file that watches.
 		log, err := bin.runSeen(ctx, "30m", []string{watchEnv + "=" + patience}, &seen, rest...)
 		if err != nil && (ctx.Err() == nil || log.tests == nil) {
 			if ctx.Err() != nil {
@@ -322,7 +322,7 @@ func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list [
 			}
 			return nil, err
 		}
-		if log.exit < 0 { // killed: if it was the user, we are told as well
+		if log.exit < 0 { // killed: if it was the user, we get the signal as well
 			select {
 			case <-ctx.Done():
 			case <-time.After(200 * time.Millisecond):
@@ -397,7 +397,7 @@ func (tr transcript) judgeTrials(list []story, dir string, played map[string]tri
 			continue
 		}
 		if interrupted {
-			played[st.name] = trial{result: result{story: st, verdict: notRun, why: "was being played"}}
+			played[st.name] = trial{result: result{story: st, verdict: notRun, why: word("was being played")}}
 			continue
 		}
 		end := endingOf(tr.raw, dir, st, tr.exit)
@@ -419,7 +419,7 @@ func (tr transcript) judgeTrials(list []story, dir string, played map[string]tri
 
 func (t *tour) noStoryBegan(log transcript, s course.Step) error {
 	end := endingOf(log.raw, s.Dir, story{}, log.exit)
-	return fmt.Errorf("the process ended before the first story began: %s\n%s", strings.Join(end.says, "\n"), end.raw)
+	return errorf("the process ended before the first story began: %s\n%s", strings.Join(end.says, "\n"), end.raw)
 }
 
 // constructorOf returns the step, s or the one before, whose New has the parameters of
@@ -437,13 +437,13 @@ func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
 	mine := declared(list, "New")
 	switch {
 	case mine.Name == "":
-		return course.Step{}, fmt.Errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
+		return course.Step{}, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
 	case source.Params(mine) == source.Params(now):
 		return s, nil
 	case source.Params(mine) == source.Params(then):
 		return s.Before(), nil
 	}
-	return course.Step{}, fmt.Errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
+	return course.Step{}, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
 		"Change it, or start again from the lock %s, which keeps what you have: go run ./docs/tour reset %d",
 		myDir, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
@@ -451,7 +451,7 @@ func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
 func (t *tour) newOf(s course.Step) (source.Declaration, error) {
 	list, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
-		return source.Declaration{}, fmt.Errorf("cannot read the lock %s: %w", s.Of(), err)
+		return source.Declaration{}, errorf("cannot read the lock %s: %w", s.Of(), err)
 	}
 	return declared(list, "New"), nil
 }
@@ -469,7 +469,7 @@ func missingAPI(s course.Step, src lock) []string {
 	var list []string
 	for _, f := range s.Guarantees() {
 		if lacks := lacks(src, f); len(lacks) > 0 {
-			list = append(list, fmt.Sprintf("%s needs %s", f.Name, strings.Join(lacks, ", ")))
+			list = append(list, say("%s needs %s", f.Name, strings.Join(lacks, ", ")))
 		}
 	}
 	return list
@@ -481,15 +481,15 @@ func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
 	more := ""
 	switch {
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
-		more = "\nA lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else."
+		more = word("\nA lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
 	case strings.Contains(text, s.Dir+"/"):
-		more = fmt.Sprintf("\nA test uses what your lock does not have, or has otherwise. What it must have: go run ./docs/tour try %d -rules", s.N)
+		more = say("\nA test uses what your lock does not have, or has otherwise. What it must have: go run ./docs/tour try %d -rules", s.N)
 	}
-	return fmt.Errorf("%s does not compile with the tests of %s:\n%s%s", myDir, s.Label(), text, more)
+	return errorf("%s does not compile with the tests of %s:\n%s%s", myDir, s.Label(), text, more)
 }
 
 // compilerText is what the compiler printed, about the learner's files instead of those
-// they stand in for, and of those they are built from if package sync gives way in them.
+// they replace, and of those they are built from if package sync gives way in them.
 func compilerText(out string, root string, s course.Step) string {
 	var b strings.Builder
 	out = strings.ReplaceAll(out, `"`+course.Module+`/docs/tour/sync"`, `"sync"`)
@@ -518,5 +518,9 @@ func compilerText(out string, root string, s course.Step) string {
 }
 
 func capital(text string) string {
-	return string(bytes.ToUpper([]byte(text[:1]))) + text[1:]
+	text = word(text)
+	if text[0] >= 'a' && text[0] <= 'z' {
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
 }

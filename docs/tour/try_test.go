@@ -179,7 +179,7 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, fmt.Sprintf(moved, 5, 3)), out)
 }
 
-// A seer calls a function when it is told something.
+// A seer calls a function when it receives something.
 type seer struct {
 	strings.Builder
 	what string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,10 +28,10 @@ type story struct {
 func (t *tour) storiesOf(dir, file string) ([]story, error) {
 	list, err := source.Read(t.path(dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no test ran: %s/%s is missing", dir, file)
+		return nil, errorf("no test ran: %s/%s is missing", dir, file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the stories of %s/%s: %w", dir, file, err)
+		return nil, errorf("cannot list the stories of %s/%s: %w", dir, file, err)
 	}
 	var stories []story
 	for _, d := range list {
@@ -95,7 +94,7 @@ func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 	for d := json.NewDecoder(bytes.NewReader(events)); d.More(); {
 		var e struct{ Action, Test, Output, Path string }
 		if err := d.Decode(&e); err != nil {
-			return tr, fmt.Errorf("cannot read the output of test2json: %w", err)
+			return tr, errorf("cannot read the output of test2json: %w", err)
 		}
 		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") {
 			// Without that line: its path is new in every run.
@@ -128,7 +127,7 @@ func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 			continue
 		}
 		if err := t.readTrace(dir); err != nil {
-			return tr, fmt.Errorf("cannot read what %s has left: %w", t.name, err)
+			return tr, errorf("cannot read what %s has left: %w", t.name, err)
 		}
 	}
 	return tr, nil
@@ -183,17 +182,17 @@ func (tr transcript) judge(s story) result {
 	case tr.exit != 0 && tr.exit != 1 && crash != "":
 		r.verdict, r.why = crashed, crash
 	case tr.exit != 0 && tr.exit != 1: // testing itself ends with 0 or 1, a panic with 2
-		r.verdict, r.why = crashed, fmt.Sprintf("the test process ended with exit status %d", tr.exit)
+		r.verdict, r.why = crashed, say("the test process ended with exit status %d", tr.exit)
 	case t == nil:
-		r.verdict, r.why = notRun, "no test ran"
+		r.verdict, r.why = notRun, word("no test ran")
 	case t.status == "pass":
 		r.verdict = passed
 	case t.status == "skip":
-		r.verdict, r.why = skipped, "skipped: "+t.text()
+		r.verdict, r.why = skipped, say("skipped: %s", t.text())
 	case t.status == "fail":
 		r.verdict, r.why = tr.judgeFailure(s.name)
 	default:
-		r.verdict, r.why = crashed, "the test process ended before the test did"
+		r.verdict, r.why = crashed, word("the test process ended before the test did")
 	}
 	return r
 }
@@ -220,7 +219,7 @@ func (tr transcript) crash() string {
 func (tr transcript) judgeFailure(name string) (verdict, string) {
 	for _, t := range tr.failing(name) {
 		if !t.asserts() || strings.Contains(t.output, "race detected during execution of test") {
-			return silent, strings.TrimSuffix("failed without an assertion: "+t.text(), ": ")
+			return silent, strings.TrimSuffix(say("failed without an assertion: %s", t.text()), ": ")
 		}
 	}
 	return failed, ""
@@ -267,7 +266,7 @@ func (t *test) outcome() []string {
 			of = t.counted()
 		}
 		if v.Wanted != "" && (err != nil || of != "") {
-			list = append(list, fmt.Sprintf("expected: %s%s   got: %s", v.Wanted, of, v.Got))
+			list = append(list, say("expected: %s%s   got: %s", v.Wanted, of, v.Got))
 		}
 	}
 	return list
@@ -292,7 +291,7 @@ func (t *test) counted() string {
 	return ""
 }
 
-// said returns what stands behind "Messages:" in testify's output, or else behind "Error:".
+// said returns what follows "Messages:" in testify's output, otherwise "Error:".
 func said(text string) []string {
 	fields := fields(text)
 	if fields["Messages:"] != nil {
@@ -345,7 +344,7 @@ func (t *tour) play(dir string, files []course.File, run func([]story) ([]result
 	for _, f := range files {
 		list, err := t.storiesOf(dir, f.Name)
 		if err == nil && list == nil {
-			err = fmt.Errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, f.Name)
+			err = errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, f.Name)
 		}
 		if err != nil {
 			return nil, err

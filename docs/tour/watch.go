@@ -33,7 +33,7 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 		case errors.Is(err, errChanged):
 			continue
 		case err != nil && !errors.Is(err, errUnsolved):
-			t.printf("%v\n", err)
+			t.printf("%s\n", word(err.Error()))
 		}
 		if ctx.Err() == nil {
 			t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
@@ -47,7 +47,7 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 	return nil
 }
 
-var errChanged = errors.New("the lock has changed in the meantime")
+var errChanged = error(saying("the lock has changed in the meantime"))
 
 // untilChanged runs something, and stops it when the lock changes in the meantime.
 func (t *tour) untilChanged(ctx context.Context, files *watched, do func(context.Context) error) error {

@@ -235,7 +235,7 @@ func tallied(reasons []reason) string {
 	for _, r := range reasons {
 		n[r.Fate]++
 	}
-	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
+	return say("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
 		len(reasons), n[byStory], n[byPanic], n[byHang], n[equivalent], n[survived])
 }
 
@@ -370,7 +370,7 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line 
 	reasons = inFile(reasons, file)
 	here := onLine(reasons, line)
 	if here == nil {
-		return fmt.Errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
+		return errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
 			s.Dir, file, line, strings.TrimSpace(source[line-1]), near(reasons, line))
 	}
 	m, err := t.newMutants(ctx, s)
@@ -473,7 +473,7 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 		return nil
 	}
 	if res.verdict != failed {
-		return fmt.Errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, m.step.Arg())
+		return errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, m.step.Arg())
 	}
 	t.failure(res, short)
 	return nil
@@ -524,15 +524,15 @@ func reasonsAt(reasons []reason, line int) []reason {
 func sentence(r reason) string {
 	switch r.Fate {
 	case byStory:
-		return r.String() + ": " + r.Says
+		return say("%s: %s", r.String(), r.Says)
 	case byPanic:
-		return r.String() + ": the lock panics in " + r.Story
+		return say("%s: the lock panics in %s", r.String(), r.Story)
 	case byHang:
-		return r.String() + ": " + r.Says + " in " + r.Story
+		return say("%s: %s in %s", r.String(), r.Says, r.Story)
 	case equivalent:
-		return r.String() + ": no difference: " + r.Says
+		return say("%s: no difference: %s", r.String(), r.Says)
 	}
-	return r.String() + ": SURVIVES, no story needs it. " + r.Says
+	return say("%s: SURVIVES, no story needs it. %s", r.String(), r.Says)
 }
 
 // parseWhy reads what is asked for: a step, a line of it, or one of the flags.
@@ -554,10 +554,10 @@ func parseWhy(req request, args []string) (request, error) {
 	if len(args) == 0 {
 		return req, nil
 	}
-	s, err := course.Parse(args[0])
+	s, err := stepOf(args[0])
 	switch {
 	case err != nil:
-		return request{}, usageError(err.Error())
+		return request{}, err
 	case s.IsEpilogue():
 		return request{}, wrongUsage("why knows the steps 1 to %d", len(course.Steps))
 	case req.check || len(args) > 2:

@@ -75,19 +75,11 @@ func filesOf(t *testing.T, s Step) map[string][]string {
 }
 
 // changed returns how many lines a diff of two texts takes out and puts in.
-func changed(a, b []string) int {
-	size := make([][]int, len(a)+1) // of the longest common subsequence of a[i:] and b[j:]
-	for i := range size {
-		size[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				size[i][j] = size[i+1][j+1] + 1
-			} else {
-				size[i][j] = max(size[i+1][j], size[i][j+1])
-			}
+func changed(a, b []string) (n int) {
+	for _, e := range source.Diff(a, b) {
+		if e.Op != ' ' {
+			n++
 		}
 	}
-	return len(a) + len(b) - 2*size[0][0]
+	return n
 }

@@ -21,10 +21,11 @@ const Stages = 3
 var hintTexts embed.FS
 
 // Hints returns the hints of the stories that begin in s, and those for what people then
-// break, by what the failure says. They are in hints/stepNN.md:
+// break, by what the failure says. They are in hints/stepNN.md, and in Chinese in
+// hints/zh-CN/stepNN.md:
 //
 //	# TestOneStory
-//	# says: somebody was refused
+//	# says: the lock is taken
 //
 //	1. The first stage.
 //
@@ -32,7 +33,15 @@ var hintTexts embed.FS
 //
 //	2. The second.
 func (s Step) Hints() ([]Hint, error) {
-	name := fmt.Sprintf("hints/step%02d.md", s.N)
+	return readHints(fmt.Sprintf("step%02d.md", s.N))
+}
+
+// readHints reads a file of hints, in Chinese the one of the same name in zh-CN.
+func readHints(file string) ([]Hint, error) {
+	name := "hints/" + file
+	if Chinese {
+		name = "hints/zh-CN/" + file
+	}
 	text, err := hintTexts.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -68,12 +77,8 @@ func (s Step) hint(is func(of string) bool) (Hint, bool, error) {
 // HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"
 // or "breaks".
 func HintForEnding(how string) (Hint, error) {
-	const name = "hints/endings.md"
-	text, err := hintTexts.ReadFile(name)
-	if err != nil {
-		return Hint{}, err
-	}
-	list, err := parseHints(name, string(text))
+	const name = "endings.md"
+	list, err := readHints(name)
 	if err != nil {
 		return Hint{}, err
 	}

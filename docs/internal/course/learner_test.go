@@ -109,9 +109,9 @@ func TestEveryWrongEnding_HasAHint(t *testing.T) {
 }
 
 func TestParseHints(t *testing.T) {
-	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   goes on\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
+	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   continues\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
 	require.NoError(t, err)
-	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ngoes on\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
+	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ncontinues\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
 	for text, want := range map[string]string{
 		"# TestA\n1. one\n3. three\n": "x.md:3: neither",
 		"# TestA\n1. one\n2. two\n":   "TestA has 2 stages, not 3",
@@ -166,7 +166,7 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	fresh, older := Steps[4].Rules()
 	require.Contains(t, fresh[0].Text, "within 6s")
 	require.NotEmpty(t, older)
-	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "nobody can guess it")
+	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "no one can guess it")
 }
 
 // What a story measures is a number that a learner has to know: it is in a rule, or it
@@ -215,7 +215,7 @@ func TestNumbersInStories_StandInRules(t *testing.T) {
 		}
 	}
 	for assertion := range numbers {
-		assert.Contains(t, all, assertion, "no story says so any more")
+		assert.Contains(t, all, assertion, "no story says so today")
 	}
 }
 

@@ -49,13 +49,13 @@ func New(step int, nodes []redis.UniversalClient, key string, ttl time.Duration)
 	return step08.New(nodes, key, ttl)
 }
 
-// Refused reports whether a lock says that somebody else holds it.
+// Refused reports whether a lock's error means that another client holds it.
 func Refused(err error) bool {
 	return isOneOf(err, step01.ErrNotAcquired, step02.ErrNotAcquired, step03.ErrNotAcquired, step04.ErrNotAcquired,
 		step05.ErrNotAcquired, step06.ErrNotAcquired, step07.ErrNotAcquired, step08.ErrNotAcquired)
 }
 
-// NotHeld reports whether a lock of steps 05 to 08 says that its holder does not hold it any more.
+// NotHeld reports whether the error of a lock of steps 05 to 08 means that it is not held.
 func NotHeld(err error) bool {
 	return isOneOf(err, step05.ErrNotHeld, step06.ErrNotHeld, step07.ErrNotHeld, step08.ErrNotHeld)
 }

@@ -52,7 +52,7 @@ func double(n int) int { doubled++; return n + n }
 
 var doubled int
 
-// full reports whether there was no room any more; asking takes some.
+// full reports whether there was no room left; asking takes some.
 func full() bool { return room() < 1 }
 
 func room() int { taken++; return 3 - taken }

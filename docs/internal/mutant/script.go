@@ -12,7 +12,7 @@ import (
 type change struct {
 	kind Kind
 	was  string // "" is the whole line
-	now  string // what the mutant's reader is told
+	now  string // what the mutant's reader sees
 	line string // what is there
 }
 

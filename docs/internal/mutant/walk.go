@@ -252,7 +252,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 }
 
 // isPlain reports whether the zero value of an expression's type means "none": otherwise
-// the program would only crash. Constants have mutants of their own.
+// the program would only crash. Constants have their own mutants.
 func (g *generator) isPlain(e ast.Expr) bool {
 	tv := g.info.Types[e]
 	if tv.Value != nil || tv.Type == nil {

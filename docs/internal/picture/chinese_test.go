@@ -17,10 +17,10 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
 	require.NoError(t, err)
 	list := texts(t, svg)
-	for _, text := range []string{"持锁者宕机", "第 03 步：SET NX EX；DEL", "bob SET → OK", "alice 也在里面", "Redis key 过期"} {
+	for _, text := range []string{"持锁者崩溃", "第 03 步：SET NX EX；DEL", "bob SET → OK", "alice 也持锁", "Redis key 过期"} {
 		require.Contains(t, list, text)
 	}
-	require.Contains(t, strings.Join(list, ""), "✗ alice 在里面宕机")
+	require.Contains(t, strings.Join(list, ""), "✗ alice 持锁时崩溃")
 
 	panel.Records[7].Text = "something new"
 	_, err = Story("A new title", []Panel{panel}, Light.Chinese())

@@ -1,6 +1,6 @@
-// Package picture draws what has happened in stories of the laboratory, and which lock
-// provides which guarantee, as SVG. The pictures are made from records and runs alone: the
-// same run gives the same bytes.
+// Package picture draws what has happened in stories, and which lock provides which
+// guarantee, as SVG. The pictures are made from records and runs alone: the same run gives
+// the same bytes.
 package picture
 
 import (
@@ -21,7 +21,7 @@ type Panel struct {
 	Head    string         // what it was run on
 	Good    string         // what is said below a run without a verdict
 	Records []trace.Record // what happened, as trace.ReadStory returns it
-	Until   time.Duration  // where the picture ends, if the story goes on; 0 is the whole story
+	Until   time.Duration  // where the picture ends, if the story continues; 0 is the whole story
 }
 
 // most is how many moments a panel may have: more do not fit on a screen.
@@ -121,7 +121,7 @@ type panel struct {
 	verdicts       []string
 	keys           []span // on the nodes
 	inside         []span
-	waiting        []span // calls under way
+	waiting        []span // calls in progress
 	values         []span // of the resource
 	depth          []depth
 	dead           map[string]moment
@@ -168,7 +168,7 @@ type reader struct {
 	value *span
 
 	highest int               // token that the resource has seen
-	calls   map[string]moment // under way, since when
+	calls   map[string]moment // in progress, since when
 	called  []string          // calls that nothing has followed yet
 }
 

@@ -55,7 +55,7 @@ func texts(t *testing.T, svg string) (list []string) {
 					at, err = strconv.ParseFloat(a.Value, 64)
 					require.NoError(t, err)
 				}
-				require.False(t, in && a.Name.Local == "font-size", "a text has a size of its own")
+				require.False(t, in && a.Name.Local == "font-size", "a text has its own size")
 			}
 		case xml.CharData:
 			if in {
@@ -126,10 +126,10 @@ func TestStory_OneWhoLeavesInTheMomentOfTheNext_IsNotInsideWithThem(t *testing.T
 
 func TestStory_ARunThatPasses_HasNoGuiltyRow(t *testing.T) {
 	records := twoInside()[:7]
-	d := draw(t, Panel{Records: records, Good: "bob is told"})
-	require.Contains(t, d.texts, "✓ bob is told")
+	d := draw(t, Panel{Records: records, Good: "bob is refused"})
+	require.Contains(t, d.texts, "✓ bob is refused")
 	require.NotContains(t, strings.Join(d.texts, "\n"), "as well")
-	require.Equal(t, 2, d.count(hatched), "two are inside all the same")
+	require.Equal(t, 2, d.count(hatched), "two are inside anyway")
 }
 
 func TestStory_TwoPanelsHaveOneColourForAClient(t *testing.T) {
@@ -202,7 +202,7 @@ func TestStory_WhoDies_IsNotWaitingAnyLonger(t *testing.T) {
 	require.NoError(t, err)
 	dies, err := strconv.ParseFloat(death[1], 64)
 	require.NoError(t, err)
-	require.InDelta(t, dies+4, ends, .1, "alice is dead, but her TryLock goes on")
+	require.InDelta(t, dies+4, ends, .1, "alice is dead, but her TryLock continues")
 	require.Contains(t, strings.Join(d.texts, " "), "alice dies before she sends anything else")
 }
 
@@ -247,7 +247,7 @@ func TestStaircase(t *testing.T) {
 	require.Subset(t, list, []string{"Stairs", "1", "2", "F", "first", "last", "Every cell is a run."})
 	require.Equal(t, 3, strings.Count(strings.Join(list, ""), "✓"))
 	require.Equal(t, 2, strings.Count(strings.Join(list, ""), "✗"))
-	require.Contains(t, svg, "last: 1 ✗ 2 ✗ F ✓", "whoever cannot see it hears it")
+	require.Contains(t, svg, "last: 1 ✗ 2 ✗ F ✓", "a screen reader says it")
 }
 
 // GitHub shows a page of 358 px with a margin of 16 px on both sides.
@@ -273,6 +273,6 @@ func TestAPicture_OnAPhone_HasTextsOfElevenPixels(t *testing.T) {
 		units := number(`viewBox="0 0 ([\d.]+) `, svg)
 		shown := min(phone, number(`<svg [^>]*?width="([\d.]+)"`, svg))
 		require.GreaterOrEqual(t, number(`font-size="([\d.]+)"`, svg)*shown/units, least, file)
-		require.Equal(t, 1, strings.Count(svg, "font-size="), "%s: a text has a size of its own", file)
+		require.Equal(t, 1, strings.Count(svg, "font-size="), "%s: a text has its own size", file)
 	}
 }

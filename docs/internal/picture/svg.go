@@ -175,8 +175,8 @@ func words(text string) (list []string) {
 // marks and the like are below it, and not Latin.
 const firstWide = 0x2e80
 
-// textWidth is how wide a text is in Arial or Helvetica, and in the fonts that stand in
-// for them, at most.
+// textWidth is how wide a text is in Arial or Helvetica, and in the fonts that replace
+// them, at most.
 func textWidth(text string) (w float64) {
 	for _, r := range text {
 		switch {
@@ -240,7 +240,7 @@ func (p *panel) lanes() map[string]float64 {
 	return list
 }
 
-// bare is a label without the depth, if nobody locks twice.
+// bare is a label without the depth, if no client locks twice.
 func (p *panel) bare(label string) string {
 	if strings.HasSuffix(label, "refused") || !slices.ContainsFunc(p.depth, func(d depth) bool { return d.n > 1 }) {
 		return depthInLabel.ReplaceAllString(label, "")

@@ -221,7 +221,7 @@ func (s *story) own(r Record) {
 	}
 }
 
-// leaves is what a story says of a holder that is not inside any more: it is dead, or
+// leaves is what a story says of a holder that is no longer inside: it is dead, or
 // knows of its loss.
 var leaves = regexp.MustCompile(`^(\w+)(?: dies\b|'s Lost is closed)`)
 

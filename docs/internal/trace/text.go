@@ -147,7 +147,7 @@ func Text(records []Record) string {
 	return b.String()
 }
 
-// lines are the row without its time. What does not fit goes on below the text of the first line.
+// lines are the row without its time. What does not fit continues below the text of the first line.
 func (r Row) lines() string {
 	indent, parts := 16, r.parts()
 	if r.Who != "" && r.Who != "**" {

@@ -29,8 +29,8 @@ func TestText(t *testing.T) {
 			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
 		{[]Record{{At: 200, Who: "bob", Node: 2, Kind: Command, Text: "acquire coupons <bob-1> ttl=10000 depth=1", Reply: "1", Mark: "overwrites alice's lock", Redis: make([]Key, 3)}},
 			"      0.2ms  bob    acquire coupons <bob-1> ttl=10000 depth=1 -> 1 (node 2)\n                      <- overwrites alice's lock\n"},
-		{[]Record{{At: 200, Kind: Note, Text: "alice works for longer than her ttl, and no one has told her that it is over"}},
-			"      0.2ms  -- alice works for longer than her ttl, and no one has told her\n                that it is over\n"},
+		{[]Record{{At: 200, Kind: Note, Text: "alice works for longer than her ttl, and no one has told her that it ended"}},
+			"      0.2ms  -- alice works for longer than her ttl, and no one has told her\n                that it ended\n"},
 	} {
 		if got := Text(c.records); got != c.want {
 			t.Errorf("got\n%swant\n%s", got, c.want)

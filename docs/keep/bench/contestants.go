@@ -34,7 +34,7 @@ type contestant struct {
 	open func(net network) (locker, error)
 }
 
-// A locker is one client process's share of a contestant, with connections of its own.
+// A locker is one client process's share of a contestant, with its own connections.
 type locker interface {
 	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
 	pair(ctx context.Context, key string) error
@@ -133,7 +133,7 @@ func (r rawLocker) lock(context.Context, string) (unlock, error) {
 	return nil, errors.New("the raw pair does not wait")
 }
 
-// rawFiveLocker sends the raw pair to five nodes at once, and goes on when three have
+// rawFiveLocker sends the raw pair to five nodes at once, and continues when three have
 // answered: the least that Redlock can do.
 type rawFiveLocker struct{ rawLocker }
 

@@ -1,4 +1,4 @@
-// Command bench measures the eight locks beside raw go-redis, bsm/redislock, redsync and
+// Command bench measures the eight locks next to raw go-redis, bsm/redislock, redsync and
 // rueidislock, on redis-server processes that it starts itself.
 //
 //	go run .          # measure, and print the page

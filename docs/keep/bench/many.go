@@ -64,7 +64,7 @@ func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
 // many is what it costs to let n clients in, one after the other, that all wait in one process.
 type many struct {
 	Times    times  // from the holder's unlock until the last one has left, one of each round
-	Commands series // run by all servers meanwhile
+	Commands series // run by all servers in that time
 	Conns    series // that the waiters have opened
 	Late     int    // waiters that were not served within manyBound, in the worst round
 }

@@ -57,5 +57,5 @@ func TestInTurns_WhoFailsLetsTheNextOneAsk(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = l.lock(ctx, "many")
-	require.ErrorIs(t, err, context.Canceled, "somebody is inside, and the context has ended")
+	require.ErrorIs(t, err, context.Canceled, "a client is inside, and the context has ended")
 }

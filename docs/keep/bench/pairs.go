@@ -103,7 +103,7 @@ func (p *pairs) measure(l locker, key string, slice time.Duration) error {
 // bounded returns a context that ends after d, without a deadline: bsm/redislock makes
 // one if there is none, as with the context.Background of its README. The bound is for
 // rueidislock: if Redis takes longer than 20 ms to answer its first question, it waits
-// for a message of somebody else's unlock, and there may be nobody else.
+// for a message of another client's unlock, and there may be no other client.
 func bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(d, cancel)

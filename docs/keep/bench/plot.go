@@ -78,7 +78,7 @@ func (r *results) plot(th theme) ([]byte, error) {
 // 100 ms at 376.
 func plotX(seconds float64) (string, error) {
 	if !(seconds >= 100e-6 && seconds <= 0.15) {
-		return "", fmt.Errorf("%v s are beside the axis of plot.svg.tmpl", seconds)
+		return "", fmt.Errorf("%v s are off the axis of plot.svg.tmpl", seconds)
 	}
 	// Some processors round a product and a sum at once. With float64, all round the product first:
 	// the plot is the same everywhere.

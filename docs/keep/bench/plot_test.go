@@ -61,6 +61,6 @@ func TestPlot_BesideItsAxisIsRefused(t *testing.T) {
 		r.Waits["step 05"].Handoffs = times{bad}
 		_, err := r.plot(themes[0])
 		require.ErrorContains(t, err, "step 05: ")
-		require.ErrorContains(t, err, "beside the axis")
+		require.ErrorContains(t, err, "off the axis")
 	}
 }

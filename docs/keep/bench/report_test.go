@@ -59,7 +59,7 @@ func pageOf(t *testing.T, r *results) string {
 
 func TestPageAndPlot_AreThoseOfTheLastRun(t *testing.T) {
 	r, err := load()
-	require.NoError(t, err, "without results, nobody knows whether page and plot are true: go run . -write")
+	require.NoError(t, err, "without results, no one knows whether page and plot are true: go run . -write")
 	require.Equal(t, full, r.Plan, "these results mean little, or are not those of this program: go run . -write")
 	text, err := os.ReadFile("results.json")
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestPage_FromAQuickRunSaysSo(t *testing.T) {
 	r := madeUp()
 	require.NotContains(t, pageOf(t, r), "mean nothing.**")
 	r.Plan = quick
-	require.Contains(t, pageOf(t, r), "# Benchmarks: the eight locks beside the libraries people use\n\n**From a -quick run: these figures mean nothing.**\n\n")
+	require.Contains(t, pageOf(t, r), "# Benchmarks: the eight locks and the libraries people use\n\n**From a -quick run: these figures mean nothing.**\n\n")
 }
 
 func TestPage_SaysWhichCallsFailed(t *testing.T) {
@@ -193,7 +193,7 @@ func TestPage_FoldsAllTablesButOne(t *testing.T) {
 	folded := regexp.MustCompile(`(?s)<details><summary>[^\n]+</summary>\n\n.*?\n\n</details>\n`)
 	require.NotEmpty(t, folded.FindString(page))
 	open := folded.ReplaceAllString(page, "")
-	require.NotContains(t, open, "details>", "this is no fold, or Markdown in it is not read as such")
+	require.NotContains(t, open, "details>", "this is not a fold, or Markdown in it is not read as such")
 	require.Equal(t, 1, strings.Count(open, "\n|---|"), "one table is for every reader, and all others are folded")
 	require.NotContains(t, strings.Join(folded.FindAllString(page, -1), ""), "\n## ", "a heading is folded: no link leads to it")
 }

@@ -41,7 +41,7 @@ func stopServers(servers []*server) {
 	}
 }
 
-// signal sends the server a signal: STOP hangs it, CONT lets it go on. Windows has
+// signal sends the server a signal: STOP hangs it, CONT resumes it. Windows has
 // neither, and package syscall there has no names for them.
 func (s *server) signal(name string) error {
 	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()

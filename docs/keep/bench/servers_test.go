@@ -18,7 +18,7 @@ func TestSumCalls_LeavesOurOwnCommandsOut(t *testing.T) {
 	require.Equal(t, 302, sumCalls(stats))
 }
 
-// Two commands, each answered in two pieces, and then a message that nobody asked for:
+// Two commands, each answered in two pieces, and then a message that no client asked for:
 // two round trips.
 func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 	ours, theirs := net.Pipe()

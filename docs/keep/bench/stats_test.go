@@ -15,7 +15,7 @@ func TestRatio_ComparesRoundByRound(t *testing.T) {
 	b := []float64{10, 100, 10, 100, 10, 100, 10}
 	got := ratio(a, b)
 	require.Equal(t, estimate{1.5, 1.5, 1.5}, got)
-	require.EqualValues(t, 150, a[1], "ratio has sorted its arguments: rounds do not match any more")
+	require.EqualValues(t, 150, a[1], "ratio has sorted its arguments: rounds no longer match")
 }
 
 func TestMedian_HasAnInterval(t *testing.T) {

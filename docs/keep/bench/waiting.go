@@ -67,11 +67,11 @@ func (c *crowd) next() (entry, error) {
 	case e := <-c.in:
 		return e, e.err
 	case <-time.After(patience):
-		return entry{}, fmt.Errorf("nobody has got in for %v, though the lock was free", patience)
+		return entry{}, fmt.Errorf("no client has got in for %v, although the lock was free", patience)
 	}
 }
 
-// leave ends all waiting, and unlocks what somebody still gets.
+// leave ends all waiting, and unlocks what a client still gets.
 func (c *crowd) leave(cancel context.CancelFunc) {
 	cancel()
 	c.wg.Wait()
@@ -124,7 +124,7 @@ func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(e
 	w.Commands = append(w.Commands, commands/took.Seconds()/waiters)
 
 	for end := time.Now().Add(p.Moving); time.Now().Before(end); {
-		// Not always at the same point of somebody's polling interval.
+		// Not always at the same point of a client's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
 		if err := holder.unlock(); err != nil {
@@ -133,7 +133,7 @@ func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(e
 		next, err := crowd.next()
 		if err != nil {
 			failed(err)
-			return nil // the others may wait for ever; cancel ends that
+			return nil // the others may wait forever; cancel ends that
 		}
 		w.Handoffs = append(w.Handoffs, next.at.Sub(start).Seconds())
 		crowd.join(holder.client)

@@ -225,7 +225,7 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	b.goTo("#03/slow/aFbAa")
 	eval[any](b, `document.getElementById('comparing').click()`)
 	if got := b.text("#compare"); !strings.Contains(got, "step 07") {
-		t.Errorf("beside another lock, the page says %q", got)
+		t.Errorf("next to another lock, the page says %q", got)
 	}
 	marked := eval[[]string](b, `[...document.querySelectorAll('#compare .differs .row')].map(r => r.textContent.trim())`)
 	if len(marked) != 2 || !strings.Contains(marked[0], "the TTL expired: alice's lock is gone") || !strings.Contains(marked[1], "bob    TryLock -> ErrNotAcquired") {
@@ -233,11 +233,11 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	}
 	eval[any](b, `(() => { const s = document.getElementById('beside'); s.value = '5'; s.dispatchEvent(new Event('change')); })()`)
 	if got := b.text("#compare"); !strings.Contains(got, "step 05") {
-		t.Errorf("beside step 05, the page says %q", got)
+		t.Errorf("next to step 05, the page says %q", got)
 	}
 	b.leads(`document.querySelector('#compare a.button').click()`)
 	if got := b.hash(); !strings.HasPrefix(got, "#05/slow/") {
-		t.Errorf("to go on leads to %s", got)
+		t.Errorf("to continue leads to %s", got)
 	}
 	b.fine()
 }

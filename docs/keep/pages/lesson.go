@@ -61,7 +61,7 @@ func lessonForm(file, page string) (wrong []string) {
 		}
 	}
 	if count(all, "<summary>Hint") > 0 {
-		complain("hints come from the command (%s hint), a page has none of its own", tourCommand)
+		complain("hints come from the command (%s hint), a page has none", tourCommand)
 	}
 	return wrong
 }
@@ -124,7 +124,7 @@ func headings(all []line) (found []string) {
 	return found
 }
 
-// upTo returns what stands before a second-level heading.
+// upTo returns what comes before a second-level heading.
 func upTo(all []line, heading string) []line {
 	i := slices.IndexFunc(all, func(l line) bool { return !l.fenced && l.text == "## "+heading })
 	return all[:max(i, 0)]

@@ -24,7 +24,7 @@ It happened.
 <!-- run: go run ./docs/tour red 5 TestX -->
 ` + "```text\n## not a heading\nmany words that do not count\n```" + `
 
-It stands in [the story](5_atomic_release_test.go) and [` + "`Lock.release`" + `](../step04_owner_token/lock.go#L126).
+It is in [the story](5_atomic_release_test.go) and [` + "`Lock.release`" + `](../step04_owner_token/lock.go#L126).
 
 ## Predict
 

@@ -57,7 +57,7 @@ import (
 )
 
 // written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
-// Each has a -check of its own. The page of docs/play is only written here: .ci/run checks it
+// Each has its own -check. The page of docs/play is only written here: .ci/run checks it
 // next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
 var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
 
@@ -289,14 +289,15 @@ func (s *shell) command(command string) (string, error) {
 }
 
 // run returns the standard output: progress and compiler noise go to the other stream. It
-// fails unless the command ends with 0: a page shows what readers are told to do, and
+// fails unless the command ends with 0: a page shows what readers should do, and
 // that works.
 func (s *shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
-	if os.Getenv("TOUR_BUILT") == "" { // most pages play the same few builds
-		cmd.Env = append(os.Environ(), "TOUR_BUILT="+s.dir)
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
+	if os.Getenv("TOUR_BUILT") == "" {         // most pages play the same few builds
+		cmd.Env = append(cmd.Env, "TOUR_BUILT="+s.dir)
 	}
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())

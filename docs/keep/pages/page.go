@@ -56,7 +56,7 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 	drawn := map[string]string{}
 	for i := 0; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "```") {
-			// A block of its own: nothing in it is a marker or a link.
+			// A separate block: nothing in it is a marker or a link.
 			end, err := blockEnd(lines, i)
 			if err != nil {
 				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
@@ -166,7 +166,7 @@ func excerpt(args []string) (string, error) {
 }
 
 // relink sets the lines, and the files, of the links whose text is the name of a declaration.
-// Only a lesson gives the lines of its own tests: otherwise a new story would change most pages.
+// Only a lesson gives the lines of its tests: otherwise a new story would change most pages.
 func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {

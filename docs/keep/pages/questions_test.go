@@ -37,7 +37,7 @@ see [the lock](../../../sub/lock.go).
 
 **30 s.** Ten seconds.
 
-### No question of its own
+### A page without a question
 `
 
 const chineseQuestionPage = `# 锁

@@ -33,8 +33,8 @@ var wordings = []wording{
 	say(`\b(is|are|was|were) no [a-z]+`, "is not a ...").except(`there (is|are|was|were) no|(is|are|was|were) no (longer|one)\b`),
 	say(`\bor else\b|\bwould else\b|[;:] else\b`, "otherwise"),
 	say(`\bwhoever\b`, "a client that ..., if you ..."),
-	say(`(^|[.;:,] )(but |and |that )?who (is|has|meets|comes|asks|looks|raises|finds|wants|holds|dies|waits) `, "a noun before who: a client that ...").except(`\?|who is (the|inside)`),
-	say(`\balso (when|if|from|after|under)\b`, "even when, even if, even from"),
+	say(`((^|[.;:] )(but |and |that )?|, (but|and) )who (is|has|meets|comes|asks|looks|raises|finds|wants|holds|dies|waits) `, "a noun before who: a client that ...").except(`\?|who is (the|inside)|who holds which`),
+	say(`\balso (when|if|from|after|under)\b`, "even when, even if, even from").except(`also from step`),
 	say(`\b(is|was|are|were) over\b`, "has ended, has expired").except(`over (\d|a |an |the (whole|network|wire|years)|all|TCP|TLS|HTTP|http)`),
 	say(`\bends? by time\b`, "expires"),
 	say(`\bany ?more\b`, "no longer").except(`any more (than|of|\w+s\b)`),
@@ -42,18 +42,18 @@ var wordings = []wording{
 	say(`\bby then\b`, "name the moment"),
 	say(`\blets? [\w' ]+ lasts? (for|at)\b|\bstill lasts\b|\bprolong`, "set its TTL to, remaining TTL, extend"),
 	say(`\bhears? of\b|\blearns? of\b|\b(is|are|be|was) told\b`, "is notified; a function returns"),
-	say(`\ball is well\b|\bsays? nil\b|[Ll]ock (does not )?says?\b`, "returns nil, reports it"),
-	say(`\b(goes|went|go) on\b`, "continues, keeps ...ing").except(`\bon (to|its|the|a|top)\b`),
-	say(`\bstands? (below|above|in|there|here|beside|before|on)\b|\bstands? still\b`, "is, appears; stalls"),
+	say(`\ball is well\b|\bsays? nil\b|[Ll]ock (does not )?says?\b`, "returns nil, reports it").except(`says "not held"|your lock says the same|✓ all is well`),
+	say(`\b(goes|went|go) on\b`, "continues, keeps ...ing").except(`\bon (to|its|the|a|top)\b|"goes on"|_test\.go on`),
+	say(`\bstands? (below|above|in|there|here|beside|before|on)\b|\bstands? still\b`, "is, appears; stalls").except(`stands? in for`),
 	say(`\bbeside\b`, "next to, alongside, at the same time as"),
 	say(`\bsomebody\b|\banybody\b`, "another client, someone"),
-	say(`\bnobody\b`, "no one, no other client"),
+	say(`\bnobody\b`, "no one, no other client").except(`"nobody"|diff 6 nobody|claration nobody|"of nobody`),
 	say(`\beverybody\b`, "all other clients, everyone"),
 	say(`\bfor ever\b`, "forever"),
 	say(`\ball the same\b`, "anyway"),
 	say(`\bmeanwhile\b`, "in the meantime, or nothing"),
 	say(`\bas often\b`, "the same number of times"),
-	say(`\bin vain\b|\bbe rid of\b|\bspare\b`, "for nothing; get rid of; save"),
+	say(`\bin vain\b|\bbe rid of\b|\bspare\b`, "for nothing; get rid of; save").except(`// Spare returns`),
 	say(`\bof (its|their|her|his|your) own\b`, "its own X"),
 	say(`\btime-out|\bset-up\b`, "timeout, setup"),
 	say(`\bsome \d`, "about N"),
@@ -116,13 +116,23 @@ func goProse(file string, text []byte) (list []piece) {
 // isEnglish says whether the words of a file are checked.
 func isEnglish(file string) bool {
 	switch file = filepath.ToSlash(file); {
-	case isChinese(file), strings.Contains(file, "hinese"), strings.Contains(file, "testdata/"), strings.Contains(file, "zh"), strings.HasSuffix(file, "words.go"):
+	case isChinese(file), strings.Contains(file, "hinese"), strings.Contains(file, "testdata/"), strings.Contains(file, "zh"), strings.HasSuffix(file, "words.go"), strings.HasSuffix(file, "words_test.go"):
 		return false
-	case strings.HasPrefix(file, "docs/read/why/"): // generated from messages
+	// These are generated from messages and names.
+	case strings.HasPrefix(file, "docs/read/why/"), file == "docs/read/faults.md", file == "docs/read/matrix.md":
 		return false
 	}
 	ext := filepath.Ext(file)
 	return ext == ".md" || ext == ".go" || ext == ".tmpl" || strings.HasSuffix(file, "words/en.json")
+}
+
+// unclean are the files, or folders, whose wordings -words lists and the tests accept: what
+// a row of faults.md is called is a key of docs/play's words.
+var unclean = []string{
+	"docs/explore/faults.go",
+	"docs/explore/internal/network/node.go",
+	"docs/keep/browser/",
+	"docs/play/",
 }
 
 // badWords returns the wordings of a file that are to be written otherwise.
@@ -141,21 +151,27 @@ func badWords(file, text string) (list []string) {
 	return list
 }
 
+// englishFiles lists the files under the current folder whose words are checked.
+func englishFiles() (files []string, err error) {
+	err = filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case !d.IsDir() && isEnglish(path):
+			files = append(files, filepath.ToSlash(path))
+		}
+		return nil
+	})
+	return files, err
+}
+
 // showWords prints the wordings of the files, or of all.
 func showWords(files []string) error {
 	if len(files) == 0 {
-		err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
-				return filepath.SkipDir
-			case !d.IsDir() && isEnglish(path):
-				files = append(files, path)
-			}
-			return nil
-		})
-		if err != nil {
+		var err error
+		if files, err = englishFiles(); err != nil {
 			return err
 		}
 	}

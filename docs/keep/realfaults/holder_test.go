@@ -88,7 +88,7 @@ func playHolder(env string) {
 	fmt.Sscan(env, &role, &step, &ms, &list)
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
-		os.Exit(1) // the test is over
+		os.Exit(1) // the test has ended
 	}()
 	ttl := time.Duration(ms) * time.Millisecond
 	var rdbs []redis.UniversalClient
@@ -143,7 +143,7 @@ func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 	if tells {
 		go func() {
 			<-told.Lost()
-			say("is told that the lock is lost")
+			say("is notified that the lock is lost")
 		}()
 	}
 	n, err := rdb.Get(ctx, "stock").Int()

@@ -19,7 +19,7 @@ import (
 
 // Networks that lose what is sent.
 
-// bound returns a socket with an address of its own. Nobody else is given that address,
+// bound returns a socket with its own address. No other socket is given that address,
 // and nothing listens there.
 func bound(t *testing.T) (fd int, addr string) {
 	t.Helper()
@@ -49,19 +49,20 @@ func blackHole(t *testing.T) string {
 	return ""
 }
 
-// nobody returns an address at which nothing listens.
-func nobody(t *testing.T) string {
+// noListener returns an address at which nothing listens.
+func noListener(t *testing.T) string {
 	_, addr := bound(t)
 	return addr
 }
 
-// deaf returns an address that takes connections and never answers: a Redis that hangs.
+// noListener returns an address that takes connections and never answers: a Redis that hangs.
 func deaf(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String() // the kernel completes the connections, nobody reads from them
+	// The kernel completes the connections, but nothing reads from them.
+	return listener.Addr().String()
 }
 
 // warm lets a client have n idle connections.
@@ -79,7 +80,7 @@ func warm(t *testing.T, rdb redis.UniversalClient, n int) {
 	require.EqualValues(t, n, rdb.(*redis.Client).PoolStats().IdleConns)
 }
 
-// How long a call takes when Redis cannot be reached. production.md tells these times:
+// How long a call takes when Redis cannot be reached. client.md shows these times:
 // they are measured here, and must not become longer.
 func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	optIn(t)
@@ -103,10 +104,10 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"no answer to a dial; the page's", blackHole, page, ever, false, 5200 * ms, 1000 * ms},
 		{"no answer to a dial; defaults, context of 100ms", blackHole, defaults, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"no answer to a dial; the page's, context of 100ms", blackHole, page, 100 * ms, false, 1100 * ms, 1100 * ms},
-		{"nothing listens; defaults, context of 100ms", nobody, defaults, 100 * ms, false, 600 * ms, 1100 * ms},
-		{"nothing listens; the page's, context of 100ms", nobody, page, 100 * ms, false, 100 * ms, 100 * ms},
-		{"nothing listens; defaults, Lock, context of 5s", nobody, defaults, 5000 * ms, true, 2200 * ms, 6000 * ms},
-		{"nothing listens; the page's, Lock, context of 5s", nobody, page, 5000 * ms, true, 200 * ms, 6000 * ms},
+		{"nothing listens; defaults, context of 100ms", noListener, defaults, 100 * ms, false, 600 * ms, 1100 * ms},
+		{"nothing listens; the page's, context of 100ms", noListener, page, 100 * ms, false, 100 * ms, 100 * ms},
+		{"nothing listens; defaults, Lock, context of 5s", noListener, defaults, 5000 * ms, true, 2200 * ms, 6000 * ms},
+		{"nothing listens; the page's, Lock, context of 5s", noListener, page, 5000 * ms, true, 200 * ms, 6000 * ms},
 		{"hangs, no connection; defaults, context of 100ms", deaf, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
 		{"hangs, no connection; the page's, context of 100ms", deaf, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"hangs; defaults", hung, defaults, ever, false, 15100 * ms, 1000 * ms},
@@ -164,8 +165,8 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 				want = c.step08
 			}
 			assert.Error(t, r.err, "step %02d, %s", step, c.what)
-			assert.False(t, locks.Refused(r.err), "step %02d, %s: nobody answered, and somebody holds the lock: %v", step, c.what, r.err)
-			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than production.md says", step, c.what)
+			assert.False(t, locks.Refused(r.err), "step %02d, %s: no node answered, but the error says that the lock is taken: %v", step, c.what, r.err)
+			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than client.md says", step, c.what)
 		}
 		table += "\n"
 	}

@@ -66,7 +66,7 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 		token, err := admin.Get(ctx, key).Result()
 		if step >= 6 {
 			var tokens []string
-			// 08 goes on when a majority has answered, and the first node may not be of it.
+			// 08 continues when a majority has answered, and the first node may not be of it.
 			require.Eventually(t, func() bool {
 				tokens, err = admin.HKeys(ctx, key).Result()
 				return err != nil || len(tokens) == 1
@@ -152,7 +152,7 @@ func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
 				tl.note("the hook has counted a failure")
 				require.Contains(t, log.String(), `msg="lock not renewed" key=`+key)
 				<-alice.(interface{ Lost() <-chan struct{} }).Lost()
-				tl.note("alice is told that the lock is lost; %d failures", hook.Failed.Load())
+				tl.note("alice is notified that the lock is lost; %d failures", hook.Failed.Load())
 			})
 		}
 	}

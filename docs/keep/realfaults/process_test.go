@@ -47,7 +47,7 @@ func dieInside(t *testing.T, step int, role, said string, forEver bool) {
 		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "the bug is gone")
 		left := adminOf(t, addrs[0]).PTTL(ctx, key).Val()
 		require.EqualValues(t, -1, left, "the key has a ttl")
-		tl.note("PTTL %s -> -1: locked for ever", key)
+		tl.note("PTTL %s -> -1: locked forever", key)
 		return
 	}
 	waiting, cancel := context.WithTimeout(ctx, ttl+slack)
@@ -73,7 +73,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			tl.note("alice is stopped (SIGSTOP)")
 			waiting, cancel := context.WithTimeout(ctx, ttl+slack)
 			defer cancel()
-			require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "alice is stopped, her ttl is over, and bob is locked out")
+			require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "alice is stopped, her ttl has ended, but bob is locked out")
 			stock, err := rdb.Get(ctx, "stock").Int()
 			require.NoError(t, err)
 			require.NoError(t, rdb.Set(ctx, "stock", stock-1, 0).Err())
@@ -84,7 +84,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			}
 
 			goOn(alice)
-			tl.note("alice goes on (SIGCONT)")
+			tl.note("alice resumes (SIGCONT)")
 			alice.hear(t, "writes stock = 99")
 			require.Equal(t, "Unlock -> lock not held", alice.hear(t, "Unlock"), "alice's lock was bob's, and she was not told")
 			if step != 5 {

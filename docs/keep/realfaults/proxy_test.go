@@ -74,11 +74,11 @@ func pass(from, to net.Conn, known *atomic.Bool) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// forget forgets all connections there are: nothing comes through any more, and neither
-// side hears of it. New ones work.
+// forget forgets all connections there are: nothing comes through them from now on, and neither
+// side notices. New ones work.
 func (p *proxy) forget() { p.forgetNow(false) }
 
-// hang lets nothing through any more.
+// hang lets nothing through from now on.
 func (p *proxy) hang() { p.forgetNow(true) }
 
 func (p *proxy) forgetNow(andLater bool) {

@@ -110,7 +110,7 @@ func (tl *timeline) note(format string, args ...any) {
 	fmt.Fprintf(&tl.text, "%7dms  %s\n", time.Since(tl.start).Milliseconds(), fmt.Sprintf(format, args...))
 }
 
-// try notes what came of somebody's attempt.
+// try notes what came of an attempt.
 func (tl *timeline) try(who string, err error) error {
 	tl.note("%s -> %s", who, short(err))
 	return err
@@ -135,7 +135,7 @@ func addrs(servers []*redisproc.Process) (addrs []string) {
 	return addrs
 }
 
-// connect returns clients of its own for one party, with these options but for the address.
+// connect returns separate clients for one party, with these options but for the address.
 func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.UniversalClient) {
 	for _, addr := range addrs {
 		own := options
@@ -152,7 +152,7 @@ func adminOf(t *testing.T, addr string) *redis.Client {
 	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
 }
 
-// lockOn returns a lock with clients of its own.
+// lockOn returns a lock with its own clients.
 func lockOn(t *testing.T, step int, addrs []string, ttl time.Duration) locks.Lock {
 	return newLock(step, connect(t, addrs, redis.Options{}), ttl)
 }

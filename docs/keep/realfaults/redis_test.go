@@ -35,7 +35,7 @@ func TestFailover_Step07IsHeldTwice(t *testing.T) {
 	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the replica knew of alice's lock: the bug is gone")
-	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was notified: the bug is gone")
 	c.tl.note("alice has not been told: two are inside")
 	require.True(t, locks.NotHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
 	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
@@ -104,7 +104,7 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000), "the first replica is well, and has not received alice's lock")
 	c.failover(t, 0)
 	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
-	require.False(t, locks.Lost(alice), "alice was told: the bug is gone")
+	require.False(t, locks.Lost(alice), "alice was notified: the bug is gone")
 	c.tl.note("alice has not been told: two are inside")
 }
 
@@ -163,7 +163,7 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		require.True(t, locks.Refused(err), "alice is inside, and bob gets %v", err)
 		time.Sleep(2 * ttl)
 		require.False(t, locks.Lost(alice), "three of five servers are well, and alice has lost her lock")
-		tl.note("two ttl later, alice has been renewed all along")
+		tl.note("two ttl later, alice has been renewed throughout")
 		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
 		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
 		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob is not let in")
@@ -173,14 +173,14 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
 		tl.note("alice has not been told: two are inside")
 		<-alice.Lost()
-		tl.note("alice is told that the lock is lost, at her next renewal")
+		tl.note("alice is notified that the lock is lost, at her next renewal")
 
 	default:
 		require.Error(t, err, "two of five servers are left, and bob is inside")
-		require.False(t, locks.Refused(err), "two of five servers are left, and bob is told that somebody holds the lock")
+		require.False(t, locks.Refused(err), "two of five servers are left, but bob's error says that the lock is taken")
 		select {
 		case <-alice.Lost():
-			tl.note("alice is told that the lock is lost")
+			tl.note("alice is notified that the lock is lost")
 		case <-time.After(ttl + slack):
 			require.Fail(t, "two of five servers are left, and alice was not told")
 		}
@@ -191,7 +191,7 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		tl.note("the servers are back")
 		time.Sleep(ttl)
 		carol := lockOn(t, 8, addrs(servers), ttl)
-		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl is over, and nobody gets in")
+		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl has ended, but no client gets in")
 	}
 }
 
@@ -210,8 +210,8 @@ func (c farConn) Write(b []byte) (int, error) {
 }
 
 // A job that every machine starts at the same moment, each with a single TryLock. With
-// step 08 they can split the nodes between them, so that nobody has a majority. Somebody
-// who waits for a moment (Lock) gets in.
+// step 08 they can split the nodes between them, so that none has a majority. A client
+// that waits for a moment (Lock) gets in.
 func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	optIn(t)
 	addrs := addrs(serve(t, 5))
@@ -244,32 +244,32 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 			}
 			return int(winners.Load())
 		}
-		empty := func(rounds int, acquire func(locks.Lock) error) (nobody int) {
+		empty := func(rounds int, acquire func(locks.Lock) error) (losses int) {
 			for range rounds {
 				inside := round(acquire)
 				require.LessOrEqual(t, inside, 1, "two are inside")
 				if inside == 0 {
-					nobody++
+					losses++
 				}
 			}
-			return nobody
+			return losses
 		}
-		nobody := empty(50, func(lock locks.Lock) error { return lock.TryLock(ctx) })
-		tl.note("%d clients, a single TryLock: nobody got in, in %d of 50 rounds", clients, nobody)
+		losses := empty(50, func(lock locks.Lock) error { return lock.TryLock(ctx) })
+		tl.note("%d clients, a single TryLock: no winner in %d of 50 rounds", clients, losses)
 		if clients > 2 {
-			require.Positive(t, nobody, "somebody always got in: production.md says otherwise")
+			require.Positive(t, losses, "there always was a winner: production.md says otherwise")
 		}
-		nobody = empty(5, func(lock locks.Lock) error {
+		losses = empty(5, func(lock locks.Lock) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			return lock.Lock(ctx)
 		})
-		tl.note("%d clients, Lock with a second: nobody got in, in %d of 5 rounds", clients, nobody)
-		require.Zero(t, nobody, "they waited for a second, and nobody got in")
+		tl.note("%d clients, Lock with a second: no winner in %d of 5 rounds", clients, losses)
+		require.Zero(t, losses, "they waited for a second, but no one got in")
 	}
 }
 
-// freePort returns a port that somebody else may take before we do.
+// freePort returns a port that another process may take first.
 func freePort(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

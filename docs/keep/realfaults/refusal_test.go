@@ -49,7 +49,7 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 		}
 		err := tl.try("bob TryLock", bob.TryLock(ctx))
 		require.ErrorContains(t, err, "OOM")
-		require.False(t, locks.Refused(err), "nobody holds the lock, and bob is told that somebody does")
+		require.False(t, locks.Refused(err), "no one holds the lock, but bob's error says that it is taken")
 		full("0")
 		tl.note("the servers have memory again")
 		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)))
@@ -58,8 +58,8 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 }
 
 // While a service changes from step 05 to a later one, or back, both versions run, and
-// each finds at the key what it cannot read. They exclude each other all the same, but
-// are told so by another error than ErrNotAcquired.
+// each finds at the key what it cannot read. They exclude each other anyway, but
+// get another error than ErrNotAcquired.
 func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	for _, change := range []struct{ holder, contender int }{{5, 6}, {5, 7}, {5, 8}, {6, 5}, {7, 5}, {8, 5}} {
 		t.Run(fmt.Sprintf("step %02d holds, step %02d comes", change.holder, change.contender), func(t *testing.T) {

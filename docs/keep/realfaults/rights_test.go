@@ -84,7 +84,7 @@ func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	}
 	work := ttl / 4
 	if step >= 7 {
-		work = ttl * 7 / 6 // what bob knows of her lease is over, and the present one is not
+		work = ttl * 7 / 6 // what bob knows of her lease has ended, and the present one has not
 	}
 	select {
 	case r := <-bobIsIn:
@@ -141,7 +141,7 @@ func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
 	}
 }
 
-// What is needed to wake somebody is not needed to lock: when it is missing, nobody is told.
+// The rights for waking a waiter are not needed to lock: without them, no call fails.
 func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing.T) {
 	for step := 6; step <= 7; step++ {
 		for _, missing := range []string{"&redislock:lock:*", "+publish", "+subscribe"} {
@@ -161,10 +161,10 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 				start, before := time.Now(), commands(t, admin)
 				waiting, cancel := context.WithTimeout(ctx, ttl+slack)
 				defer cancel()
-				require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "a right for messages is missing, and bob is told: say so in server.md")
+				require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "a right for messages is missing, and bob gets an error: say so in server.md")
 				waited := time.Since(start)
 				require.Greater(t, waited, ttl*9/10, "a right for messages is missing, and bob was woken: say so in server.md")
-				tl.note("meanwhile %d commands and connections reached Redis", commands(t, admin)-before)
+				tl.note("in that time %d commands and connections reached Redis", commands(t, admin)-before)
 				log, err := admin.ACLLog(ctx, 100).Result()
 				require.NoError(t, err)
 				i = slices.IndexFunc(log, func(entry *redis.ACLLogEntry) bool {
@@ -178,19 +178,19 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 	}
 }
 
-// The worst that a missing right can do: the script stops half way, and nothing takes the key back.
+// The worst that a missing right can do: the script stops half way, and nothing deletes the key.
 func TestRights_WithoutPexpireAndDel_LockedForEver(t *testing.T) {
 	eachStep(t, 6, 8, func(t *testing.T, step int) {
 		rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
 		admin, users := withRights(t, step, time.Second, rights, 2)
 		tl := newTimeline(t)
 		require.Error(t, tl.try("alice TryLock", users[0].TryLock(ctx)))
-		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there for ever: say so in server.md")
+		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there forever: say so in server.md")
 		setUser(t, admin, rightsOnThePage(t, step))
 		tl.note("now the user has all rights, and the key has no ttl")
 		err := tl.try("bob TryLock", users[1].TryLock(ctx))
-		require.ErrorContains(t, err, "NOTTL", "the key is locked for ever, and bob is not told")
-		require.False(t, locks.Refused(err), "the key is locked for ever, and bob is told to wait")
+		require.ErrorContains(t, err, "NOTTL", "the key is locked forever, but bob gets no error")
+		require.False(t, locks.Refused(err), "the key is locked forever, but bob's error means that he should wait")
 	})
 }
 

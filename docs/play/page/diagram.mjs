@@ -48,7 +48,7 @@ function event(text) {
     new RegExp(`^${english.replace(/[().]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')}$`)]);
   for (const [key, pattern] of events) {
     const found = text.match(pattern);
-    if (found) return t(`event.${key.slice(6)}`, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, value === 'somebody else' ? t('somebody') : name === 'text' ? event(value) : value])));
+    if (found) return t(`event.${key.slice(6)}`, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, value === 'another program' ? t('somebody') : name === 'text' ? event(value) : value])));
   }
   return text;
 }

@@ -1,7 +1,7 @@
 // Package sync stands in for the standard one in a learner's lock while its stories
 // play. Waiting for a mutex of the standard library stops the clock of a testing/synctest
 // bubble: a lock that holds one while Redis answers would hang, though it is right. Here
-// whoever waits does so on a channel, and the clock goes on.
+// a goroutine waits on a channel, so the clock keeps going.
 package sync
 
 import (
@@ -35,7 +35,7 @@ func (m *Mutex) Unlock() { m.rw.Unlock() }
 
 // RWMutex is sync.RWMutex.
 type RWMutex struct {
-	mu      sync.Mutex // held for a moment, never while anybody waits
+	mu      sync.Mutex // held for a moment, never while a goroutine waits
 	readers int
 	writer  bool
 	waiting []*waiter // in the order in which they came

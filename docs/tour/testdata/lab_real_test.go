@@ -44,7 +44,7 @@ func init() {
 		if len(realAddrs) < nodes {
 			t.Fatalf("REDIS_ADDRS names %d servers, this lock needs %d", len(realAddrs), nodes)
 		}
-		key = strings.ToLower(rand.Text()[:8]) + ":coupons" // whoever else uses these servers
+		key = strings.ToLower(rand.Text()[:8]) + ":coupons" // others use these servers too
 		story(t)
 	}
 }

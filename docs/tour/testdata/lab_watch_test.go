@@ -67,7 +67,7 @@ func init() {
 }
 
 // watchProgress counts how often it has looked without anything having moved, not the
-// time: when the machine stands still, it does so as well.
+// time: when the machine stalls, it stalls as well.
 func watchProgress(round time.Duration) {
 	still, rounds, moves, story := 0, 0, 0, int64(0)
 	for {

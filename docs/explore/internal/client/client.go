@@ -53,7 +53,7 @@ type Client struct {
 	judge.Holder
 	Lock   Lock
 	GaveUp bool          // its write is in the network
-	Gate   chan struct{} // lets the client go on at the resource
+	Gate   chan struct{} // lets the client continue at the resource
 
 	rules  Rules
 	net    *network.Net
@@ -215,7 +215,7 @@ func (c *Client) acquire() bool {
 		return false
 	}
 	c.phase.Store(Holding)
-	time.Sleep(network.Latency / 10) // a lock that is over already says so now
+	time.Sleep(network.Latency / 10) // a lock that has ended already reports it now
 	if c.Lost() {
 		c.hearsOfLoss()
 	} else {
@@ -272,7 +272,7 @@ func (c *Client) release() (known bool) {
 	return notHeld
 }
 
-// atTheGate waits until the explorer lets the client go on.
+// atTheGate waits until the explorer lets the client continue.
 func (c *Client) atTheGate(lost <-chan struct{}) bool {
 	c.cause = int(c.net.Cause.Load())
 	c.atGate.Store(true)
@@ -287,7 +287,7 @@ func (c *Client) atTheGate(lost <-chan struct{}) bool {
 	return false
 }
 
-// AtGate reports whether the client waits to go on, and the choice that has brought it there.
+// AtGate reports whether the client waits to continue, and the choice that has brought it there.
 func (c *Client) AtGate() (cause int, waits bool) {
 	if !c.atGate.Load() {
 		return -1, false

@@ -19,7 +19,7 @@ import (
 type Graph struct {
 	Records []trace.Record
 	Options []Option
-	States  []State // those that can follow a state stand before it
+	States  []State // those that can follow a state come before it
 	Cells   []Cell
 }
 
@@ -53,7 +53,7 @@ type Edge struct {
 }
 
 const (
-	End        = -1 // the schedule is over
+	End        = -1 // the schedule has ended
 	Unexplored = -2 // beyond the bound of the search
 )
 

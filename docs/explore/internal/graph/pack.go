@@ -5,7 +5,7 @@ import (
 )
 
 // A Packed graph is the same in short lists of numbers. A number that stands for a text
-// is its place in Strings; what comes often has a list of its own.
+// is its place in Strings; frequent things have their own lists.
 type Packed struct {
 	Strings []string
 	Options [][]int // label, text, line

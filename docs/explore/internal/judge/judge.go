@@ -23,7 +23,7 @@ const (
 	TwoInside   Kind = "X" // two clients are inside at once
 	LostUpdate  Kind = "L" // a write goes over what its writer has not read
 	Deleted     Kind = "D" // a client deletes the lock of another one
-	Locked      Kind = "K" // locked with nobody inside, a ttl after the last command
+	Locked      Kind = "K" // locked with no one inside, a ttl after the last command
 	Blocked     Kind = "B" // a holder is kept out by its own lock
 	Untold      Kind = "T" // a holder does not hear that its lock is lost
 	FalseAlarm  Kind = "N" // a holder hears that its lock is lost, and it is not
@@ -40,11 +40,11 @@ const Kinds = "XLDKBTNUWSG"
 // one, and writes it.
 type Judge struct {
 	Steps   int  // of the schedule so far
-	Entered bool // somebody has come in since this was last reset
+	Entered bool // a client has come in since this was last reset
 	Found   []Violation
 
 	net     *network.Net
-	grace   time.Duration // a holder may hear of its loss so late: there is no warning
+	grace   time.Duration // how late a holder may be notified: there is no warning
 	memory  *fencing.Memory
 	holders []*Holder
 
@@ -69,7 +69,7 @@ type Holder struct {
 	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
 	read   int
 	gone   time.Time // since when its key is not there
-	passed bool      // somebody else was inside meanwhile: to have the key again does not help
+	passed bool      // another client was inside: having the key again does not help
 }
 
 // New returns a judge. If the resource is fenced, it checks the numbers of holds.
@@ -86,7 +86,8 @@ func New(net *network.Net, grace time.Duration, fenced bool) *Judge {
 // Join adds a holder.
 func (j *Judge) Join(h *Holder) { j.holders = append(j.holders, h) }
 
-// Violate notes the first violation of each kind. It is by's doing, in its goroutine, or nobody's.
+// Violate notes the first violation of each kind. by caused it, in its goroutine;
+// nil: no client did.
 func (j *Judge) Violate(by *Holder, k Kind, format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -179,7 +180,7 @@ func (j *Judge) deleted(by *network.Host, owner string) {
 	}
 }
 
-// Anew begins a hold: what was released before does not count any more.
+// Anew begins a hold: what was released before no longer counts.
 func (h *Holder) Anew() { h.freed.Store(0) }
 
 // Held reports whether a hold lasted until its release.
@@ -196,7 +197,7 @@ func (j *Judge) Look() {
 	for _, h := range j.holders {
 		if !j.unaware(h) {
 			if !h.passed {
-				h.gone = time.Time{} // it has the key again, and nobody was there
+				h.gone = time.Time{} // it has the key again, and no other client was there
 			}
 			continue
 		}
@@ -204,7 +205,7 @@ func (j *Judge) Look() {
 			h.gone = time.Now()
 		}
 		if time.Since(h.gone) >= j.grace {
-			j.Violate(nil, Untold, "%s has lost the lock and does not hear of it", h.Name)
+			j.Violate(nil, Untold, "%s has lost the lock and is not notified", h.Name)
 		}
 	}
 }

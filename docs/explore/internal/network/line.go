@@ -60,7 +60,7 @@ var packages = func() (list []string) {
 }()
 
 // callerInLock is the line of the innermost function of a lock on the stack, "" if there
-// is none. What stands in send.go sends for all of them: who has called it says more.
+// is none. The functions in send.go send for all of them: their caller says more.
 func callerInLock() (line string) {
 	var callers [64]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])

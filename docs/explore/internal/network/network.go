@@ -1,4 +1,4 @@
-// Package network is the nodes of a schedule, and what is on its way to them. A command
+// Package network is the nodes of a schedule, and what is in flight to them. A command
 // is in flight until it is delivered. What happens is written into a trace.
 package network
 
@@ -28,7 +28,7 @@ type Net struct {
 	*Cluster
 	Hosts    []*Host
 	Reorder  bool                         // commands may overtake each other
-	NoScript bool                         // to send a script that Redis lacks is a step of its own
+	NoScript bool                         // sending a script that Redis lacks is a separate step
 	Deleted  func(by *Host, owner string) // is called when a command has deleted the key
 	Activity chan struct{}                // one value: something was sent, or a program has ended
 	Records  []trace.Record
@@ -115,7 +115,7 @@ func (n *Net) send(m *Message) {
 	n.Notify()
 }
 
-// place is where a message stands in flight: behind all that was sent before. Of what a
+// place is a message's position in flight: behind everything that was sent before. Of what a
 // client sends to a node in one moment, by several goroutines or on several connections,
 // Go chooses what comes first, and not always the same; so this is put in order, as far as
 // nothing has been delivered in between.
@@ -132,8 +132,8 @@ func (n *Net) place(m *Message) int {
 	return at
 }
 
-// compareSent orders two messages of one moment. A subscription comes last: it opens a
-// connection of its own first.
+// compareSent orders two messages of one moment. A subscription comes last: it opens
+// its own connection first.
 func compareSent(a, b *Message) int {
 	if a, b := a.subscribes(), b.subscribes(); a != b {
 		if a {
@@ -172,7 +172,7 @@ func (n *Net) Wait() {
 }
 
 // InFlight returns the messages of a host that can be delivered next: the oldest on each
-// node, because a network that reorders them is a fault of its own.
+// node, because a network that reorders them is another fault.
 func (h *Host) InFlight() (list []*Message) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -246,7 +246,7 @@ func (m *Message) Execute() (reply []byte) {
 	reply = m.wire.run(m.args)
 	text := m.net.learn(m, reply)
 	if m.wire.closed.Load() {
-		m.wire.unsubscribe() // what was sent before runs all the same
+		m.wire.unsubscribe() // what was sent before runs anyway
 	}
 	after, owner := n.Exists(Key), n.owner
 	if !before && after {
@@ -351,7 +351,7 @@ func (h *Host) Held() bool {
 	return slices.ContainsFunc(h.net.flight, func(m *Message) bool { return m.Host == h && m.Node.Hung })
 }
 
-// Silence takes a client's idle connections away, and nobody tells the client. What it
+// Silence breaks a client's idle connections without notifying the client. What it
 // sends on them is lost.
 func (h *Host) Silence() {
 	h.net.mu.Lock()

@@ -23,7 +23,7 @@ type Node struct {
 	N          int // from 1
 	Down, Hung bool
 	owner      string // who has stored the key that is there
-	forgot     bool   // the scripts are not loaded any more
+	forgot     bool   // the scripts are no longer loaded
 }
 
 // Start starts a cluster of n nodes.
@@ -42,7 +42,7 @@ func Start(n int) (*Cluster, error) {
 	return c, nil
 }
 
-// Forget makes the next schedule load all scripts that are known by then.
+// Forget makes the next schedule load all scripts that are known when it starts.
 func (c *Cluster) Forget() {
 	for _, n := range c.Nodes {
 		n.forgot = true
@@ -91,7 +91,7 @@ func (n *Node) FlushScripts() {
 
 func (n *Node) Delete() { n.Del(Key) }
 
-// Steal overwrites the key, if it is there, with somebody else's.
+// Steal overwrites the key, if it is there, with another owner's.
 func (n *Node) Steal() {
 	kind := n.Type(Key)
 	if kind == "" {
@@ -104,7 +104,7 @@ func (n *Node) Steal() {
 		n.Set(Key, "thief")
 	}
 	n.SetTTL(Key, TTL)
-	n.owner = "somebody else"
+	n.owner = "another program"
 }
 
 // value is what stands at the key: a token, or the field that is one.

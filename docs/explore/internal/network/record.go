@@ -12,13 +12,13 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// pending is a record that a client has made in a goroutine of its own. Go chooses which
+// pending is a record that a client has made in its own goroutine. Go chooses which
 // of several goroutines comes first; so these records are put in order when all are
 // quiet, and the same schedule has the same trace, byte for byte.
 type pending struct {
 	trace.Record
 	host int
-	call int // how often the client has called its lock by then
+	call int // how often the client had called its lock before
 	door int // the client goes in (1) or out (-1)
 }
 
@@ -87,7 +87,7 @@ func (n *Net) flush() {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pending) int {
-		node := func(p pending) int { // go-redis has goroutines of its own, and one for each node
+		node := func(p pending) int { // go-redis has its own goroutines, and one for each node
 			switch p.Kind {
 			case trace.Call:
 				return 0
@@ -182,7 +182,7 @@ func (m *Message) Runs(script string) bool {
 }
 
 // learn remembers the script that a command brings, and returns the reply in words.
-// Another client may send meanwhile.
+// Another client may send in the meantime.
 func (n *Net) learn(m *Message, reply []byte) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

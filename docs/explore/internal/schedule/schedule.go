@@ -40,8 +40,8 @@ type Stage struct {
 type Fault struct {
 	Clients client.Rules
 	Reorder bool                              // commands may overtake each other
-	Scripts bool                              // to send a script again is a step of its own
-	Grace   time.Duration                     // how late a holder may hear of a sudden loss
+	Scripts bool                              // sending a script again is a separate step
+	Grace   time.Duration                     // how late a holder may be notified of a sudden loss
 	Gone    int                               // nodes that are gone for the rest of the schedule
 	Missing bool                              // from the start only a majority of nodes is there
 	Strike  func(s *Schedule) []search.Option // in what ways it can strike now
@@ -57,7 +57,7 @@ type Schedule struct {
 	Struck  bool   // the fault has happened
 	Late    func() // what is still in the network: a write to the resource, or an answer
 	LateOn  string // what it changes
-	Waiting bool   // time may pass once more, so that a holder hears of its loss
+	Waiting bool   // time may pass once more, so that a holder is notified of its loss
 	Pauses  int    // how often time has passed since the fault
 
 	stage   *Stage
@@ -196,7 +196,7 @@ func (s *Schedule) Changed() string { return s.changed }
 // on. Schedules that differ otherwise differ in the order of independent commands.
 func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
 
-// settled reports whether nothing is chosen any more: after the fault, all clients that
+// settled reports whether there are no choices left: after the fault, all clients that
 // are left ask for the lock again and again. On several nodes, one pause is enough: its
 // length is chosen at random, and no name of a schedule could say it.
 func (s *Schedule) settled(opts []search.Option) bool {
@@ -223,7 +223,7 @@ func (s *Schedule) quiet() {
 	s.Wait()
 }
 
-// sweep delivers the renewals of holds that are over: their clients know it, and nothing
+// sweep delivers the renewals of holds that have ended: their clients know it, and nothing
 // depends on when they arrive. It writes nothing of them, because whether they are sent
 // at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
@@ -235,7 +235,7 @@ func (s *Schedule) sweep() {
 	}
 }
 
-// options lists what can happen next: first that the client that moved last goes on, then
+// options lists what can happen next: first that the client that moved last continues, then
 // the others, then the fault.
 func (s *Schedule) options() (opts []search.Option) {
 	for _, c := range s.Clients {
@@ -309,7 +309,7 @@ func (s *Schedule) Idle() string {
 		case c.Phase() == client.Done:
 			idle[i] = 'e' // it has ended
 		case waits || len(c.InFlight()) > 0:
-			idle[i] = '.' // it can go on
+			idle[i] = '.' // it can continue
 		case c.Held():
 			idle[i] = 'h' // a node hangs
 		default:
@@ -319,7 +319,7 @@ func (s *Schedule) Idle() string {
 	return string(idle)
 }
 
-// Spare is the nodes that are more than a majority.
+// Spare returns the nodes that are more than a majority.
 func (s *Schedule) Spare() []*network.Node { return s.Nodes[len(s.Nodes)/2+1:] }
 
 // Tells reports whether the locks tell their holders of a loss.

@@ -19,7 +19,7 @@ func All(*network.Message) bool { return true }
 // Renewals are what is sent in the background.
 func Renewals(m *network.Message) bool { return m.Back && !m.Frozen.Load() }
 
-// Pass lets time pass. Of what is sent meanwhile, or was before, some arrives; the rest
+// Pass lets time pass. Of what is sent during it, or was before, some arrives; the rest
 // is as late as the time is long.
 func (s *Schedule) Pass(d time.Duration, arrives func(*network.Message) bool) {
 	s.Tell(trace.Record{Kind: trace.Note, Text: fmt.Sprintf("%v pass", d.Round(time.Millisecond))})
@@ -67,7 +67,7 @@ func (s *Schedule) advance() bool {
 				s.Wait()
 			}
 			if !time.Now().Before(end) {
-				s.Violate(nil, judge.Stuck, "%s waits for ever", c.Name)
+				s.Violate(nil, judge.Stuck, "%s waits forever", c.Name)
 				c.Crash()
 				return true
 			}
@@ -97,7 +97,7 @@ func (s *Schedule) settle(goroutines int) {
 	s.arrive(network.TTL+time.Second, All)
 	switch n := s.Owned(""); {
 	case n > len(s.Nodes)/2:
-		s.Violate(nil, judge.Locked, "nobody is inside, and the lock is not free after a ttl")
+		s.Violate(nil, judge.Locked, "no one is inside, but the lock is not free after a ttl")
 	case n > 0:
 		s.Violate(nil, judge.Leftover, "a key is left over")
 	}
@@ -107,7 +107,7 @@ func (s *Schedule) settle(goroutines int) {
 		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()
-	// The runtime has goroutines of its own, outside the bubble.
+	// The runtime has its own goroutines, outside the bubble.
 	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle {
 		s.Violate(nil, judge.Leftover, "a goroutine is left over")
 	}

@@ -12,7 +12,7 @@ import (
 // An Option is something that can happen next.
 type Option struct {
 	Label string // in the schedule's name
-	By    string // the client who goes on, "" if it is none
+	By    string // the client that continues, "" if it is none
 	Cause int    // the choice without which it would not be there, -1 if none is known
 	On    string // what it changes: nodes by number, the resource (R), what the clients send (s)
 	Text  string // what it is, for who chooses by hand
@@ -29,7 +29,7 @@ type Game interface {
 	State() string   // names what can follow
 }
 
-// Choose picks what happens next. With no options, the schedule is over. -1 ends it: all
+// Choose picks what happens next. With no options, the schedule has ended. -1 ends it: all
 // that can follow has been seen.
 type Choose func(g Game, opts []Option) int
 

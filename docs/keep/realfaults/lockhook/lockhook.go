@@ -1,6 +1,6 @@
 // Package lockhook shows what the locks of steps 05 to 08 do with a client, without a
 // change to the locks: who holds which lock, and which renewals fail before a lock is
-// lost. Copy it beside the lock.
+// lost. Copy it next to the lock.
 //
 //	rdb.AddHook(&lockhook.Hook{Log: slog.Default()})
 package lockhook
@@ -40,7 +40,7 @@ func (h *Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		case what == renewal && err == nil && confirmed(cmd):
 			h.Renewed.Add(1)
 		case what == renewal && !errors.Is(err, context.Canceled) && !redis.HasErrorPrefix(err, "NOSCRIPT"):
-			// The two that do not count: the hold has ended meanwhile, and EVAL follows.
+			// The two that do not count: the hold has ended, and EVAL follows.
 			h.Failed.Add(1)
 			h.Log.WarnContext(ctx, "lock not renewed", "key", key, "token", token, "err", err)
 		}
@@ -58,7 +58,7 @@ const (
 //	SET key token PX ttl NX                       acquisition of 05
 //	EVALSHA or EVAL script 1 key token ttl depth  acquisition of 06 to 08, outermost at depth 1
 //	EVALSHA or EVAL script 1 key token ttl        renewal
-//	EVALSHA or EVAL script 1 key token depth      release, of 05 without the depth: it is no int64
+//	EVALSHA or EVAL script 1 key token depth      release, in 05 without depth; it is not an int64
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":

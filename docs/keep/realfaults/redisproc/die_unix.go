@@ -4,6 +4,6 @@ package redisproc
 
 import "syscall"
 
-// DieWithParent gives a child a group of its own. Other than on Linux, it outlives a
+// DieWithParent gives a child its own process group. Other than on Linux, it outlives a
 // parent that is killed with SIGKILL.
 func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -57,7 +57,7 @@ func Sentinel(dir, config string) (*Process, error) {
 	})
 }
 
-// start tries another port when somebody else was faster to take one that was free.
+// start tries another port when another process was faster to take one that was free.
 func start(args func(port string) []string) (*Process, error) {
 	var errs error
 	for range 3 {

@@ -55,7 +55,7 @@ func run(args []string) error {
 	for range 5 {
 		server, err := redisproc.Server(dir)
 		if errors.Is(err, redisproc.ErrMissing) {
-			return fmt.Errorf("%w, or point REDIS_ADDRS at servers of your own", err)
+			return fmt.Errorf("%w, or point REDIS_ADDRS at your servers", err)
 		}
 		if err != nil {
 			return err

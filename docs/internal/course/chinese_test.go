@@ -1,0 +1,81 @@
+package course
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestChinese_IsCompleteAndNotTooMuch asks for the Chinese of every text of the course,
+// and for the English of every Chinese.
+func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
+	texts := []string{"step #", "of step #", "the lock of step #"}
+	for _, s := range append(Entries(), First, Unfenced) {
+		if s.N == 0 || s.IsEpilogue() {
+			texts = append(texts, s.Label(), s.Of(), s.Subject())
+		}
+		texts = append(texts, s.Title, s.Problem, s.Lock, s.Words, s.Asks, s.Fresh, s.Guarantee, s.Broken)
+		for _, f := range s.Guarantees() {
+			texts = append(texts, f.Guarantee)
+		}
+		for _, p := range s.Parts() {
+			texts = append(texts, p.Name, p.Asks)
+		}
+	}
+	for _, r := range rules {
+		texts = append(texts, r.Text)
+	}
+	words := regexp.MustCompile(`[a-z]{2}`) // of commands alone there is none
+	for _, text := range texts {
+		_, ok := inChinese[text]
+		// A part that is named as a method is; of what is a path there is none.
+		assert.Truef(t, ok || !words.MatchString(text) || slices.Contains([]string{"Lost", "Do", Unfenced.Lock}, text), "no Chinese for %q", text)
+	}
+	for text := range inChinese {
+		assert.Truef(t, slices.Contains(texts, text), "nothing says this any more: %q", text)
+	}
+}
+
+var code = regexp.MustCompile("`[^`]+`")
+
+// TestChinese_HintsAreThoseOfTheEnglish compares the stories, and in each stage the code.
+func TestChinese_HintsAreThoseOfTheEnglish(t *testing.T) {
+	t.Cleanup(func() { Chinese = false })
+	read := func(chinese bool, file string) []Hint {
+		Chinese = chinese
+		list, err := readHints(file)
+		require.NoError(t, err)
+		return list
+	}
+	files, err := hintTexts.ReadDir("hints")
+	require.NoError(t, err)
+	for _, f := range files {
+		if f.IsDir() {
+			continue
+		}
+		english, chinese := read(false, f.Name()), read(true, f.Name())
+		require.Len(t, chinese, len(english), f.Name())
+		for i, h := range english {
+			require.Equal(t, h.Of, chinese[i].Of, f.Name())
+			for n := range h.Stages {
+				assert.ElementsMatchf(t, codeIn(h.Stages[n]), codeIn(chinese[i].Stages[n]), "%s, %s, stage %d", f.Name(), h.Of[0], n+1)
+				assert.Regexp(t, `\p{Han}`, chinese[i].Stages[n])
+			}
+		}
+	}
+	there, err := hintTexts.ReadDir("hints/zh-CN")
+	require.NoError(t, err)
+	require.Len(t, there, len(files)-1, "each file has its Chinese, next to the folder of these")
+}
+
+func codeIn(text string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(code.FindAllString(regexp.MustCompile(`\s+`).ReplaceAllString(text, " "), -1))))
+}
+
+func TestInChinese_PutsNumbersAndCodeInTheirPlaces(t *testing.T) {
+	require.Equal(t, "第 04 步的锁", InChinese("the lock of step 04"))
+	require.Equal(t, "the lock of nobody", InChinese("the lock of nobody"))
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
+)
+
+// speakingChinese is this program in Chinese until the test ends.
+func speakingChinese(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { course.Chinese = false })
+	course.Chinese = true
+}
+
+// onlyEnglish are the files and functions whose texts are for the authors of the
+// repository: the matrix, the pages, why -all and why -check. See request.forAuthors.
+var onlyEnglish = []string{"matrix.go", "why.go", "whypage.go",
+	"fingerprint", "readKnown", "keepReasons", "excuses", "excuse", "runWhyAll", "runWhyCheck", "again", "replay"}
+
+// notSaid is how a text begins that looks like words and is none of ours: what Go,
+// testify and the compiler say, code, and the tags of go test.
+var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recovered|created by | in goroutine |chan |race detected|Error Trace|` +
+	`is not in std|cannot find module|no required module|"sync" imported|package redislock|package fencing|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?s\)|\\bin |` +
+	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |go env GOMOD|-ldflags|: lock not |==)`)
+
+// TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like
+// words needs its Chinese, with the same verbs, and what formats it must be able to find
+// it.
+func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
+	said, all := literals(t)
+	for _, text := range slices.Sorted(maps.Keys(said)) {
+		_, ok := inChinese[text]
+		assert.Truef(t, ok, "%s: no Chinese for %q", said[text], text)
+	}
+	mutants, err := os.ReadFile("../internal/mutant/mutant.go") // which puts its words together
+	require.NoError(t, err)
+	for text, found := range inChinese {
+		elsewhere := strings.Contains(text, "#") || strings.Contains(string(mutants), text)
+		assert.Truef(t, all[text] || elsewhere || text == noModule || text == "epilogue", "nothing says this any more: %q", text)
+		assert.Equalf(t, verbs(text), verbs(found), "%q", text)
+		assert.Equalf(t, strings.HasSuffix(text, "\n"), strings.HasSuffix(found, "\n"), "%q", text)
+	}
+}
+
+const noModule = "no go.mod of module " + course.Module + " here or in a folder above: change into the repository and try again"
+
+// says are the functions that take the texts of this program, and untold those that would
+// not translate them.
+var (
+	says   = []string{"printf", "prose", "strong", "heading", "item", "message", "progress", "say", "errorf", "wrongUsage", "word", "saying", "paint", "count", "capital"}
+	untold = []string{"Errorf", "New", "Sprintf", "Sprint", "Fprintf", "Fprint", "Fprintln"}
+)
+
+var (
+	twoWords = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z]{2,}`)
+	oneWord  = regexp.MustCompile(`[A-Za-z]{2,}`)
+	number   = regexp.MustCompile(`[0-9]+(ms|s)?`)
+	verb     = regexp.MustCompile(`%(?:\[(\d+)\])?[-+0-9.*]*([a-z])`)
+	asked    = regexp.MustCompile(`go run \./docs/tour( \w+)?( %[ds])?( -\w+)?|(red|green|diff|try|hint) %[ds]( -\w+)?`)
+)
+
+// literals returns the texts of the source that look like words, and where they stand;
+// and all of them.
+func literals(t *testing.T) (said map[string]string, all map[string]bool) {
+	t.Helper()
+	fset := token.NewFileSet()
+	paths, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	var files []*ast.File
+	consts := map[string]ast.Expr{"course.Module": &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(course.Module)}}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") || path == "chinese.go" {
+			continue
+		}
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		require.NoError(t, err)
+		files = append(files, f)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.CONST {
+				for _, spec := range d.Specs {
+					for i, value := range spec.(*ast.ValueSpec).Values {
+						consts[spec.(*ast.ValueSpec).Names[i].Name] = value
+					}
+				}
+			}
+			return true
+		})
+	}
+	said, all = map[string]string{}, map[string]bool{}
+	words := func(like *regexp.Regexp, text string) bool {
+		return !notSaid.MatchString(text) && like.MatchString(verb.ReplaceAllString(asked.ReplaceAllString(text, ""), ""))
+	}
+	for _, f := range files {
+		file := fset.Position(f.Pos()).Filename
+		if slices.Contains(onlyEnglish, file) {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec, *ast.BadExpr:
+				return false
+			case *ast.FuncDecl:
+				return !slices.Contains(onlyEnglish, n.Name.Name)
+			case *ast.CallExpr:
+				name := ast.Unparen(n.Fun)
+				if sel, ok := name.(*ast.SelectorExpr); ok {
+					name = sel.Sel
+				}
+				id, ok := name.(*ast.Ident)
+				for _, arg := range n.Args {
+					text, isConst := constant(arg, consts)
+					if !ok || !isConst {
+						continue
+					}
+					at := fset.Position(arg.Pos()).String()
+					if slices.Contains(untold, id.Name) && words(twoWords, text) {
+						t.Errorf("%s: %s does not translate %q: say and errorf do", at, id.Name, text)
+					}
+					if slices.Contains(says, id.Name) && words(oneWord, text) {
+						said[text] = at
+					}
+				}
+			case ast.Expr:
+				if text, ok := constant(n, consts); ok {
+					if all[text] = true; words(twoWords, text) {
+						said[text] = fset.Position(n.Pos()).String()
+					}
+					return false
+				}
+			}
+			return true
+		})
+	}
+	return said, all
+}
+
+// constant returns the value of a string that is constant.
+func constant(e ast.Expr, consts map[string]ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, e.Kind == token.STRING && err == nil
+	case *ast.ParenExpr:
+		return constant(e.X, consts)
+	case *ast.Ident:
+		return constant(consts[e.Name], consts)
+	case *ast.BinaryExpr:
+		left, ok := constant(e.X, consts)
+		right, also := constant(e.Y, consts)
+		return left + right, e.Op == token.ADD && ok && also
+	}
+	return "", false
+}
+
+// verbs are those of a format, by the places of their arguments.
+func verbs(format string) map[int]string {
+	list, next := map[int]string{}, 1
+	for _, found := range verb.FindAllStringSubmatch(strings.ReplaceAll(format, "%%", ""), -1) {
+		if n, err := strconv.Atoi(found[1]); err == nil {
+			next = n
+		}
+		list[next] = found[2]
+		next++
+	}
+	return list
+}
+
+func TestChineseLocale(t *testing.T) {
+	for _, tt := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{}, false},
+		{map[string]string{"LANG": "en_US.UTF-8"}, false},
+		{map[string]string{"LANG": "zh_CN.UTF-8"}, true},
+		{map[string]string{"LANG": "zh_TW.UTF-8"}, true},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, true},
+		{map[string]string{"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, false},
+	} {
+		require.Equal(t, tt.want, chineseLocale(func(name string) string { return tt.env[name] }), tt.env)
+	}
+}
+
+func TestLang_StandsAnywhere(t *testing.T) {
+	t.Cleanup(func() { course.Chinese = false })
+	for args, want := range map[string]string{
+		"-lang zh wyh":   "tour：没有这个命令：wyh（你是不是想输入 why？）\n全部命令：go run ./docs/tour help\n",
+		"try 9 -lang=zh": "tour：没有这一步：9。锁是 1 到 8；go run ./docs/tour try 显示你做到了哪里\n全部命令：go run ./docs/tour help\n",
+		"wyh --lang en":  "tour: no such command: wyh (did you mean why?)\nAll commands: go run ./docs/tour help\n",
+		"red 1 -lang":    "tour: -lang takes zh or en: \nAll commands: go run ./docs/tour help\n",
+		"red 1 -lang fr": "tour: -lang takes zh or en: fr\nAll commands: go run ./docs/tour help\n",
+	} {
+		course.Chinese = false
+		_, errs, code := tourOf(t, args)
+		require.Equal(t, 2, code, args)
+		require.Equal(t, want, errs, args)
+	}
+}
+
+// TestChinese_TheAuthorsCommandsStayEnglish looks at what writes the pages.
+func TestChinese_TheAuthorsCommandsStayEnglish(t *testing.T) {
+	for args, want := range map[string]bool{"matrix": true, "matrix -check": true, "why": true, "why -check": true, "why -all 3": true, "why 3": false, "why 3 40": false, "try 3": false} {
+		req, err := parseArgs(strings.Fields(args))
+		require.NoError(t, err, args)
+		require.Equal(t, want, req.forAuthors(), args)
+	}
+}
+
+func TestChinese_FitsATerminal(t *testing.T) {
+	speakingChinese(t)
+	for line := range strings.Lines(usage()) {
+		require.LessOrEqual(t, wide(strings.TrimRight(line, "\n")), columns, line)
+	}
+	for _, s := range course.Steps {
+		require.LessOrEqual(t, wide(word(s.Problem)), 53, "next to the word for it, and mylock, on a line of 80 columns")
+		require.Equal(t, columns, wide(banner(s)))
+	}
+	for _, state := range []string{"solved ", "later  ", "missing", "holds  ", "hangs  ", "breaks ", "leaks  ", "not run", "partly "} {
+		require.Equal(t, 7, wide(word(state)), state)
+	}
+}
+
+// TestStorySays_IsWhatStoriesSay looks for each message in the tests of the steps,
+// whatever their verbs stand for.
+func TestStorySays_IsWhatStoriesSay(t *testing.T) {
+	paths, err := filepath.Glob("../../step0*/*_test.go")
+	require.NoError(t, err)
+	formats := map[string]bool{}
+	for _, path := range paths {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok {
+				if text, ok := constant(e, nil); ok {
+					formats[text] = len(verb.ReplaceAllString(text, "")) > 15
+					return false
+				}
+			}
+			return true
+		})
+	}
+	var said []*regexp.Regexp
+	for format, long := range formats {
+		if long {
+			said = append(said, regexp.MustCompile("^"+number.ReplaceAllString(verb.ReplaceAllString(regexp.QuoteMeta(format), ".+"), ".+")+"$"))
+		}
+	}
+	for says, found := range storySays {
+		assert.Truef(t, slices.ContainsFunc(said, func(r *regexp.Regexp) bool { return r.MatchString(says) }), "no story says %q", says)
+		assert.Equal(t, strings.Count(says, "#"), strings.Count(found, "#"), says)
+	}
+}
+
+func TestChinese_ALearnersWay(t *testing.T) {
+	inOwnMini(t)
+	speakingChinese(t)
+	for _, tt := range []struct {
+		args string
+		code int
+		want []string
+	}{
+		{"try", 0, []string{"你自己写的锁", "  02           持锁者崩溃，锁永远不释放\n", "接下来：go run ./docs/tour try 1"}},
+		{"red 2", 0, []string{"red：用 2_crashed_holder_test.go 测第 01 步的锁（SETNX；DEL）\n", "这些测试故事的要求：持锁者崩溃", "结果是红的", "第 02 步修好这些问题。\n"}},
+		{"green 2", 0, []string{"green：用", " 现在保证：\n", "还没解决的问题："}},
+		{"try 7", 1, []string{"mylock 里放好了一把新的锁", "第 07 步：", "  + 每 ttl/3 续期一次", "用第 07 步的测试检验 mylock\n",
+			"  满足     6_waiting_test.go           3/3\n", "  未满足   7_watchdog_test.go          1/3", "  待写     2. Lost       0/3", "  FAIL  TestLeadWatchdog\n", "还没做完"}},
+		{"hint 7", 0, []string{"提示 1/3：TestLeadWatchdog\n\n", "最后一次续期", "还想要提示：go run ./docs/tour hint 7\n"}},
+		{"try 7 -rules", 0, []string{"规则：\n\n  + 每 ttl/3", "\n  - 所有错误都以"}},
+		{"try 7 -compare", 0, []string{"下面就是答案", "（你的）", "（参考实现）"}},
+		{"try 6", 2, []string{"mylock 里是你在第 07 步写的锁"}},
+	} {
+		out := shows(t, tt.args, tt.code, tt.want...)
+		require.NotContains(t, out, "%!", tt.args)
+		for line := range strings.Lines(out) {
+			require.Truef(t, wide(line) <= columns+1 || !strings.ContainsFunc(line, isWide), "%s: %s", tt.args, line)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/picture"
+)
+
+// chineseLocale reports whether the environment asks for Chinese.
+func chineseLocale(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if value := env(name); value != "" {
+			return strings.HasPrefix(value, "zh")
+		}
+	}
+	return false
+}
+
+// takeLang takes -lang and its value out of the arguments, wherever they stand.
+func takeLang(args []string) ([]string, error) {
+	i := slices.IndexFunc(args, func(a string) bool {
+		name, _, _ := strings.Cut(a, "=")
+		return name == "-lang" || name == "--lang"
+	})
+	if i < 0 {
+		return args, nil
+	}
+	_, lang, ok := strings.Cut(args[i], "=")
+	end := i + 1
+	if !ok && end < len(args) {
+		lang = args[end]
+		end++
+	}
+	switch {
+	case strings.HasPrefix(lang, "zh"):
+		course.Chinese = true
+	case strings.HasPrefix(lang, "en"):
+		course.Chinese = false
+	default:
+		return nil, wrongUsage("-lang takes zh or en: %s", lang)
+	}
+	return slices.Delete(slices.Clone(args), i, end), nil
+}
+
+// forAuthors reports whether the command writes or checks the repository's pages, or
+// plays for minutes to do so. These commands are English, as the pages are.
+func (r request) forAuthors() bool {
+	return r.name == "matrix" || r.name == "why" && (r.all || r.check || len(r.steps) > 1)
+}
+
+// word is a text or a format in the reader's language.
+func word(text string) string {
+	if !course.Chinese {
+		return text
+	}
+	if found, ok := course.Find(inChinese, text); ok {
+		return found
+	}
+	return course.InChinese(text)
+}
+
+// say is fmt.Sprintf in the reader's language, its words as well.
+func say(format string, args ...any) string { return fmt.Sprintf(word(format), words(args)...) }
+
+// errorf is fmt.Errorf in the reader's language.
+func errorf(format string, args ...any) error { return fmt.Errorf(word(format), words(args)...) }
+
+func words(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = word(text)
+		}
+	}
+	return args
+}
+
+// A saying is an error that is the same in every language.
+type saying string
+
+func (s saying) Error() string { return word(string(s)) }
+
+// original are lines of a story's message, the Chinese first for those that have it.
+func original(lines []string) (list []string) {
+	for _, line := range lines {
+		found, ok := course.Find(storySays, line)
+		if !ok {
+			found = picture.InChinese(line)
+		}
+		if course.Chinese && found != line {
+			list = append(list, found)
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// wide is how many columns a text takes: Chinese takes two for a character.
+func wide(text string) (n int) {
+	for _, r := range text {
+		n += 1 + boolean(isWide(r))
+	}
+	return n
+}
+
+func isWide(r rune) bool { return r >= 0x2e80 }
+
+// pad fills a text up with spaces.
+func pad(width int, text string) string {
+	return text + strings.Repeat(" ", max(0, width-wide(text)))
+}
+
+// mayBreak reports whether a line of Chinese may end between two characters: not before
+// what closes, nor after what opens.
+func mayBreak(before, after rune) bool {
+	return (isWide(before) || isWide(after)) &&
+		!strings.ContainsRune("，。、：；？！）》”’,.:;?!)", after) && !strings.ContainsRune("（《“‘(", before)
+}
+
+// breakAt is where a line of this width ends: at the last space or break before it, or at
+// the first one; -1 if it has none.
+func breakAt(width int, text string) int {
+	at, used, before := -1, 0, 'x'
+	for i, r := range text {
+		if i > 0 && (r == ' ' || mayBreak(before, r)) {
+			if used > width && at >= 0 {
+				return at
+			}
+			at = i
+			if used > width {
+				return at
+			}
+		}
+		used += 1 + boolean(isWide(r))
+		before = r
+	}
+	if used <= width {
+		return -1
+	}
+	return at
+}
