@@ -44,6 +44,8 @@ var translated = []string{
 	"docs/read/redisson.md",
 	"docs/read/production.md",
 	"docs/read/server.md",
+	"docs/read/client.md",
+	"docs/read/coverage.md",
 	"docs/read/workshop.md",
 	"docs/fencing/README.md",
 	"docs/play/README.md",
