@@ -198,7 +198,7 @@ type tab struct {
 	problems []string
 }
 
-// A view is how somebody looks at the page.
+// A view is how a reader looks at the page.
 type view struct {
 	name          string
 	width, height int64

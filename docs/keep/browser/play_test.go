@@ -118,7 +118,7 @@ func TestUndo_Branches_AndTheAddress(t *testing.T) {
 	}
 	branch := eval[string](b, `document.querySelector('.branch').getAttribute('aria-label')`)
 	if !strings.Contains(branch, "aFbBA") || !strings.Contains(branch, "broken") {
-		t.Errorf("the branch that was left is told as %q", branch)
+		t.Errorf("the branch that was left is shown as %q", branch)
 	}
 	eval[any](b, `document.querySelector('.branch').click()`)
 	if got := b.list(); got != all {
@@ -153,7 +153,7 @@ func TestAPastedName_OpensItsSchedule(t *testing.T) {
 	}
 	paste("03/nothing/aF")
 	if got := b.text(".problem"); !strings.Contains(got, "There is no schedule") {
-		t.Errorf("what is no schedule: %q", got)
+		t.Errorf("what is not a schedule: %q", got)
 	}
 	b.fine()
 }

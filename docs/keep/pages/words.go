@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/scanner"
 	"go/token"
@@ -45,7 +46,7 @@ var wordings = []wording{
 	say(`\ball is well\b|\bsays? nil\b|[Ll]ock (does not )?says?\b`, "returns nil, reports it").except(`says "not held"|your lock says the same|✓ all is well`),
 	say(`\b(goes|went|go) on\b`, "continues, keeps ...ing").except(`\bon (to|its|the|a|top)\b|"goes on"|_test\.go on`),
 	say(`\bstands? (below|above|in|there|here|beside|before|on)\b|\bstands? still\b`, "is, appears; stalls").except(`stands? in for`),
-	say(`\bbeside\b`, "next to, alongside, at the same time as"),
+	say(`\bbeside\b`, "next to, alongside, at the same time as").except(`ById\(.beside`),
 	say(`\bsomebody\b|\banybody\b`, "another client, someone"),
 	say(`\bnobody\b`, "no one, no other client").except(`"nobody"|diff 6 nobody|claration nobody|"of nobody`),
 	say(`\beverybody\b`, "all other clients, everyone"),
@@ -89,7 +90,8 @@ func prose(file, text string) (list []piece) {
 		}
 	default:
 		for i, l := range strings.Split(text, "\n") {
-			list = append(list, piece{i + 1, l})
+			_, value, _ := strings.Cut(l, `": `) // of JSON, what is read; of others, all
+			list = append(list, piece{i + 1, cmp.Or(value, l)})
 		}
 	}
 	return list
@@ -124,15 +126,6 @@ func isEnglish(file string) bool {
 	}
 	ext := filepath.Ext(file)
 	return ext == ".md" || ext == ".go" || ext == ".tmpl" || strings.HasSuffix(file, "words/en.json")
-}
-
-// unclean are the files, or folders, whose wordings -words lists and the tests accept: what
-// a row of faults.md is called is a key of docs/play's words.
-var unclean = []string{
-	"docs/explore/faults.go",
-	"docs/explore/internal/network/node.go",
-	"docs/keep/browser/",
-	"docs/play/",
 }
 
 // badWords returns the wordings of a file that are to be written otherwise.

@@ -291,9 +291,9 @@ func TestChinese_PicturesHaveChineseTitles(t *testing.T) {
 	writeAll(t, "README.md", "# A\n\n"+marker+"\n", "README.zh-CN.md", "# 甲\n\n"+marker+"\n")
 	page, drawn, _, err := newLibrary().regenerate("README.zh-CN.md", "", outputs)
 	require.NoError(t, err)
-	require.Contains(t, page, marker+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者宕机。第 03 步：SET NX EX；DEL：alice 的`)
-	require.Contains(t, drawn["docs/read/pictures/late.zh-CN.svg"], ">持锁者宕机<")
-	require.Contains(t, drawn["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 只有一个在里面")
+	require.Contains(t, page, marker+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
+	require.Contains(t, drawn["docs/read/pictures/late.zh-CN.svg"], ">持锁者崩溃<")
+	require.Contains(t, drawn["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 只有一个持锁")
 
 	writeAll(t, "README.zh-CN.md", "# 甲\n\n"+drawingLine+"\n")
 	_, _, _, err = newLibrary().regenerate("README.zh-CN.md", "", outputs)
