@@ -120,7 +120,7 @@ func newPool(workers int) *pool {
 	p := &pool{tasks: make(chan func(), 1000)}
 	for range workers {
 		go func() {
-			for task := range p.tasks {
+			for task := <-p.tasks; task != nil; task = <-p.tasks {
 				task()
 			}
 		}()
@@ -166,7 +166,9 @@ func TestTenWorkersRenew_TheEleventhLockIsKeptOnlyIfNoWorkerSleeps(t *testing.T)
 			defer func() {
 				done.Store(true)
 				time.Sleep(ttl)
-				close(p.tasks)
+				for range workers {
+					p.tasks <- nil
+				}
 			}()
 			locks := func(who string, n int) *handle {
 				return lab.lockOn(who, lab.client(who).nodes, fmt.Sprint(key, "-", n), ttl)
