@@ -31,7 +31,7 @@ func TestAChangedLock_ChangesThePicture(t *testing.T) {
 		return strings.Replace(lock, compares, "owns, err := true, error(nil)", 1)
 	})
 	require.NotEqual(t, asItIs, changed, "alice deletes what is not hers, and the picture looks as before")
-	require.Contains(t, changed, "alice DEL 1: deletes bob&#39;s lock")
+	require.Contains(t, changed, "alice DEL → 1: deletes bob&#39;s lock")
 	require.Contains(t, changed, "both)\" stroke", "bob and carol are both inside, and the picture does not show it")
 }
 

@@ -33,7 +33,7 @@ func TestRed_ALeadOfEachFile_AndOnItsOwnLockWhereTheTableSaysSo(t *testing.T) {
 	inMini(t)
 	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n          0.1ms",
 		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock", "FAIL  TestOtherWaiting\n    the lock", "2 stories pass on the lock of step 05 as well")
-	shows(t, "red 8", 0, "FAIL  TestLeadFailover/two_of", "alice  SET 07", "The same story on the lock of step 08. It asks five",
+	shows(t, "red 8", 0, "FAIL  TestLeadFailover/two_of", "alice  SET 07", "The same story on the lock of step 08. It sends to five",
 		"ok    TestLeadFailover\n          0.1ms  alice  SET 08 two_of\n\n", "FAIL  TestOtherFailover\n    the lock")
 	out := shows(t, "red fencing", 0, "red: fencing_test.go on the resources without the check", "the lock of 0 lacks what 9 has")
 	require.NotContains(t, out, "tour try")

@@ -448,7 +448,7 @@ func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, write(lab, strings.Replace(string(text), `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
 	shows(t, "try 4", 1, "FAIL  TestLeadOwner_release")
-	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call ended with `redis: nil`")
+	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call returned `redis: nil`")
 	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
 	shows(t, "try 4", 1, "FAIL  TestLeadMutual_exclusion", "got: redis: nil")
 	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadMutual_exclusion\n(It held at the start of step 04.)\n", "redis: nil")

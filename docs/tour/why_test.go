@@ -142,7 +142,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	shows(t, "why -all 1", 0)
 	excuses := filepath.Join(root, excusesFile)
 	require.NoError(t, write(excuses, "# why\n\nstep 01: Lock.Enter: without `idle()`\n\tnobody looks\n\tat it\n"))
-	shows(t, "why 1 17", 0, "No story can fail: no one looks at it")
+	shows(t, "why 1 17", 0, "No story can fail: nobody looks at it")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
 	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
