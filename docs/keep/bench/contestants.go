@@ -32,7 +32,7 @@ type contestant struct {
 
 // A locker is one client process's share of a contestant, with its own connections.
 type locker interface {
-	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
+	// pair does what a request handler would: it makes the handle, locks, unlocks.
 	pair(ctx context.Context, key string) error
 	// lock waits for the lock.
 	lock(ctx context.Context, key string) (unlock, error)

@@ -93,7 +93,7 @@ func (r *results) round(e *entrant) error {
 }
 
 func (e *entrant) measure(key string) error {
-	// What the one before has left behind must not count here: answers of slow nodes, garbage.
+	// What the one before has left must not count here: answers of slow nodes, garbage.
 	time.Sleep(5 * time.Millisecond)
 	runtime.GC()
 	ctx, cancel := bounded(2 * time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// madeUp are results in which all locks are alike: the tests change one figure after the other.
+// madeUp are results in which all locks are alike: the tests change some figures.
 func madeUp() *results {
 	r := newResults(full)
 	r.Machine = full.machine("7.0.15")

@@ -18,7 +18,8 @@ func median(values []float64) estimate {
 	return estimate{s.Center, s.Lo, s.Hi}
 }
 
-// ratio estimates a/b from measurements of the same rounds: what disturbs a round disturbs both.
+// ratio estimates a/b from measurements of the same rounds: what disturbs a round
+// disturbs both.
 func ratio(a, b []float64) estimate {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {

@@ -69,7 +69,8 @@ func gather(c contestant, servers []*server, n int, shared bool, failed func(err
 	for i := range n {
 		cr.join(i + 1)
 	}
-	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until they have all asked, subscribed, and so on
+	// Until they have all asked, subscribed, and so on.
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
 	return cr, nil
 }
 
@@ -167,7 +168,8 @@ func (c *crowd) handOn(d time.Duration) (handoffs []float64) {
 	return handoffs
 }
 
-// many is what it costs to let n clients in, one after the other, that all wait in one process.
+// many is what it costs to let n clients in, one after the other, that all wait in one
+// process.
 type many struct {
 	Took     time.Duration // from the holder's unlock until the last one has left
 	Commands float64       // run by all servers in that time
@@ -216,8 +218,8 @@ func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
 	return func() error { defer func() { <-t.turn }(); return release() }, nil
 }
 
-// measureMany takes, of some rounds, the middle one: the most waiters have one, which is long,
-// and each of them is a sample.
+// measureMany takes, of some rounds, the middle one: the most waiters have one, which is
+// long, and each of them is a sample.
 func (r *results) measureMany(ctx context.Context, servers []*server) error {
 	for _, n := range manyWaiters {
 		rounds := r.Plan.Many
@@ -248,7 +250,8 @@ func (r *results) measureMany(ctx context.Context, servers []*server) error {
 	return nil
 }
 
-// serve frees the lock when n waiters of one process have asked, and waits until all were inside.
+// serve frees the lock when n waiters of one process have asked, and waits until all were
+// inside.
 func serve(c contestant, servers []*server, n int, failed func(error)) (m many, err error) {
 	crowd, err := gather(c, servers, n, true, failed)
 	if err != nil {
