@@ -264,9 +264,6 @@ func TestAPicture_OnAPhone_HasTextsOfElevenPixels(t *testing.T) {
 		return f
 	}
 	for _, file := range files {
-		if strings.HasPrefix(filepath.Base(file), "handoff") {
-			continue // docs/keep/bench draws it
-		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		svg := string(text)

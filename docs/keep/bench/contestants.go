@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log"
 	"net"
 	"slices"
 	"time"
@@ -28,15 +27,12 @@ type contestant struct {
 	name  string
 	nodes int  // how many Redis servers it needs
 	waits bool // whether it has a way to wait for a lock; the raw pair of commands has none
-	// proc is whether its waiters in one process share one client: rueidislock's Locker lets one
-	// of them ask at a time.
-	proc bool
-	open func(net network) (locker, error)
+	open  func(net network) (locker, error)
 }
 
 // A locker is one client process's share of a contestant, with its own connections.
 type locker interface {
-	// pair locks and unlocks once, as a request handler would: it makes the handle, locks, unlocks.
+	// pair does what a request handler would: it makes the handle, locks, unlocks.
 	pair(ctx context.Context, key string) error
 	// lock waits for the lock.
 	lock(ctx context.Context, key string) (unlock, error)
@@ -46,17 +42,8 @@ type locker interface {
 // An unlock releases a lock that is held.
 type unlock func() error
 
-const (
-	raw         = "raw pair"
-	rawFive     = "5 raw pairs, going on after 3 answers"
-	redsync1    = "redsync"
-	redsync5    = "redsync on 5"
-	bsmWatchdog = "bsm/redislock + watchdog"
-	rueidisProc = "rueidislock, one Locker"
-)
-
 var contestants = []contestant{
-	{name: raw, nodes: 1, open: openRaw},
+	{name: "raw pair", nodes: 1, open: openRaw},
 	{name: "step 01", nodes: 1, waits: true, open: openStep(1)},
 	{name: "step 02", nodes: 1, waits: true, open: openStep(2)},
 	{name: "step 03", nodes: 1, waits: true, open: openStep(3)},
@@ -64,44 +51,38 @@ var contestants = []contestant{
 	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
 	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
 	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
-	{name: "bsm/redislock", nodes: 1, waits: true, open: openBSM(false)},
-	{name: bsmWatchdog, nodes: 1, waits: true, open: openBSM(true)},
-	{name: redsync1, nodes: 1, waits: true, open: openRedsync},
+	{name: "bsm/redislock", nodes: 1, waits: true, open: openBSM},
+	{name: "redsync", nodes: 1, waits: true, open: openRedsync},
 	{name: "rueidislock", nodes: 1, waits: true, open: openRueidis},
-	{name: rueidisProc, nodes: 1, waits: true, proc: true, open: openRueidis},
-	{name: rawFive, nodes: 5, open: openRawFive},
+	{name: "5 raw pairs", nodes: 5, open: openRawFive},
 	{name: "step 08 on 5", nodes: 5, waits: true, open: openStep(8)},
-	{name: redsync5, nodes: 5, waits: true, open: openRedsync},
+	{name: "redsync on 5", nodes: 5, waits: true, open: openRedsync},
 }
-
-// those returns the contestants that are so.
-func those(are func(contestant) bool) []contestant {
-	return slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return !are(c) })
-}
-
-// alone are the contestants of what one client does alone: it makes no difference then
-// whether a client is shared.
-func alone() []contestant { return those(func(c contestant) bool { return !c.proc }) }
 
 // waitingOnes are those that can wait.
-func waitingOnes() []contestant { return those(func(c contestant) bool { return c.waits }) }
+func waitingOnes() []contestant {
+	return slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return !c.waits })
+}
 
 // A network is the servers to connect to, and how.
 type network struct {
 	servers []*server
 	// dial is nil where the client does it by itself.
 	dial func(ctx context.Context, addr string) (net.Conn, error)
+	// options are go-redis's defaults but in one attempt of redsync.
+	options redis.Options
 }
 
-// clients are go-redis clients with default options, one per server.
+// clients are go-redis clients, one per server.
 func (n network) clients() []redis.UniversalClient {
 	var clients []redis.UniversalClient
 	for _, s := range n.servers {
-		options := &redis.Options{Addr: s.Addr}
+		options := n.options
+		options.Addr = s.Addr
 		if n.dial != nil {
 			options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return n.dial(ctx, addr) }
 		}
-		clients = append(clients, redis.NewClient(options))
+		clients = append(clients, redis.NewClient(&options))
 	}
 	return clients
 }
@@ -184,28 +165,20 @@ func (s stepLocker) lock(ctx context.Context, key string) (unlock, error) {
 	return func() error { return l.Unlock(context.Background()) }, nil
 }
 
-// bsmLocker has, if it is watched, the watchdog that the README tells users to write
-// ("External watchdog").
 type bsmLocker struct {
 	goRedis
-	client  *bsm.Client
-	watched bool
+	client *bsm.Client
 }
 
-func openBSM(watched bool) func(network) (locker, error) {
-	return func(n network) (locker, error) {
-		clients := n.clients()
-		return bsmLocker{clients, bsm.New(clients[0]), watched}, nil
-	}
+func openBSM(n network) (locker, error) {
+	clients := n.clients()
+	return bsmLocker{clients, bsm.New(clients[0])}, nil
 }
 
 func (b bsmLocker) pair(ctx context.Context, key string) error {
 	l, err := b.client.Obtain(ctx, key, ttl, nil)
 	if err != nil {
 		return err
-	}
-	if b.watched {
-		defer refresh(ctx, l)()
 	}
 	return l.Release(ctx)
 }
@@ -216,34 +189,7 @@ func (b bsmLocker) lock(ctx context.Context, key string) (unlock, error) {
 	if err != nil {
 		return nil, err
 	}
-	release := func() error { return l.Release(context.Background()) }
-	if !b.watched {
-		return release, nil
-	}
-	cancel := refresh(context.WithoutCancel(ctx), l)
-	return func() error { defer cancel(); return release() }, nil
-}
-
-// refresh renews l every ttl/3 until it is cancelled or fails.
-func refresh(ctx context.Context, l *bsm.Lock) context.CancelFunc {
-	work, cancel := context.WithCancel(ctx)
-	go func() {
-		t := time.NewTicker(ttl / 3)
-		defer t.Stop()
-		for {
-			select {
-			case <-work.Done():
-				return
-			case <-t.C:
-				if err := l.Refresh(work, ttl, nil); err != nil {
-					log.Printf("refresh: %v", err)
-					cancel()
-					return
-				}
-			}
-		}
-	}()
-	return cancel
+	return func() error { return l.Release(context.Background()) }, nil
 }
 
 type redsyncLocker struct {
@@ -251,13 +197,15 @@ type redsyncLocker struct {
 	redsync *redsync.Redsync
 }
 
-func openRedsync(n network) (locker, error) {
+func openRedsync(n network) (locker, error) { return newRedsync(n), nil }
+
+func newRedsync(n network) redsyncLocker {
 	clients := n.clients()
 	var pools []redsyncredis.Pool
 	for _, rdb := range clients {
 		pools = append(pools, goredis.NewPool(rdb))
 	}
-	return redsyncLocker{clients, redsync.New(pools...)}, nil
+	return redsyncLocker{clients, redsync.New(pools...)}
 }
 
 func (r redsyncLocker) pair(ctx context.Context, key string) error {
@@ -269,17 +217,11 @@ func (r redsyncLocker) pair(ctx context.Context, key string) error {
 	return err
 }
 
-// lock tries 32 times, redsync's default, and then again until ctx ends.
+// lock tries 32 times, redsync's default. Then the crowd calls it again.
 func (r redsyncLocker) lock(ctx context.Context, key string) (unlock, error) {
 	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
-	for {
-		err := m.LockContext(ctx)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
+	if err := m.LockContext(ctx); err != nil {
+		return nil, err
 	}
 	return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
 }

@@ -2,12 +2,13 @@
 // rueidislock, on redis-server processes that it starts itself.
 //
 //	go run .          # measure, and print the page
-//	go run . -write   # write results.json, and from it docs/read/benchmarks.md and the plot
-//	go run . -render  # write the page and the plot again, from results.json
-//	go run . -quick   # see whether everything works, in half a minute; the figures mean nothing
+//	go run . -write   # write results.json, and from it docs/read/benchmarks.md
+//	go run . -render  # write the page again, from results.json
+//	go run . -quick   # see whether everything works, in a minute; the figures mean nothing
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -15,7 +16,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -23,29 +23,31 @@ import (
 
 // A plan says how long to measure.
 type plan struct {
-	Rounds   int           // of uncontended pairs
-	Slice    time.Duration // of each contestant in such a round
-	Costs    int           // pairs to count round trips and commands of
-	Patience time.Duration // with redsync on hung nodes
-	Waits    int           // rounds of waiting
-	Quiet    time.Duration // of a holder that stays
-	Moving   time.Duration // of holders that leave
-	Many     int           // rounds of many waiters
-	Most     int           // rounds of the most of them
+	Rounds int           // of uncontended pairs
+	Waits  int           // rounds of ten waiters
+	Quiet  time.Duration // of a holder that stays
+	Moving time.Duration // of holders that leave
+	Many   int           // rounds of many waiters
+	Most   int           // rounds of the most of them
 }
 
 var (
-	full  = plan{30, 60 * time.Millisecond, 100, 15 * time.Second, 4, time.Second, 3 * time.Second, 3, 1}
-	quick = plan{5, 5 * time.Millisecond, 20, 100 * time.Millisecond, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0}
+	full  = plan{30, 4, time.Second, 3 * time.Second, 3, 1}
+	quick = plan{5, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0}
 )
 
 const runTime = "less than ten minutes" // of the full plan
 
+const (
+	resultsFile = "results.json"
+	pageFile    = "../../read/benchmarks.md"
+)
+
 func main() {
 	log.SetFlags(0)
 	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
-	write := flag.Bool("write", false, "write results.json, docs/read/benchmarks.md and the plot instead of printing the page, after "+runTime)
-	render := flag.Bool("render", false, "write docs/read/benchmarks.md and the plot from results.json instead of measuring")
+	write := flag.Bool("write", false, "write results.json and docs/read/benchmarks.md instead of printing the page, after "+runTime)
+	render := flag.Bool("render", false, "write docs/read/benchmarks.md from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
 	flag.Parse()
 	p := full
@@ -65,50 +67,25 @@ func run(ctx context.Context, p plan, write, render bool) error {
 	}
 	r, err := load()
 	if !render {
-		r, err = measured(ctx, p, write)
+		r, err = measure(ctx, p)
 	}
 	if err != nil {
 		return err
 	}
-	if !write && !render {
-		return r.page(os.Stdout)
-	}
-	files, err := r.files()
-	if err != nil {
-		return err
-	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(readDir, name), content, 0o644); err != nil {
+	if write {
+		if err := os.WriteFile(resultsFile, r.file(), 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func load() (*results, error) {
-	file, err := os.ReadFile("results.json")
-	if err != nil {
-		return nil, err
+	var page bytes.Buffer
+	if err := report.Execute(&page, r); err != nil {
+		return err
 	}
-	return parseResults(file)
-}
-
-// measured returns new results as their file has them, so that they give the same page later.
-func measured(ctx context.Context, p plan, write bool) (*results, error) {
-	r, err := measure(ctx, p)
-	if err != nil {
-		return nil, err
+	if !write && !render {
+		_, err := page.WriteTo(os.Stdout)
+		return err
 	}
-	file, err := r.file()
-	if err != nil {
-		return nil, err
-	}
-	if write {
-		if err := os.WriteFile("results.json", file, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	return parseResults(file)
+	return os.WriteFile(pageFile, page.Bytes(), 0o644)
 }
 
 func measure(ctx context.Context, p plan) (*results, error) {
@@ -125,7 +102,6 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	}{
 		{"uncontended lock+unlock", func() error { return r.measureAlone(ctx, well) }},
 		{"two of five nodes hung", func() error { return r.measureHung(ctx, well, ill) }},
-		{"round trips and commands", func() error { return r.measureCosts(ctx, well) }},
 		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
 		{"many waiters", func() error { return r.measureMany(ctx, well) }},
 	} {

@@ -3,100 +3,112 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// pairs are the measurements of uncontended lock+unlock of one entrant, one of each per round.
-type pairs struct {
-	Busy   times  // per pair, one right after the other
-	Paced  times  // per pair, with a rest before each
-	Allocs series // per busy pair
-}
-
-// An entrant is something to measure in turns with others.
+// An entrant is something whose uncontended pairs are measured in turns with others.
 type entrant struct {
 	name   string
 	locker locker
-	key    string // keys of all entrants are equally long
+	meter  *meter
+	key    string    // keys of all entrants are equally long
+	times  []float64 // seconds per pair, one of each round
+	pairs  int
 }
 
 const (
-	rest       = time.Millisecond // before each paced pair
-	pacedPairs = 20               // in a round
+	rest       = time.Millisecond // before each pair
+	roundPairs = 20
 )
 
-func (r *results) measureAlone(ctx context.Context, servers []*server) (err error) {
-	var entrants []entrant
-	for _, c := range alone() {
-		l, err := c.open(network{servers: servers[:c.nodes]})
+// enter opens a contestant on servers.
+func enter(c contestant, servers []*server) (*entrant, error) {
+	m := new(meter)
+	l, err := c.open(network{servers: servers[:c.nodes], dial: m.dial})
+	return &entrant{name: c.name, locker: l, meter: m}, err
+}
+
+func (r *results) measureAlone(ctx context.Context, servers []*server) error {
+	var entrants []*entrant
+	bare := map[int]*entrant{} // by nodes
+	for _, c := range contestants {
+		e, err := enter(c, servers)
 		if err != nil {
 			return err
 		}
-		defer l.close()
-		entrants = append(entrants, entrant{name: c.name, locker: l})
+		defer e.locker.close()
+		entrants = append(entrants, e)
+		if !c.waits {
+			bare[c.nodes] = e
+		}
 	}
-	r.Pairs, err = r.measurePairs(ctx, entrants)
-	return err
+	if err := r.measurePairs(ctx, entrants); err != nil {
+		return err
+	}
+	for i, c := range contestants {
+		e := entrants[i]
+		of := "1"
+		if e != bare[c.nodes] {
+			of = ratio(e.times, bare[c.nodes].times).String()
+		}
+		trips := float64(e.meter.trips.Load()) / float64(e.pairs*c.nodes)
+		r.Locks[c.name] = &figures{
+			Pair:   seconds(median(e.times).mid),
+			OfBare: of,
+			Trips:  math.Round(100*trips) / 100,
+		}
+	}
+	return nil
 }
 
 // measurePairs lets all entrants run in turns.
-func (r *results) measurePairs(ctx context.Context, entrants []entrant) (map[string]*pairs, error) {
-	for i := range entrants {
-		entrants[i].key = fmt.Sprintf("pair:%02d", i)
-		if err := r.round(new(pairs), entrants[i]); err != nil { // connections, scripts, caches
-			return nil, err
+func (r *results) measurePairs(ctx context.Context, entrants []*entrant) error {
+	for i, e := range entrants {
+		e.key = fmt.Sprintf("pair:%02d", i)
+		if err := r.round(e); err != nil { // connections, scripts, caches
+			return err
 		}
+		e.times, e.pairs = nil, 0
+		e.meter.trips.Store(0)
 	}
-	all := map[string]*pairs{}
-	return all, inTurns(ctx, r.Plan.Rounds, entrants, func(e entrant) error { return r.round(of(all, e.name), e) })
+	return inTurns(ctx, r.Plan.Rounds, entrants, r.round)
 }
 
 // round measures e once. It may fail: on a machine with much else to do, an answer may
 // come too late for a lock that waits for it only so long.
-func (r *results) round(p *pairs, e entrant) error {
+func (r *results) round(e *entrant) error {
 	var err error
 	for range 5 {
 		// Another key after a failure: who knows what it left.
-		key := fmt.Sprintf("%s:%d", e.key, r.Failed[e.name].Count)
-		if err = p.measure(e.locker, key, r.Plan.Slice); err == nil {
+		if err = e.measure(fmt.Sprintf("%s:%d", e.key, r.Failed[e.name])); err == nil {
 			return nil
 		}
 		r.failed(e.name, err)
 	}
-	return named(e.name, err)
+	return fmt.Errorf("%s: %w", e.name, err)
 }
 
-func (p *pairs) measure(l locker, key string, slice time.Duration) error {
-	// What the one before has left behind must not count here: answers of slow nodes, garbage.
+func (e *entrant) measure(key string) error {
+	// What the one before has left must not count here: answers of slow nodes, garbage.
 	time.Sleep(5 * time.Millisecond)
 	runtime.GC()
-	ctx, cancel := bounded(2*time.Second + slice)
+	ctx, cancel := bounded(2 * time.Second)
 	defer cancel()
-
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start, n := time.Now(), 0.0
-	for time.Since(start) < slice || n == 0 {
-		if err := l.pair(ctx, key); err != nil {
-			return err
-		}
-		n++
-	}
-	elapsed := time.Since(start)
-	runtime.ReadMemStats(&after)
-	var paced []float64
-	for range pacedPairs {
+	var times []float64
+	for range roundPairs {
 		time.Sleep(rest)
 		start := time.Now()
-		if err := l.pair(ctx, key); err != nil {
+		e.pairs++
+		if err := e.locker.pair(ctx, key); err != nil {
 			return err
 		}
-		paced = append(paced, time.Since(start).Seconds())
+		times = append(times, time.Since(start).Seconds())
 	}
-	p.Busy = append(p.Busy, elapsed.Seconds()/n)
-	p.Allocs = append(p.Allocs, float64(after.Mallocs-before.Mallocs)/n)
-	p.Paced = append(p.Paced, quantile(paced, 0.5))
+	e.times = append(e.times, quantile(times, 0.5))
 	return nil
 }
 
@@ -108,4 +120,66 @@ func bounded(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(d, cancel)
 	return ctx, func() { timer.Stop(); cancel() }
+}
+
+// hung is what two of five nodes cost that take commands and never answer.
+type hung struct {
+	Pair   time.Duration // a lock+unlock of step 08
+	OfWell string        // in times of one with none hung
+	// One attempt of redsync with go-redis's default options and an expiry of 8 s, its
+	// default, and one with ContextTimeoutEnabled.
+	Redsync, WithTimeout attempt
+}
+
+type attempt struct{ Lock, Unlock time.Duration }
+
+// measureHung compares step 08 on five nodes with step 08 on five others of which two are
+// stopped, and then lets redsync try on the latter.
+func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
+	var entrants []*entrant
+	for _, servers := range [][]*server{well, ill} {
+		e, err := enter(contestant{name: "step 08, hung", nodes: 5, open: openStep(8)}, servers)
+		if err != nil {
+			return err
+		}
+		defer e.locker.close()
+		e.key = "warm"
+		if err := r.round(e); err != nil {
+			return err
+		}
+		entrants = append(entrants, e)
+	}
+	for _, s := range ill[:2] {
+		if err := s.signal("STOP"); err != nil {
+			return err
+		}
+		defer s.signal("CONT")
+	}
+	if err := r.measurePairs(ctx, entrants); err != nil {
+		return err
+	}
+	times := entrants[1].times
+	r.Hung.Pair, r.Hung.OfWell = seconds(median(times).mid), ratio(times, entrants[0].times).String()
+	var err error
+	if r.Hung.Redsync, err = tryRedsync(network{servers: ill}); err != nil {
+		return err
+	}
+	r.Hung.WithTimeout, err = tryRedsync(network{servers: ill, options: redis.Options{ContextTimeoutEnabled: true}})
+	return err
+}
+
+func tryRedsync(n network) (a attempt, err error) {
+	rs := newRedsync(n)
+	defer rs.close()
+	m := rs.redsync.NewMutex("redsync")
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	start := time.Now()
+	if err := m.LockContext(ctx); err != nil {
+		return a, err
+	}
+	a.Lock, start = time.Since(start), time.Now()
+	_, err = m.UnlockContext(ctx)
+	a.Unlock = time.Since(start)
+	return a, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -59,33 +58,22 @@ func each(servers []*server, do func(ctx context.Context, admin *redis.Client) e
 	return nil
 }
 
-// flush empties the servers and sets their counts to 0.
 func flush(servers []*server) error {
-	return errors.Join(
-		each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.FlushAll(ctx).Err() }),
-		resetCounts(servers))
+	return each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.FlushAll(ctx).Err() })
 }
 
-func resetCounts(servers []*server) error {
-	return each(servers, func(ctx context.Context, admin *redis.Client) error { return admin.ConfigResetStat(ctx).Err() })
-}
-
-// commandsRun returns how many commands the servers have run since resetCounts, those
-// called by scripts included, those of this program's own bookkeeping not.
-func commandsRun(servers []*server) (sum int, err error) {
-	err = each(servers, func(ctx context.Context, admin *redis.Client) error {
-		text, err := admin.Info(ctx, "commandstats").Result()
-		sum += sumCalls(text)
-		return err
-	})
-	return sum, err
-}
-
-// commandsDuring returns how many commands the servers have run, as commandsRun counts
-// them, while do did something, and how long that took.
+// commandsDuring returns how many commands the servers have run while do did something,
+// those called by scripts included, and how long that took.
 func commandsDuring(servers []*server, do func() error) (commands float64, took time.Duration, err error) {
-	before, err := commandsRun(servers)
-	if err != nil {
+	run := 0
+	count := func(sign int) error {
+		return each(servers, func(ctx context.Context, admin *redis.Client) error {
+			text, err := admin.Info(ctx, "commandstats").Result()
+			run += sign * sumCalls(text)
+			return err
+		})
+	}
+	if err := count(-1); err != nil {
 		return 0, 0, err
 	}
 	start := time.Now()
@@ -93,24 +81,22 @@ func commandsDuring(servers []*server, do func() error) (commands float64, took 
 		return 0, 0, err
 	}
 	took = time.Since(start)
-	after, err := commandsRun(servers)
-	return float64(after - before), took, err
+	err = count(1)
+	return float64(run), took, err
 }
 
 // sumCalls adds up INFO commandstats, whose lines look like cmdstat_set:calls=3,usec=21,...
+// It leaves out INFO, which only this program sends.
 func sumCalls(commandstats string) int {
 	sum := 0
 	for line := range strings.Lines(commandstats) {
-		name, fields, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if !ok || name == "cmdstat_info" || name == "cmdstat_config|resetstat" || name == "cmdstat_flushall" {
+		name, fields, ok := strings.Cut(line, ":")
+		if !ok || name == "cmdstat_info" {
 			continue
 		}
-		for field := range strings.SplitSeq(fields, ",") {
-			if calls, ok := strings.CutPrefix(field, "calls="); ok {
-				n, _ := strconv.Atoi(calls)
-				sum += n
-			}
-		}
+		calls, _, _ := strings.Cut(strings.TrimPrefix(fields, "calls="), ",")
+		n, _ := strconv.Atoi(calls)
+		sum += n
 	}
 	return sum
 }

@@ -18,7 +18,8 @@ func median(values []float64) estimate {
 	return estimate{s.Center, s.Lo, s.Hi}
 }
 
-// ratio estimates a/b from measurements of the same rounds: what disturbs a round disturbs both.
+// ratio estimates a/b from measurements of the same rounds: what disturbs a round
+// disturbs both.
 func ratio(a, b []float64) estimate {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {
@@ -30,7 +31,7 @@ func ratio(a, b []float64) estimate {
 // quantile returns the q-quantile of values: of 200 values, the 198th is the 0.99-quantile.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
-		return math.NaN()
+		return 0
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
@@ -46,6 +47,8 @@ func (e estimate) String() string {
 // duration writes a time with three figures.
 func duration(d time.Duration) string {
 	switch {
+	case d == 0:
+		return "-" // nothing was measured
 	case d < time.Millisecond:
 		return fmt.Sprintf("%.3g µs", float64(d)/float64(time.Microsecond))
 	case d < time.Second:
@@ -55,9 +58,4 @@ func duration(d time.Duration) string {
 	}
 }
 
-func seconds(s float64) string {
-	if math.IsNaN(s) {
-		return "-" // nothing was measured
-	}
-	return duration(time.Duration(s * float64(time.Second)))
-}
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -3,28 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	waiters  = 10
-	patience = 5 * time.Second // with ten waiters of whom none gets in
+	waiters   = 10
+	patience  = 5 * time.Second  // with ten waiters of whom none gets in
+	section   = time.Millisecond // that each of many waiters stays inside
+	manyBound = 30 * time.Second // for all of them
 )
 
-// waiting is what it costs to wait, and how soon a waiter is inside when the holder leaves.
-type waiting struct {
-	Commands series // per second and waiter, while the holder stays: one of each round
-	Handoffs times  // from the call of the holder's unlock to the return of the next one's lock
-}
-
-func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
-	return inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
-		where := c.name + ", waiting"
-		return named(where, of(r.Waits, c.name).measure(c, servers, r.Plan, func(err error) { r.failed(where, err) }))
-	})
-}
+var manyWaiters = []int{10, 100, 1000}
 
 // An entry is a client that has got in, or has given up.
 type entry struct {
@@ -34,35 +27,70 @@ type entry struct {
 	err    error
 }
 
-// crowd is waiters+1 clients. Each is its own process, so to speak: it has its own connections.
+// A crowd is a holder and those that wait for it.
 type crowd struct {
 	ctx     context.Context
-	lockers []locker
+	cancel  context.CancelFunc
+	lockers []locker // of the processes; the last one is that of all other clients
 	failed  func(error)
 	in      chan entry // has room for all
 	wg      sync.WaitGroup
+	holder  entry
 }
 
+// gather lets n clients wait for one that holds the lock. Each is its own process, so to
+// speak: it has its own connections. If shared, all that wait are one process.
+func gather(c contestant, servers []*server, n int, shared bool, failed func(error)) (_ *crowd, err error) {
+	if err := flush(servers); err != nil {
+		return nil, err
+	}
+	cr := &crowd{failed: failed, in: make(chan entry, n+1)}
+	cr.ctx, cr.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			cr.leave()
+		}
+	}()
+	processes := n + 1
+	if shared {
+		processes = 2
+	}
+	for range processes {
+		l, err := c.open(network{servers: servers})
+		if err != nil {
+			return nil, err
+		}
+		cr.lockers = append(cr.lockers, l)
+	}
+	cr.join(0)
+	if cr.holder, err = cr.next(patience); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		cr.join(i + 1)
+	}
+	// Until they have all asked, subscribed, and so on.
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond)
+	return cr, nil
+}
+
+// join locks. If that fails, it tries again, as a service would.
 func (c *crowd) join(client int) {
+	l := c.lockers[min(client, len(c.lockers)-1)]
 	c.wg.Go(func() {
-		unlock, err := lockAgain(c.ctx, c.lockers[client], "waiting", c.failed)
-		c.in <- entry{client, time.Now(), unlock, err}
+		for {
+			unlock, err := l.lock(c.ctx, "waiting")
+			if err == nil || c.ctx.Err() != nil {
+				c.in <- entry{client, time.Now(), unlock, err}
+				return
+			}
+			c.failed(err)
+		}
 	})
 }
 
-// lockAgain locks. If that fails, it tries again, as a service would, until ctx ends.
-func lockAgain(ctx context.Context, l locker, key string, failed func(error)) (unlock, error) {
-	for {
-		unlock, err := l.lock(ctx, key)
-		if err == nil || ctx.Err() != nil {
-			return unlock, err
-		}
-		failed(err)
-	}
-}
-
 // next returns the next client that has got in.
-func (c *crowd) next() (entry, error) {
+func (c *crowd) next(patience time.Duration) (entry, error) {
 	select {
 	case e := <-c.in:
 		return e, e.err
@@ -72,74 +100,179 @@ func (c *crowd) next() (entry, error) {
 }
 
 // leave ends all waiting, and unlocks what a client still gets.
-func (c *crowd) leave(cancel context.CancelFunc) {
-	cancel()
+func (c *crowd) leave() {
+	c.cancel()
 	c.wg.Wait()
 	for len(c.in) > 0 {
 		if e := <-c.in; e.err == nil {
 			e.unlock()
 		}
 	}
+	for _, l := range c.lockers {
+		l.close()
+	}
 }
 
-// measure lets 10 clients wait: first for a holder that stays; then the holders leave one after
-// the other. It reports locks and unlocks that fail.
-func (w *waiting) measure(c contestant, servers []*server, p plan, failed func(error)) error {
-	servers = servers[:c.nodes]
-	if err := flush(servers); err != nil {
-		return err
-	}
-	var lockers []locker
-	for range waiters + 1 {
-		if c.proc && len(lockers) > 0 {
-			lockers = append(lockers, lockers[0])
-			continue
+// measureWaiting lets ten clients wait: first for a holder that stays; then the holders leave
+// one after the other.
+func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
+	type samples struct{ commands, handoffs []float64 }
+	all := map[string]*samples{}
+	err := inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
+		if all[c.name] == nil {
+			all[c.name] = new(samples)
 		}
-		l, err := c.open(network{servers: servers})
+		s, failed := all[c.name], func(err error) { r.failed(c.name+", waiting", err) }
+		crowd, err := gather(c, servers[:c.nodes], waiters, false, failed)
+		if err != nil {
+			failed(err)
+			return nil
+		}
+		defer crowd.leave()
+		commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(r.Plan.Quiet); return nil })
 		if err != nil {
 			return err
 		}
-		defer l.close()
-		lockers = append(lockers, l)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	crowd := &crowd{ctx: ctx, lockers: lockers, failed: failed, in: make(chan entry, waiters+1)}
-	defer crowd.leave(cancel)
-	crowd.join(0)
-	holder, err := crowd.next()
-	if err != nil {
-		failed(err)
+		s.commands = append(s.commands, commands/took.Seconds()/waiters)
+		s.handoffs = append(s.handoffs, crowd.handOn(r.Plan.Moving)...)
 		return nil
+	})
+	for name, s := range all {
+		f := r.Locks[name]
+		f.Commands, f.Handoffs = math.Round(quantile(s.commands, 0.5)), len(s.handoffs)
+		f.Handoff, f.P99 = seconds(quantile(s.handoffs, 0.5)), seconds(quantile(s.handoffs, 0.99))
 	}
-	for i := 1; i <= waiters; i++ {
-		crowd.join(i)
-	}
-	time.Sleep(300 * time.Millisecond) // until they have all asked, subscribed, and so on
+	return err
+}
 
-	commands, took, err := commandsDuring(servers, func() error { time.Sleep(p.Quiet); return nil })
-	if err != nil {
-		return err
-	}
-	w.Commands = append(w.Commands, commands/took.Seconds()/waiters)
-
-	for end := time.Now().Add(p.Moving); time.Now().Before(end); {
+// handOn lets the holders leave one after the other, and returns how many seconds each
+// hand-off took.
+func (c *crowd) handOn(d time.Duration) (handoffs []float64) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
 		// Not always at the same point of a client's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
-		if err := holder.unlock(); err != nil {
-			failed(err)
+		if err := c.holder.unlock(); err != nil {
+			c.failed(err)
 		}
-		next, err := crowd.next()
+		next, err := c.next(patience)
 		if err != nil {
-			failed(err)
-			return nil // the others may wait forever; cancel ends that
+			c.failed(err)
+			return handoffs // the others may wait forever; leave ends that
 		}
-		w.Handoffs = append(w.Handoffs, next.at.Sub(start).Seconds())
-		crowd.join(holder.client)
-		holder = next
+		handoffs = append(handoffs, next.at.Sub(start).Seconds())
+		c.join(c.holder.client)
+		c.holder = next
 	}
+	c.holder.unlock()
+	return handoffs
+}
 
-	holder.unlock()
+// many is what it costs to let n clients in, one after the other, that all wait in one
+// process.
+type many struct {
+	Took     time.Duration // from the holder's unlock until the last one has left
+	Commands float64       // run by all servers in that time
+	Late     int           `json:",omitzero"` // waiters that were not served within manyBound
+}
+
+// manyOnes are the ways to wait from step 05 on, and those in which one of a process
+// waits for all of them.
+func manyOnes() (list []contestant) {
+	for _, c := range contestants {
+		switch c.name {
+		case "step 05", "step 06", "rueidislock":
+			list = append(list, c)
+		case "step 07", "step 08 on 5":
+			list = append(list, c, contestant{name: c.name + ", one at a time", nodes: c.nodes, open: openInTurns(c.open)})
+		}
+	}
+	return list
+}
+
+// turnsLocker lets one goroutine of the process at a time ask for the lock, and the
+// others wait for that one: a service with many waiters has this around its lock.
+type turnsLocker struct {
+	locker
+	turn chan struct{}
+}
+
+func openInTurns(open func(network) (locker, error)) func(network) (locker, error) {
+	return func(n network) (locker, error) {
+		l, err := open(n)
+		return turnsLocker{l, make(chan struct{}, 1)}, err
+	}
+}
+
+func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	release, err := t.locker.lock(ctx, key)
+	if err != nil {
+		<-t.turn
+		return nil, err
+	}
+	return func() error { defer func() { <-t.turn }(); return release() }, nil
+}
+
+// measureMany takes, of some rounds, the middle one: the most waiters have one, which is
+// long, and each of them is a sample.
+func (r *results) measureMany(ctx context.Context, servers []*server) error {
+	for _, n := range manyWaiters {
+		rounds := r.Plan.Many
+		if n == slices.Max(manyWaiters) {
+			rounds = r.Plan.Most
+		}
+		all := map[string][]many{}
+		err := inTurns(ctx, rounds, manyOnes(), func(c contestant) error {
+			where := fmt.Sprintf("%s, %d waiters", c.name, n)
+			m, err := serve(c, servers[:c.nodes], n, func(err error) { r.failed(where, err) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			all[c.name] = append(all[c.name], m)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for name, list := range all {
+			slices.SortFunc(list, func(a, b many) int { return int(a.Took - b.Took) })
+			if r.Many[name] == nil {
+				r.Many[name] = map[int]many{}
+			}
+			r.Many[name][n] = list[len(list)/2]
+		}
+	}
 	return nil
+}
+
+// serve frees the lock when n waiters of one process have asked, and waits until all were
+// inside.
+func serve(c contestant, servers []*server, n int, failed func(error)) (m many, err error) {
+	crowd, err := gather(c, servers, n, true, failed)
+	if err != nil {
+		return m, err
+	}
+	defer crowd.leave()
+	m.Late = n
+	m.Commands, m.Took, err = commandsDuring(servers, func() error {
+		end := time.Now().Add(manyBound)
+		for now := crowd.holder; ; m.Late-- {
+			if err := now.unlock(); err != nil {
+				failed(err)
+			}
+			if m.Late == 0 {
+				return nil
+			}
+			if now, err = crowd.next(time.Until(end)); err != nil {
+				return nil // too late
+			}
+			time.Sleep(section)
+		}
+	})
+	return m, err
 }

@@ -26,9 +26,16 @@ var long = []string{"docs/read/matrix.md", "docs/read/faults.md"}
 func form(file, page string) []string {
 	file = filepath.ToSlash(file)
 	var wrong []string
-	n, enough := strings.Count(page, "\n")-editionLines(page), maxLines
-	if shown := shownLines(page); shown > 0 {
-		n, enough = n-shown, maxOwnLines
+	n, enough := strings.Count(page, "\n"), maxLines
+	for _, line := range lines(page) {
+		switch {
+		case line.shown:
+			n, enough = n-1, maxOwnLines
+		case !line.fenced && stampLine.MatchString(line.text):
+			n--
+		case !line.fenced && languageLine.MatchString(line.text):
+			n -= 2 // and an empty one
+		}
 	}
 	if n > enough && !slices.Contains(long, english(file)) {
 		wrong = append(wrong, fmt.Sprintf("%s has %d lines: %d are enough", file, n, enough))
@@ -41,6 +48,10 @@ func form(file, page string) []string {
 	}
 	all := lines(page)
 	for i, line := range all {
+		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
+		if line.fenced && columns > maxColumns {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
+		}
 		if line.fenced || !strings.Contains(line.text, "<summary>") {
 			continue
 		}
@@ -56,38 +67,52 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or no one keeps its line right", file, link))
 		}
 	}
-	for i, line := range lines(page) {
-		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
-		if line.fenced && columns > maxColumns {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
-		}
-	}
 	return wrong
 }
 
 var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
 
+// A line of a page, and what it is part of.
 type line struct {
 	text   string
-	fenced bool // inside a fenced block
+	opens  bool   // it opens a fenced block
+	fenced bool   // it is inside one
+	marker string // of what a program writes here: <!-- run: ... --> before this block or picture
+	shown  bool   // it is of a question that an interview page has
 }
+
+// plain lines are neither in a block nor its fence.
+func (l line) plain() bool {
+	return !l.fenced && !strings.HasPrefix(strings.TrimSpace(l.text), "```")
+}
+
+// made lines are what a program writes after a marker.
+func (l line) made() bool { return l.marker != "" && !l.opens }
 
 // lines splits a page. A fence is in no block.
 func lines(page string) (list []line) {
 	open := "" // the fence that has opened the block
+	marker, shown := "", false
 	for text := range strings.SplitSeq(page, "\n") {
+		shown = shown && text != questionsEnd
+		l := line{text: text, shown: shown}
 		trimmed := strings.TrimSpace(text)
 		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
 		switch {
-		case open == "" && len(fence) >= len("```"):
-			open = fence
-			list = append(list, line{text, false})
 		case open != "" && trimmed == open:
-			open = ""
-			list = append(list, line{text, false})
+			open, marker = "", ""
+		case open != "":
+			l.fenced, l.marker = true, marker
+		case len(fence) >= len("```"):
+			open, l.opens, l.marker = fence, true, marker
 		default:
-			list = append(list, line{text, open != ""})
+			if strings.HasPrefix(text, "<picture>") {
+				l.marker = marker
+			}
+			marker = markerLine.FindString(text)
+			shown = shown || questionsLine.MatchString(text)
 		}
+		list = append(list, l)
 	}
 	return list
 }

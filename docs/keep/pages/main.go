@@ -41,6 +41,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -117,53 +118,41 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		return errors.Join(stale, err)
 	}
 	var complaints []string
-	drawn := map[string]string{}
+	made := map[string]string{} // by file
 	var texts strings.Builder
-	editions := newLibrary()
+	b := newLibrary()
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		old, err := os.ReadFile(file)
+		page, drawn, wrong, err := b.regenerate(file, outputs)
 		if err != nil {
 			return err
 		}
-		page, svgs, wrong, err := editions.regenerate(file, string(old), outputs)
-		if err != nil {
-			return err
-		}
-		complaints = append(complaints, wrong...)
-		for name, svg := range svgs {
-			if other, ok := drawn[name]; ok && other != svg {
+		for name, svg := range drawn {
+			if other, ok := made[name]; ok && other != svg {
 				return fmt.Errorf("%s: another page draws %s otherwise", file, name)
 			}
-			drawn[name] = svg
+			made[name] = svg
 		}
+		made[file] = page
 		texts.WriteString(page)
-		complaints = append(complaints, form(file, page)...)
-		complaints = append(complaints, wrongNames(file, page)...)
-		if page == string(old) {
-			continue
-		}
-		if check {
-			complaints = append(complaints, file+" is stale: "+firstDifference(string(old), page)+"\n  regenerate it: go run -C docs/keep ./pages "+file)
-			continue
-		}
-		fmt.Println("regenerated", file)
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			return err
-		}
+		complaints = slices.Concat(complaints, wrong, form(file, page), wrongNames(file, page))
 	}
 	if slices.ContainsFunc(files, func(file string) bool { return path.Dir(filepath.ToSlash(file)) == interviewDir }) {
-		stale, err := editions.decks(check)
+		for _, name := range []string{"/deck.tsv", "/deck.zh-CN.tsv"} {
+			if deck := b.deck(strings.Contains(name, "zh-CN")); deck != "" {
+				made[interviewDir+name] = deck
+			}
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(made)) {
+		complaint, err := put(file, made[file], check)
 		if err != nil {
 			return err
 		}
-		complaints = append(complaints, stale...)
+		if complaint != "" {
+			complaints = append(complaints, complaint)
+		}
 	}
-	stalePictures, err := keep(drawn, check)
-	if err != nil {
-		return err
-	}
-	complaints = append(complaints, stalePictures...)
 	if len(files) == len(all) {
 		complaints = append(complaints, unseen(texts.String())...)
 	}
@@ -175,6 +164,22 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	}
 	fmt.Printf("%d pages show what the code does\n", len(files))
 	return nil
+}
+
+// put writes what is in a generated file, or with check says that it is another one.
+func put(file, text string, check bool) (complaint string, err error) {
+	old, _ := os.ReadFile(filepath.FromSlash(file))
+	switch {
+	case string(old) == text:
+		return "", nil
+	case check:
+		return fmt.Sprintf("%s is stale: %s\n  regenerate it: go run -C docs/keep ./pages [page.md]", file, firstDifference(string(old), text)), nil
+	}
+	fmt.Println("wrote", file)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	return "", os.WriteFile(filepath.FromSlash(file), []byte(text), 0o644)
 }
 
 // writePages runs the programs that write whole pages. One after the other: each uses all

@@ -34,7 +34,6 @@ func (m marker) commands() (list []string) {
 
 var (
 	markerLine = regexp.MustCompile(`^<!-- (run|code|picture): (.*\S) -->$`)
-	fenceLine  = regexp.MustCompile("^(```+)[a-z]*$")
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
 
@@ -51,49 +50,79 @@ func markers(page string) []marker {
 // regenerate returns the page with its blocks and source links made anew, and its
 // pictures. outputs is what each command prints.
 func regenerate(file, page string, outputs map[string]string) (string, map[string]string, error) {
-	lines := strings.Split(page, "\n")
-	var out []string
 	drawn := map[string]string{}
-	for i := 0; i < len(lines); i++ {
-		if strings.HasPrefix(lines[i], "```") {
-			// A separate block: nothing in it is a marker or a link.
-			end, err := blockEnd(lines, i)
-			if err != nil {
-				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+	page, err := rewrite(file, page, rewriting{
+		line: func(_ int, text string) (string, error) { return relink(file, text) },
+		body: func(l line, old []string) ([]string, error) {
+			if l.marker == "" {
+				return old, nil
 			}
-			out = append(out, lines[i:end+1]...)
+			return body(l, outputs)
+		},
+		picture: func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) },
+	})
+	return page, drawn, err
+}
+
+// A rewriting says what becomes of the parts of a page.
+type rewriting struct {
+	line    func(at int, text string) (string, error)        // outside of blocks
+	body    func(opens line, old []string) ([]string, error) // of a fenced block
+	picture func(args string) (string, error)                // the line below its marker, unless nil
+}
+
+func rewrite(file, page string, w rewriting) (string, error) {
+	all := lines(page)
+	var out []string
+	for i := 0; i < len(all); i++ {
+		l := all[i]
+		fail := func(err error) (string, error) { return "", fmt.Errorf("%s:%d: %w", file, i+1, err) }
+		switch {
+		case l.opens && !l.shown:
+			var old []string
+			end := i + 1
+			for ; end < len(all) && all[end].fenced; end++ {
+				old = append(old, all[end].text)
+			}
+			if end == len(all) {
+				return fail(fmt.Errorf("the block has no closing %s", strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")))
+			}
+			body, err := w.body(l, old)
+			if err != nil {
+				i-- // its marker asks for this
+				return fail(err)
+			}
+			out = append(append(append(out, l.text), body...), all[end].text)
 			i = end
-			continue
-		}
-		line, err := relink(file, lines[i])
-		if err != nil {
-			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
-		}
-		out = append(out, line)
-		m := markerLine.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		if m[1] == "picture" {
-			shown, err := drawnAt(file, m[2], outputs, drawn)
+		case l.made(): // a picture
+			if w.picture == nil {
+				out = append(out, l.text)
+			}
+		case !l.plain():
+			out = append(out, l.text)
+		default:
+			text, err := w.line(i+1, l.text)
 			if err != nil {
-				return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+				return fail(err)
 			}
-			if out = append(out, shown); i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<picture>") {
-				i++
+			out = append(out, text)
+			m := markerLine.FindStringSubmatch(text)
+			if m == nil {
+				continue
 			}
-			continue
+			if m[1] != "picture" && (i+1 == len(all) || !all[i+1].opens) {
+				return fail(fmt.Errorf("no fenced block directly after %s", text))
+			}
+			if m[1] == "picture" && w.picture != nil {
+				shown, err := w.picture(m[2])
+				if err != nil {
+					return fail(err)
+				}
+				out = append(out, shown)
+			}
 		}
-		body, end, err := block(lines, i+1, m[1], m[2], outputs)
-		if err != nil {
-			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
-		}
-		out = append(out, lines[i+1])
-		out = append(out, body...)
-		out = append(out, lines[end])
-		i = end
 	}
-	return strings.Join(out, "\n"), drawn, nil
+	return strings.Join(out, "\n"), nil
 }
 
 // drawnAt draws a picture, and returns the line that shows it.
@@ -107,45 +136,27 @@ func drawnAt(file, args string, outputs, drawn map[string]string) (string, error
 	return shown, err
 }
 
-// block returns the new body of the fenced block that opens at lines[open], and the index
-// of its closing fence.
-func block(lines []string, open int, verb, args string, outputs map[string]string) (body []string, end int, err error) {
-	if open >= len(lines) || !fenceLine.MatchString(lines[open]) {
-		return nil, 0, fmt.Errorf("no fenced block directly after <!-- %s: %s -->", verb, args)
+// body is what a marker asks for, in the block that opens with l.
+func body(l line, outputs map[string]string) (body []string, err error) {
+	m := markerLine.FindStringSubmatch(l.marker)
+	text := prompt(m[2]) + "\n" + outputs[m[2]]
+	if m[1] == "code" {
+		if text, err = excerpt(strings.Fields(m[2])); err != nil {
+			return nil, err
+		}
 	}
-	if end, err = blockEnd(lines, open); err != nil {
-		return nil, 0, err
-	}
-	var text string
-	if verb == "run" {
-		text = prompt(args) + "\n" + outputs[args]
-	} else {
-		text, err = excerpt(strings.Fields(args))
-	}
-	if err != nil {
-		return nil, 0, err
-	}
+	fence := strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		line = strings.TrimRight(line, " \t")
-		if strings.HasPrefix(line, lines[end]) {
-			return nil, 0, fmt.Errorf("the block contains its own closing fence %s: use a longer one", lines[end])
+		if strings.HasPrefix(line, fence) {
+			return nil, fmt.Errorf("the block contains its own closing fence %s: use a longer one", fence)
 		}
 		body = append(body, line)
 	}
-	return body, end, nil
+	return body, nil
 }
 
-func blockEnd(lines []string, open int) (int, error) {
-	fence := lines[open][:len(lines[open])-len(strings.TrimLeft(lines[open], "`"))]
-	for i := open + 1; i < len(lines); i++ {
-		if strings.TrimRight(lines[i], " ") == fence {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("the block has no closing %s", fence)
-}
-
-// excerpt returns declarations as they is in a file, or in those of a lock:
+// excerpt returns declarations as they are in a file, or in those of a lock:
 // excerpt([file.go Name ...]), excerpt([folder Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {

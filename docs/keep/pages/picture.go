@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -123,27 +122,6 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 	src := filepath.ToSlash(to) + "/" + name
 	return files, fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`,
 		src, html.EscapeString(strings.Join(says, stop)+strings.TrimSpace(stop))), nil
-}
-
-// keep writes the pictures, or with check compares them.
-func keep(files map[string]string, check bool) (complaints []string, err error) {
-	for name, text := range files {
-		old, err := os.ReadFile(name)
-		switch {
-		case err == nil && string(old) == text:
-		case check:
-			complaints = append(complaints, name+" is not what its story draws now\n  draw it: go run -C docs/keep ./pages")
-		default:
-			fmt.Println("drew", name)
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				return nil, err
-			}
-			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return complaints, nil
 }
 
 // unseen returns complaints about pictures that no page shows.

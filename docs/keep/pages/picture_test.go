@@ -57,8 +57,8 @@ func TestCheck_ComparesPictures(t *testing.T) {
 
 	verdict = "it is kept"
 	err := run(nil, true, command)
-	require.ErrorContains(t, err, "docs/read/pictures/late.svg is not what its story draws now")
-	require.ErrorContains(t, err, "docs/read/pictures/late-dark.svg is not what its story draws now")
+	require.ErrorContains(t, err, "docs/read/pictures/late.svg is stale")
+	require.ErrorContains(t, err, "docs/read/pictures/late-dark.svg is stale")
 	old, err := os.ReadFile("docs/read/pictures/late.svg")
 	require.NoError(t, err)
 	require.Contains(t, string(old), "it is lost", "a check wrote")
@@ -68,7 +68,7 @@ func TestCheck_ComparesPictures(t *testing.T) {
 	require.ErrorContains(t, run(nil, true, command), "docs/read/pictures/old.svg is on no page: delete it")
 	require.NoError(t, os.Remove("docs/read/pictures/old.svg"))
 	require.NoError(t, os.Remove("docs/read/pictures/late-dark.svg"))
-	require.ErrorContains(t, run(nil, true, command), "docs/read/pictures/late-dark.svg is not")
+	require.ErrorContains(t, run(nil, true, command), "docs/read/pictures/late-dark.svg is stale")
 
 	other := strings.Replace(drawingLine, "A late holder", "Another title", 1)
 	require.NoError(t, os.WriteFile("other.md", []byte(other+"\n"), 0o644))

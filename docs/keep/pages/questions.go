@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -78,29 +77,6 @@ func questionForm(file, page string) (wrong []string) {
 	return wrong
 }
 
-// questions are the markers of a section.
-func (s section) questions() map[string]bool {
-	found := map[string]bool{}
-	for _, l := range s.lines {
-		if m := questionsLine.FindStringSubmatch(l.text); m != nil && !l.fenced {
-			found[m[1]] = true
-		}
-	}
-	return found
-}
-
-// shownLines is the number of lines that a page has from interview pages.
-func shownLines(page string) (n int) {
-	shown := false
-	for _, l := range lines(page) {
-		if shown = shown && l.text != questionsEnd; shown {
-			n++
-		}
-		shown = shown || !l.fenced && questionsLine.MatchString(l.text)
-	}
-	return n
-}
-
 // asked splits the arguments of a marker: the page and the anchor of each question.
 func asked(args string) (list [][2]string) {
 	from := ""
@@ -117,16 +93,17 @@ func asked(args string) (list [][2]string) {
 func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
 	var out []string
 	all := lines(page)
-	for i := 0; i < len(all); i++ {
-		out = append(out, all[i].text)
-		m := questionsLine.FindStringSubmatch(all[i].text)
-		if m == nil || all[i].fenced {
+	for i, l := range all {
+		if l.shown {
 			continue
 		}
-		end := slices.IndexFunc(all[i:], func(l line) bool { return l.text == questionsEnd })
-		if end < 0 {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: no %s after it", file, i+1, questionsEnd))
+		out = append(out, l.text)
+		m := questionsLine.FindStringSubmatch(l.text)
+		if m == nil || l.fenced {
 			continue
+		}
+		if !slices.ContainsFunc(all[i:], func(l line) bool { return l.text == questionsEnd }) {
+			return page, append(wrong, fmt.Sprintf("%s:%d: no %s after it", file, i+1, questionsEnd))
 		}
 		list := asked(m[1])
 		if n := len(list); strings.HasPrefix(file, "step0") && (n < minInLesson || n > maxInLesson) {
@@ -139,7 +116,6 @@ func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
 			}
 			out = append(out, text...)
 		}
-		i += end - 1
 	}
 	return strings.Join(out, "\n"), wrong
 }
@@ -208,60 +184,30 @@ const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
 
 // deck has all questions of the interview pages of one language: the question, what is said
 // in 30 seconds, and the page.
-func (b *library) deck(inChinese bool) (string, error) {
-	files, err := filepath.Glob(interviewDir + "/*.md")
-	if err != nil {
-		return "", err
-	}
+func (b *library) deck(inChinese bool) string {
+	files, _ := filepath.Glob(interviewDir + "/*.md")
 	rank := func(file string) int {
 		i := slices.Index(themes, strings.TrimSuffix(path.Base(english(file)), ".md"))
 		return (i + len(themes) + 1) % (len(themes) + 1) // others come last
 	}
-	slices.SortStableFunc(files, func(a, b string) int {
-		return cmp.Compare(rank(filepath.ToSlash(a)), rank(filepath.ToSlash(b)))
-	})
-	var cards strings.Builder
+	for i, file := range files {
+		files[i] = filepath.ToSlash(file)
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	cards := ""
 	for _, file := range files {
-		file := filepath.ToSlash(file)
 		if isChinese(file) != inChinese {
 			continue
 		}
 		for _, s := range b.sections(file) {
 			if s.isQuestion() {
 				back := "<b>" + inHTML(s.paragraph(keyWords)) + "</b><br><br>" + inHTML(s.paragraph(spoken))
-				fmt.Fprintf(&cards, "%s\t%s\t%s\n", inHTML(s.title), back, strings.TrimSuffix(path.Base(english(file)), ".md"))
+				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, strings.TrimSuffix(path.Base(english(file)), ".md"))
 			}
 		}
 	}
-	if cards.Len() == 0 {
-		return "", nil
+	if cards == "" {
+		return ""
 	}
-	return deckHead + cards.String(), nil
-}
-
-// decks writes the decks, or says which are stale.
-func (b *library) decks(check bool) (stale []string, err error) {
-	for _, inChinese := range []bool{false, true} {
-		file := interviewDir + "/deck.tsv"
-		if inChinese {
-			file = interviewDir + "/deck.zh-CN.tsv"
-		}
-		deck, err := b.deck(inChinese)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case deck == b.text(file):
-		case check:
-			stale = append(stale, file+" is stale: "+firstDifference(b.text(file), deck)+"\n  regenerate it: go run -C docs/keep ./pages "+interviewDir+"/*.md")
-		case deck == "":
-			err = os.Remove(filepath.FromSlash(file))
-		default:
-			err = b.write(file, deck)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return stale, nil
+	return deckHead + cards
 }

@@ -84,7 +84,7 @@ func inInterview(t *testing.T) *library {
 
 func TestQuestions_AreThoseOfTheInterviewPageWithLinksFromHere(t *testing.T) {
 	b := inInterview(t)
-	page, _, wrong, err := b.regenerate("sub/README.md", read(t, "sub/README.md"), nil)
+	page, _, wrong, err := b.regenerate("sub/README.md", nil)
 	require.NoError(t, err)
 	require.Empty(t, wrong)
 	require.Equal(t, "# A lock\n\n## Questions\n\n"+asks+`
@@ -111,7 +111,7 @@ see [the lock](lock.go).
 </details>
 `+questionsEnd+"\n\n## After\n", page)
 	require.Empty(t, form("sub/README.md", page))
-	again, _, _, err := b.regenerate("sub/README.md", page, nil)
+	again, _, _, err := b.regenerate("sub/README.md", nil)
 	require.NoError(t, err)
 	require.Equal(t, page, again, "a second run changes the page again")
 }
@@ -184,19 +184,16 @@ func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	require.ErrorContains(t, run([]string{page}, true, version), deck+" is stale")
 }
 
-// inChineseInterview is inInterview with Chinese pages. The list of pages is the true one.
+// inChineseInterview is inInterview with Chinese pages.
 func inChineseInterview(t *testing.T) {
 	t.Helper()
 	inInterview(t)
-	listed := translated
-	t.Cleanup(func() { translated = listed })
-	translated = []string{interviewDir + "/locks.md", "sub/README.md"}
 	writeAll(t, interviewDir+"/locks.zh-CN.md", chineseQuestionPage,
 		"sub/README.zh-CN.md", "# 锁\n\n## 面试题\n\n"+asks+"\n"+questionsEnd+"\n\n## 之后\n",
 		"docs/read/matrix.md", "# M\n\n## All\n")
 	change(t, interviewDir+"/locks.zh-CN.md", "(../matrix.md#all)", "(../matrix.md#all)（英文）")
 	require.NoError(t, run([]string{interviewDir + "/locks.md", "sub/README.md"}, false, version))
-	require.NoError(t, stamp(translated))
+	require.NoError(t, stamp([]string{interviewDir + "/locks.md", "sub/README.md"}))
 	require.NoError(t, carryOver(nil))
 }
 
@@ -221,7 +218,7 @@ func TestQuestions_OfAChinesePageAreChinese(t *testing.T) {
 func TestQuestions_AChinesePageThatDisagrees(t *testing.T) {
 	inChineseInterview(t)
 	change(t, "sub/README.zh-CN.md", " #how-long -->", " -->")
-	require.ErrorContains(t, carryOver(nil), "the questions: not in English")
+	require.ErrorContains(t, carryOver(nil), "its markers are")
 
 	inChineseInterview(t)
 	require.NoError(t, os.Remove(filepath.FromSlash(interviewDir+"/locks.zh-CN.md")))
@@ -232,5 +229,5 @@ func TestQuestions_AChinesePageKeepsItsOwnUntilTheChineseOnesAreWritten(t *testi
 	inChineseInterview(t)
 	require.NoError(t, os.Remove(filepath.FromSlash(interviewDir+"/locks.zh-CN.md")))
 	writeAll(t, "sub/README.zh-CN.md", strings.Replace(read(t, "sub/README.zh-CN.md"), asks, "<details><summary>多久？</summary>\n\n看 `EVAL`。\n</details>", 1))
-	require.ErrorContains(t, carryOver([]string{"sub/README.md"}), "the questions: lacks")
+	require.ErrorContains(t, carryOver([]string{"sub/README.md"}), "its markers are")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
@@ -11,46 +12,8 @@ import (
 	"strings"
 )
 
-// translated are the pages that have a Chinese edition next to them: README.zh-CN.md beside
-// README.md. All others are in English only, and docs/read/glossary.md is in both languages.
-var translated = []string{
-	"README.md",
-	"step01_setnx/README.md",
-	"step02_expire/README.md",
-	"step03_atomic_set/README.md",
-	"step04_owner_token/README.md",
-	"step05_lua_release/README.md",
-	"step06_reentrant/README.md",
-	"step07_watchdog/README.md",
-	"step08_redlock/README.md",
-	"docs/README.md",
-	"docs/read/interview/README.md",
-	"docs/read/interview/locks.md",
-	"docs/read/interview/release.md",
-	"docs/read/interview/nesting.md",
-	"docs/read/interview/watchdog.md",
-	"docs/read/interview/redlock.md",
-	"docs/read/interview/fencing.md",
-	"docs/read/interview/systems.md",
-	"docs/read/interview/design.md",
-	"docs/read/interview/whiteboard.md",
-	"docs/read/interview/wrong.md",
-	"docs/read/find-the-bug.md",
-	"docs/read/find-the-bug-2.md",
-	"docs/read/find-the-bug-3.md",
-	"docs/read/redlock.md",
-	"docs/read/redlock-page.md",
-	"docs/read/debate.md",
-	"docs/read/redisson.md",
-	"docs/read/production.md",
-	"docs/read/server.md",
-	"docs/read/client.md",
-	"docs/read/coverage.md",
-	"docs/read/workshop.md",
-	"docs/fencing/README.md",
-	"docs/play/README.md",
-}
-
+// A page may have a Chinese edition next to it: README.zh-CN.md beside README.md. All others
+// are in English only, and docs/read/glossary.md is in both languages.
 const bilingual = "docs/read/glossary.md"
 
 const suffix = ".zh-CN.md"
@@ -83,21 +46,6 @@ var (
 	languageLine = regexp.MustCompile(`^(English \| \[中文\]\([^)]*\)|\[English\]\([^)]*\) \| 中文)$`)
 )
 
-// editionLines is the number of lines that a page has because of its other edition: stamps,
-// and the line of languages with an empty one.
-func editionLines(page string) (n int) {
-	for _, l := range lines(page) {
-		switch {
-		case l.fenced:
-		case stampLine.MatchString(l.text):
-			n++
-		case languageLine.MatchString(l.text):
-			n += 2
-		}
-	}
-	return n
-}
-
 // sections splits a page at its headings. The line of languages is in none, nor are the
 // questions of a lesson: they are compared where they come from.
 func sections(page string) []section {
@@ -110,26 +58,20 @@ func sections(page string) []section {
 		}
 	}
 	stamp := ""
-	shown := false // a question of a lesson
 	for i, l := range lines(page) {
-		if shown = shown && l.text != questionsEnd; shown {
-			continue
-		}
-		if shown = !l.fenced && questionsLine.MatchString(l.text); shown || l.fenced {
+		m := stampLine.FindStringSubmatch(l.text)
+		heading := headingLine.FindStringSubmatch(l.text)
+		switch {
+		case l.shown:
+		case l.fenced:
 			now.lines = append(now.lines, l)
-			continue
-		}
-		if m := stampLine.FindStringSubmatch(l.text); m != nil {
+		case m != nil:
 			stamp = m[1]
-			continue
-		}
-		if m := headingLine.FindStringSubmatch(l.text); m != nil {
+		case heading != nil:
 			end()
-			now = section{level: len(m[1]), title: m[2], slug: slugs.slug(m[2]), stamp: stamp, from: i + 1}
+			now = section{level: len(heading[1]), title: heading[2], slug: slugs.slug(heading[2]), stamp: stamp, from: i + 1}
 			stamp = ""
-			continue
-		}
-		if !languageLine.MatchString(l.text) {
+		case !languageLine.MatchString(l.text):
 			now.lines = append(now.lines, l)
 		}
 	}
@@ -157,31 +99,20 @@ func (s slugger) slug(title string) string {
 	return slug
 }
 
-// A fenced is a fenced block of a page, with the marker before it.
+// A fencedBlock of a page, with the marker before it.
 type fencedBlock struct {
 	marker string // the whole line, or ""
 	open   string // the line that opens it
 	body   []string
 }
 
-// generated reports whether a program has written the block.
-func (b fencedBlock) generated() bool { return b.marker != "" }
-
 // blocks are the fenced blocks of a section.
 func (s section) blocks() (list []fencedBlock) {
-	open := false
-	for i, l := range s.lines {
-		isFence := !l.fenced && strings.HasPrefix(strings.TrimSpace(l.text), "```")
-		switch {
-		case isFence && !open:
-			b := fencedBlock{open: l.text}
-			if i > 0 && markerLine.MatchString(s.lines[i-1].text) {
-				b.marker = s.lines[i-1].text
-			}
-			list, open = append(list, b), true
-		case isFence:
-			open = false
-		case l.fenced:
+	for _, l := range s.lines {
+		if l.opens {
+			list = append(list, fencedBlock{marker: l.marker, open: l.text})
+		}
+		if l.fenced {
 			last := &list[len(list)-1]
 			last.body = append(last.body, l.text)
 		}
@@ -190,15 +121,32 @@ func (s section) blocks() (list []fencedBlock) {
 }
 
 // prose is the text of a section with its heading: no blocks, no comments, no pictures.
-func (s section) prose() []string {
+func (s section) prose() string {
 	list := []string{s.title}
 	for _, l := range s.lines {
 		trimmed := strings.TrimSpace(l.text)
-		if !l.fenced && !strings.HasPrefix(trimmed, "```") && !strings.HasPrefix(trimmed, "<!--") && !strings.HasPrefix(trimmed, "<picture>") {
+		if l.plain() && !strings.HasPrefix(trimmed, "<!--") && !strings.HasPrefix(trimmed, "<picture>") {
 			list = append(list, l.text)
 		}
 	}
-	return list
+	return strings.Join(list, "\n")
+}
+
+// text is what a translator reads of a section: without what a program writes.
+func (s section) text() string {
+	list := []string{strings.Repeat("#", s.level) + " " + s.title}
+	for _, l := range s.lines {
+		if !l.made() {
+			list = append(list, l.text)
+		}
+	}
+	return strings.Join(list, "\n") + "\n"
+}
+
+// hash is of what must be translated: no targets of links, no white space.
+func (s section) hash() string {
+	text := strings.Fields(linkTo.ReplaceAllString(s.text(), "]"))
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(text, " "))))[:10]
 }
 
 // A library has the pages as they are on disk.
@@ -310,9 +258,6 @@ var lineNumber = regexp.MustCompile(`#L[0-9]+$`)
 
 // withLanguages returns the page with the line that links to its other edition.
 func (b *library) withLanguages(file, page string) string {
-	if !slices.Contains(translated, english(file)) {
-		return page
-	}
 	all := lines(page)
 	var out []string
 	title := -1
@@ -341,35 +286,18 @@ func (b *library) withLanguages(file, page string) string {
 // regenerate is what regenerate does with an English page, and for a Chinese one what
 // belongs to it: what it has in common with the English page, Chinese pictures, and where
 // the two disagree.
-func (b *library) regenerate(file, old string, outputs map[string]string) (page string, drawn map[string]string, wrong []string, err error) {
-	if !isChinese(file) {
-		old, wrong = b.withQuestions(file, old)
-		if page, drawn, err = regenerate(file, old, outputs); err == nil {
-			page = b.withLanguages(file, page)
-			b.set(file, page)
-		}
-		return page, drawn, wrong, err
+func (b *library) regenerate(file string, outputs map[string]string) (page string, drawn map[string]string, wrong []string, err error) {
+	if isChinese(file) {
+		drawn = map[string]string{}
+		page, wrong, err = b.carry(file, func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) })
+		b.set(file, page)
+		return page, drawn, append(wrong, b.disagree(file)...), err
 	}
-	if !slices.Contains(translated, english(file)) {
-		return old, nil, []string{file + ": add it to the list of translated pages (docs/keep/pages/zh.go)"}, nil
-	}
-	drawn = map[string]string{}
-	page, wrong, err = b.carry(file, func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) })
-	if err != nil {
-		return "", nil, nil, err
-	}
+	page, wrong = b.withQuestions(file, b.text(file))
+	page, drawn, err = regenerate(file, page, outputs)
+	page = b.withLanguages(file, page)
 	b.set(file, page)
-	return page, drawn, append(wrong, b.disagree(file)...), nil
-}
-
-// unwritten returns complaints about the lists of pages.
-func unwritten(b *library) (wrong []string) {
-	for _, file := range translated {
-		if !b.has(chinese(file)) {
-			wrong = append(wrong, file+" has no Chinese edition "+chinese(file))
-		}
-	}
-	return wrong
+	return page, drawn, wrong, err
 }
 
 // carry returns a Chinese page with what it has in common with the English one: its blocks,
@@ -377,83 +305,50 @@ func unwritten(b *library) (wrong []string) {
 // picture; without it, pictures stay as they are.
 func (b *library) carry(file string, draw func(args string) (string, error)) (page string, wrong []string, err error) {
 	ours, theirs := b.sections(file), b.sections(english(file))
-	if !sameTree(ours, theirs) {
-		theirs = nil // nothing says which block is which
-	}
-	var out []string
-	at, nth := -1, 0 // the section, and the block in it
-	filled, wrong := b.withQuestions(file, b.text(file))
-	all := lines(filled)
-	before := ""   // a marker
-	shown := false // a question
+	page, wrong = b.withQuestions(file, b.text(file))
+	here := -1 // the section
 	if len(ours) > 0 && ours[0].level == 0 {
-		at = 0
+		here = 0
 	}
-	for i := 0; i < len(all); i++ {
-		text := all[i].text
-		if headingLine.MatchString(text) && !all[i].fenced {
-			at, nth = at+1, 0
-		}
-		if shown = questionsLine.MatchString(text) || shown && text != questionsEnd; shown && all[i].fenced {
-			out = append(out, text)
-			continue
-		}
-		if !shown && strings.HasPrefix(strings.TrimSpace(text), "```") {
-			end := i + 1
-			for end < len(all) && all[end].fenced {
-				end++
-			}
-			body := all[i+1 : end]
-			var copied []string
-			for _, l := range body {
-				copied = append(copied, l.text)
-			}
-			if theirs != nil {
-				if list := theirs[at].blocks(); nth < len(list) && list[nth].marker == before && (before != "" || len(body) == 0) {
-					copied = list[nth].body
-				}
-			}
-			out = append(append(out, text), copied...)
-			if end < len(all) {
-				out = append(out, all[end].text)
-			}
-			i, before = end, ""
-			nth++
-			continue
-		}
-		text = linkTo.ReplaceAllStringFunc(text, func(link string) string {
-			return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
-		})
-		if theirs != nil && at >= 0 {
-			text = theirs[at].sameSource(text)
-		}
-		linked, err := relink(file, text)
-		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, i+1, err))
-		}
-		out = append(out, linked)
-		m := markerLine.FindStringSubmatch(text)
-		if before = ""; m != nil && m[1] != "picture" {
-			before = text
-		}
-		if m == nil || m[1] != "picture" || draw == nil {
-			continue
-		}
-		shown, err := draw(m[2])
-		if err != nil {
-			return "", nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
-		}
-		if out = append(out, shown); i+1 < len(all) && strings.HasPrefix(all[i+1].text, "<picture>") {
-			i++
+	nth := 0         // the block in it
+	var same section // the English one: without it, nothing says which block is which
+	enter := func() {
+		if nth = 0; here >= 0 && sameTree(ours, theirs) {
+			same = theirs[here]
 		}
 	}
-	return b.withLanguages(file, strings.Join(out, "\n")), wrong, nil
+	enter()
+	page, err = rewrite(file, page, rewriting{
+		line: func(at int, text string) (string, error) {
+			if headingLine.MatchString(text) {
+				here++
+				enter()
+			}
+			text = linkTo.ReplaceAllStringFunc(text, func(link string) string {
+				return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
+			})
+			linked, err := relink(file, same.sameSource(text))
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, at, err))
+			}
+			return linked, nil
+		},
+		body: func(l line, old []string) ([]string, error) {
+			list := same.blocks()
+			if nth++; nth <= len(list) && list[nth-1].marker == l.marker && (l.marker != "" || len(old) == 0) {
+				return list[nth-1].body, nil
+			}
+			return old, nil
+		},
+		picture: draw,
+	})
+	return b.withLanguages(file, page), wrong, err
 }
 
 // sameSource returns a line of a Chinese page with its links to declarations as the English
 // section has them: a story may have moved to another file.
 func (s section) sameSource(text string) string {
-	prose := strings.Join(s.prose(), "\n")
+	prose := s.prose()
 	return sourceLink.ReplaceAllStringFunc(text, func(link string) string {
 		m := sourceLink.FindStringSubmatch(link)
 		moved := ""

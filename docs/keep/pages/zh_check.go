@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"regexp"
@@ -26,27 +25,6 @@ var chineseHeading = map[string]string{
 	"Sources":      "出处",
 }
 
-// hash is of what must be translated: no generated blocks, no targets of links, no white space.
-func (s section) hash() string {
-	text := []string{strings.Repeat("#", s.level), s.title}
-	generated := false
-	for i, l := range s.lines {
-		fence := !l.fenced && strings.HasPrefix(strings.TrimSpace(l.text), "```")
-		if fence && i > 0 && markerLine.MatchString(s.lines[i-1].text) {
-			generated = true
-		}
-		isPicture := i > 0 && strings.HasPrefix(l.text, "<picture>") && markerLine.MatchString(s.lines[i-1].text)
-		if !(l.fenced && generated) && !isPicture {
-			text = append(text, linkTo.ReplaceAllString(l.text, "]"))
-		}
-		if !l.fenced && !fence {
-			generated = false
-		}
-	}
-	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(strings.Join(text, "\n")), " ")))
-	return fmt.Sprintf("%x", sum[:5])
-}
-
 // disagree returns where a Chinese page is not in step with its English one, and where it
 // breaks a rule of its form.
 func (b *library) disagree(file string) (wrong []string) {
@@ -62,15 +40,17 @@ func (b *library) disagree(file string) (wrong []string) {
 		if want, ok := chineseHeading[e.title]; ok && strings.HasPrefix(file, "step") && s.title != want {
 			add("in all lessons this heading is %s", want)
 		}
-		b.compareBlocks(s, e, add)
-		differ(add, "the questions", s.questions(), e.questions())
+		if got, want := s.markers(), e.markers(); !slices.Equal(got, want) {
+			add("its markers are %q, in English %q: copy them as they are", got, want)
+		}
+		compareBlocks(s, e, add)
 		differ(add, "the links", b.links(file, s), b.links(english(file), e))
-		differ(add, "the code in backticks", s.code(), e.code())
-		differ(add, "the names of tests", s.tests(), e.tests())
-		if n, m := s.count("<details"), e.count("<details"); n != m {
+		differ(add, "the code in backticks", s.all(codeSpan), e.all(codeSpan))
+		differ(add, "the names of tests", s.all(testName), e.all(testName))
+		if n, m := strings.Count(s.prose(), "<details"), strings.Count(e.prose(), "<details"); n != m {
 			add("%d are to be unfolded (<details>), %d in English", n, m)
 		}
-		if n, m := s.rows(), e.rows(); n != m {
+		if n, m := strings.Count(s.prose(), "\n|"), strings.Count(e.prose(), "\n|"); n != m {
 			add("its tables have %d rows, %d in English", n, m)
 		}
 		switch s.stamp {
@@ -124,7 +104,7 @@ func (b fencedBlock) code() (list []string) {
 	return list
 }
 
-func (b *library) compareBlocks(s, e section, add func(string, ...any)) {
+func compareBlocks(s, e section, add func(string, ...any)) {
 	ours, theirs := s.blocks(), e.blocks()
 	if len(ours) != len(theirs) {
 		add("%d blocks of code or output, %d in English", len(ours), len(theirs))
@@ -133,26 +113,21 @@ func (b *library) compareBlocks(s, e section, add func(string, ...any)) {
 	for i, o := range ours {
 		t := theirs[i]
 		switch {
-		case o.marker != t.marker:
-			add("block %d is %q, in English %q", i+1, o.marker, t.marker)
 		case strings.TrimSpace(o.open) != strings.TrimSpace(t.open):
 			add("block %d opens with %q, in English with %q", i+1, o.open, t.open)
-		case o.generated() && !slices.Equal(o.body, t.body):
+		case o.marker != "" && !slices.Equal(o.body, t.body):
 			add("block %d is not what the English page shows\n  copy it: go run -C docs/keep ./pages -zh", i+1)
 		case !slices.Equal(o.code(), t.code()):
 			add("block %d has other code than in English (only comments may differ)\n  copy it: make it empty, and go run -C docs/keep ./pages -zh", i+1)
 		}
 	}
-	if got, want := s.pictures(), e.pictures(); !slices.Equal(got, want) {
-		add("its pictures are %q, in English %q: copy the markers as they are", got, want)
-	}
 }
 
-// pictures are the markers of the pictures of a section.
-func (s section) pictures() (list []string) {
+// markers are those of a section: of blocks, pictures and questions.
+func (s section) markers() (list []string) {
 	for _, l := range s.lines {
-		if m := markerLine.FindStringSubmatch(l.text); m != nil && !l.fenced && m[1] == "picture" {
-			list = append(list, m[2])
+		if l.plain() && (markerLine.MatchString(l.text) || questionsLine.MatchString(l.text)) {
+			list = append(list, l.text)
 		}
 	}
 	return list
@@ -160,29 +135,22 @@ func (s section) pictures() (list []string) {
 
 // differ says what one edition has and the other one has not.
 func differ(add func(string, ...any), what string, ours, theirs map[string]bool) {
-	var extra, lacks []string
-	for _, name := range slices.Sorted(maps.Keys(ours)) {
-		if !theirs[name] {
-			extra = append(extra, name)
-		}
+	if extra := without(ours, theirs); extra != "" {
+		add("%s: not in English: %s", what, extra)
 	}
-	for _, name := range slices.Sorted(maps.Keys(theirs)) {
-		if !ours[name] {
-			lacks = append(lacks, name)
-		}
+	if lacks := without(theirs, ours); lacks != "" {
+		add("%s: lacks %s", what, lacks)
 	}
-	if extra != nil {
-		add("%s: not in English: %s", what, strings.Join(extra, "  "))
-	}
-	if lacks != nil {
-		add("%s: lacks %s", what, strings.Join(lacks, "  "))
-	}
+}
+
+func without(some, others map[string]bool) string {
+	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(some)), func(name string) bool { return others[name] }), "  ")
 }
 
 // links are the targets of a section, as the English page has them.
 func (b *library) links(file string, s section) map[string]bool {
 	found := map[string]bool{}
-	for _, m := range linkTo.FindAllStringSubmatch(strings.Join(s.prose(), "\n"), -1) {
+	for _, m := range linkTo.FindAllStringSubmatch(s.prose(), -1) {
 		found[b.inEnglish(file, m[1])] = true
 	}
 	return found
@@ -190,53 +158,27 @@ func (b *library) links(file string, s section) map[string]bool {
 
 var (
 	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`]+)`|<code>(.*?)</code>")
-	testName = regexp.MustCompile(`\bTest[A-Z]\w*`)
+	testName = regexp.MustCompile(`\b(Test[A-Z]\w*)`)
 )
 
-// code are the code spans of a section.
-func (s section) code() map[string]bool {
+// all are the parts of a section's prose that a group of re finds.
+func (s section) all(re *regexp.Regexp) map[string]bool {
 	found := map[string]bool{}
-	for _, m := range codeSpan.FindAllStringSubmatch(strings.Join(strings.Fields(strings.Join(s.prose(), " ")), " "), -1) {
-		found[m[1]+m[2]+m[3]] = true
+	for _, m := range re.FindAllStringSubmatch(strings.Join(strings.Fields(s.prose()), " "), -1) {
+		found[strings.Join(m[1:], "")] = true
 	}
 	return found
-}
-
-// tests are the names of tests in a section, its markers included.
-func (s section) tests() map[string]bool {
-	found := map[string]bool{}
-	for _, name := range testName.FindAllString(strings.Join(s.prose(), "\n"), -1) {
-		found[name] = true
-	}
-	return found
-}
-
-func (s section) count(what string) (n int) {
-	for _, text := range s.prose() {
-		n += strings.Count(text, what)
-	}
-	return n
-}
-
-// rows is the number of lines of tables.
-func (s section) rows() (n int) {
-	for _, text := range s.prose() {
-		if strings.HasPrefix(text, "|") {
-			n++
-		}
-	}
-	return n
 }
 
 // unsaidEnglish returns links to pages that are in English only, where the page does not say so.
 func (b *library) unsaidEnglish(file string) (wrong []string) {
 	said := map[string]bool{}
 	for _, s := range b.sections(file) {
-		text := strings.Join(s.prose(), "\n")
+		text := s.prose()
 		for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
 			link := text[at[2]:at[3]]
 			to, _, ok := b.target(file, link)
-			if !ok || isChinese(to) || to == bilingual || slices.Contains(translated, to) || said[to] {
+			if !ok || isChinese(to) || to == bilingual || b.has(chinese(to)) || said[to] {
 				continue
 			}
 			if said[to] = true; !strings.HasPrefix(text[at[1]:], "（英文") {
@@ -251,24 +193,19 @@ var han = regexp.MustCompile(`\p{Han}`)
 
 // explained demands a line of Chinese below each output.
 func (s section) explained(add func(string, ...any)) {
-	output, fences, nth := false, 0, 0
-	for _, l := range s.lines {
+	output, nth := false, 0
+	for _, l := range slices.Concat(s.lines, []line{{text: "<end>"}}) {
 		text := strings.TrimSpace(l.text)
 		switch {
-		case l.fenced || text == "":
+		case !l.plain() || text == "":
 		case strings.HasPrefix(text, "<!-- run:"):
-			output, fences, nth = true, 0, nth+1
-		case strings.HasPrefix(text, "```") && output && fences < 2:
-			fences++
+			output, nth = true, nth+1
 		case output:
 			if !han.MatchString(text) || strings.HasPrefix(text, "<") {
 				add("no line in Chinese says what output %d shows", nth)
 			}
 			output = false
 		}
-	}
-	if output {
-		add("no line in Chinese says what output %d shows", nth)
 	}
 }
 
@@ -326,7 +263,7 @@ var rules = []struct {
 
 // style returns what is wrong with the Chinese of a section.
 func (s section) style(add func(string, ...any)) {
-	prose := s.prose()
+	prose := strings.Split(s.prose(), "\n")
 	for i, raw := range prose {
 		if i > 1 && !startOfBlock.MatchString(raw) && prose[i-1] != "" && !startOfBlock.MatchString(strings.TrimLeft(prose[i-1], " -*0123456789.")) {
 			add("a paragraph is one line (GitHub shows a line break as a space): %q", head(raw))

@@ -13,25 +13,20 @@ import (
 
 // editions returns the Chinese pages of the files named, or all there are.
 func (b *library) editions(files []string) (list []string, err error) {
-	if len(files) == 0 {
-		for _, file := range translated {
-			if b.has(chinese(file)) {
-				list = append(list, chinese(file))
-			}
-		}
-		return list, nil
+	all := len(files) == 0
+	if all {
+		files, err = pages(".")
 	}
 	for _, file := range files {
-		file = filepath.ToSlash(filepath.Clean(file))
+		file = chinese(filepath.ToSlash(filepath.Clean(file)))
 		switch {
-		case !slices.Contains(translated, english(file)):
-			return nil, fmt.Errorf("%s has no Chinese edition: those that have are in docs/keep/pages/zh.go", english(file))
-		case !b.has(chinese(file)):
-			return nil, fmt.Errorf("%s is still to be written", chinese(file))
+		case !b.has(file) && !all:
+			return nil, fmt.Errorf("%s does not exist", file)
+		case b.has(file) && !slices.Contains(list, file):
+			list = append(list, file)
 		}
-		list = append(list, chinese(file))
 	}
-	return list, nil
+	return list, err
 }
 
 // carryOver writes what is the same in both editions, and returns where they disagree. It
@@ -62,12 +57,9 @@ func carryOver(files []string) error {
 
 // write changes a page on disk, if it is another one.
 func (b *library) write(file, page string) error {
-	if page == b.text(file) {
-		return nil
-	}
 	b.set(file, page)
-	fmt.Println("wrote", file)
-	return os.WriteFile(filepath.FromSlash(file), []byte(page), 0o644)
+	_, err := put(file, page, false)
+	return err
 }
 
 // stamp says of pages, or of one section (page.md#anchor), that the Chinese says what the
@@ -168,18 +160,6 @@ func showStale(files []string) error {
 	}
 	fmt.Printf("\n%d to look at; when one says what the English says: go run -C docs/keep ./pages -stamp page.md#anchor\n", n)
 	return nil
-}
-
-// text is what a translator reads of a section: without generated blocks.
-func (s section) text() string {
-	list := []string{strings.Repeat("#", s.level) + " " + s.title}
-	for i, l := range s.lines {
-		isMarker := i > 0 && markerLine.MatchString(s.lines[i-1].text)
-		if !l.fenced && !(isMarker && strings.HasPrefix(l.text, "<picture>")) {
-			list = append(list, l.text)
-		}
-	}
-	return strings.Join(list, "\n") + "\n"
 }
 
 // history returns the sections that a page has ever had, by their hashes.

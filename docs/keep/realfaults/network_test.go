@@ -55,7 +55,7 @@ func noListener(t *testing.T) string {
 	return addr
 }
 
-// noListener returns an address that takes connections and never answers: a Redis that hangs.
+// deaf returns an address that takes connections and never answers: a Redis that hangs.
 func deaf(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

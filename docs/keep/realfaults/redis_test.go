@@ -269,15 +269,6 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	}
 }
 
-// freePort returns a port that another process may take first.
-func freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
-}
-
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
 // a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
@@ -285,7 +276,9 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	var addrs []string
 	var masters []*redis.Client
 	for i := range 3 {
-		bus := freePort(t)
+		free, err := redisproc.FreeAddr()
+		require.NoError(t, err)
+		_, bus, _ := net.SplitHostPort(free)
 		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
 		rdb := adminOf(t, addrs[i])
 		masters = append(masters, rdb)

@@ -61,7 +61,7 @@ func Sentinel(dir, config string) (*Process, error) {
 func start(args func(port string) []string) (*Process, error) {
 	var errs error
 	for range 3 {
-		addr, err := freeAddr()
+		addr, err := FreeAddr()
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,8 @@ func start(args func(port string) []string) (*Process, error) {
 	return nil, errs
 }
 
-func freeAddr() (string, error) {
+// FreeAddr returns an address that another process may take first.
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
