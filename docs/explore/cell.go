@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"example.com/redislock-steps/docs/explore/internal/graph"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
 	"example.com/redislock-steps/docs/internal/course"
@@ -62,7 +61,8 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		f.Fault.Clients.Once = j.Once
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
 		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func inOrder(found string) string {
 			return k
 		}
 		return -1
-	}, judge.Kinds)
+	}, schedule.Kinds)
 }
 
 // bad returns the schedule up to its last violation.

@@ -13,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -60,14 +58,14 @@ func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
 	c := cellOf(t, 8, "healed", func(l *lab) {
 		l.Bound = 1
-		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *client.Client) {
+		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *schedule.Client) {
 			healing(s, alice)
 			for m := s.First(heals); m != nil; m = s.First(heals) {
 				m.Drop()
 			}
-		}, client.Holding)
+		}, schedule.Holding)
 	})
-	require.Contains(t, c.Kinds, string(judge.TwoInside))
+	require.Contains(t, c.Kinds, string(schedule.TwoInside))
 }
 
 // The same schedule twice is the same story, byte for byte.
@@ -91,7 +89,7 @@ func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 // The ID of a schedule leads to its violation again.
 func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	twice := cellOf(t, 4, "stolen", nil)
-	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Once = true, true })
+	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Fault.Clients.Once = true, true })
 	require.NotEmpty(t, twice.Bad)
 	require.NotEmpty(t, once.Bad)
 	for _, b := range append(twice.Bad, once.Bad...) {
@@ -180,7 +178,7 @@ func TestExpectations_AreComplete(t *testing.T) {
 			assert.NotEmpty(t, r.kinds)
 			assert.NotEmpty(t, r.why)
 			assert.LessOrEqual(t, r.from, r.to)
-			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", f.id, judge.Kinds)
+			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", f.id, schedule.Kinds)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
 	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/course"
@@ -24,7 +23,7 @@ type step struct {
 	n     int // 1 to 8, 9 is the lock of the epilogue, 0 that before the course
 	nodes int
 	bound int // of preemptions, -1 is none
-	make  func([]redis.UniversalClient) client.Lock
+	make  func([]redis.UniversalClient) locks.Lock
 }
 
 func (s step) name() string {
@@ -37,7 +36,7 @@ func (s step) name() string {
 var steps = columns()
 
 // first is the lock before step 01. It has no column: docs/play begins with it.
-var first = step{0, 1, -1, func(r []redis.UniversalClient) client.Lock { return redislock.New(r[0], key) }}
+var first = step{0, 1, -1, func(r []redis.UniversalClient) locks.Lock { return redislock.New(r[0], key) }}
 
 // stepNumbered returns the step with a number, 0 to 9.
 func stepNumbered(n int) step {
@@ -49,11 +48,11 @@ func stepNumbered(n int) step {
 
 func columns() (list []step) {
 	for _, s := range course.Steps {
-		list = append(list, step{s.N, 1, -1, func(r []redis.UniversalClient) client.Lock { return locks.New(s.N, r, key, ttl) }})
+		list = append(list, step{s.N, 1, -1, func(r []redis.UniversalClient) locks.Lock { return locks.New(s.N, r, key, ttl) }})
 	}
 	last := &list[course.Last.N-1]
 	last.nodes, last.bound = 3, 1
-	return append(list, step{course.Epilogue.N, 1, -1, func(r []redis.UniversalClient) client.Lock {
+	return append(list, step{course.Epilogue.N, 1, -1, func(r []redis.UniversalClient) locks.Lock {
 		return &fenced{lock: fencing.New(r[0], key, ttl)}
 	}})
 }
