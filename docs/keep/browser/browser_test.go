@@ -410,9 +410,9 @@ func (b *tab) click(selector string) {
 }
 
 // selects chooses from a menu.
-func (b *tab) selects(id, value string) {
+func (b *tab) selects(menu, value string) {
 	b.t.Helper()
-	eval[any](b, fmt.Sprintf(`(() => { const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event('change')); })()`, id, value))
+	eval[any](b, fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; s.dispatchEvent(new Event('change')); })()`, menu, value))
 }
 
 func (b *tab) tabTo(selector string) bool {

@@ -166,7 +166,7 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 	require.Len(t, marked, 2, "the rows that differ")
 	assert.Contains(t, marked[0], "the TTL expired: alice's lock is gone")
 	assert.Contains(t, marked[1], "bob    TryLock -> ErrNotAcquired")
-	b.selects("beside", "5")
+	b.selects("#compare select", "5")
 	assert.Contains(t, b.text("#compare"), "step 05")
 	b.leads(`document.querySelector('#compare a.button').click()`)
 	assert.Regexp(t, "^#05/slow/", b.hash(), "to continue")
@@ -257,14 +257,14 @@ func TestAnotherLanguage(t *testing.T) {
 	for _, address := range []string{server, file} {
 		b := visit(t, address, desktop)
 		b.speaks(english)
-		b.selects("language", "zh-CN")
+		b.selects("#language", "zh-CN")
 		b.speaks(chinese)
 		b.reload()
 		b.speaks(chinese) // remembered
 		b.do(chromedp.Navigate(address + "?lang=en"))
 		b.ready()
 		b.speaks(english) // what the address says comes first
-		b.selects("language", "zh-CN")
+		b.selects("#language", "zh-CN")
 		b.reload()
 		b.speaks(chinese) // it has not been left behind in the address
 	}
