@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
-	"example.com/redislock-steps/docs/explore/internal/judge"
+	"example.com/redislock-steps/docs/explore/internal/schedule"
+	"example.com/redislock-steps/docs/internal/locks"
 )
 
 // An explorer that cannot fail proves nothing. Each of these locks is broken in one way,
@@ -60,8 +60,8 @@ func (b *broken) set(ctx context.Context) (bool, error) {
 }
 
 // newBroken is SET NX PX with DEL, the lock of step 03, and then breaks it.
-func newBroken(breaks func(*broken)) func([]redis.UniversalClient) client.Lock {
-	return func(r []redis.UniversalClient) client.Lock {
+func newBroken(breaks func(*broken)) func([]redis.UniversalClient) locks.Lock {
+	return func(r []redis.UniversalClient) locks.Lock {
 		b := &broken{rdbs: r}
 		b.acquire = b.setNX
 		b.release = func(ctx context.Context) error { return r[0].Del(ctx, key).Err() }
@@ -95,10 +95,10 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fault  string
-		kind   judge.Kind
+		kind   schedule.Kind
 		breaks func(*broken)
 	}{
-		{"EXISTS, then SET", "none", judge.TwoInside, func(b *broken) {
+		{"EXISTS, then SET", "none", schedule.TwoInside, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				if n, err := b.rdbs[0].Exists(ctx, key).Result(); err != nil || n > 0 {
 					return false, err
@@ -106,16 +106,16 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				return b.set(ctx)
 			}
 		}},
-		{"the same, at the resource", "none", judge.LostUpdate, func(b *broken) { b.acquire = b.set }},
-		{"DEL without asking whose it is", "stolen", judge.Deleted, func(*broken) {}},
-		{"no ttl", "crash-hold", judge.Locked, func(b *broken) {
+		{"the same, at the resource", "none", schedule.LostUpdate, func(b *broken) { b.acquire = b.set }},
+		{"DEL without asking whose it is", "stolen", schedule.Deleted, func(*broken) {}},
+		{"no ttl", "crash-hold", schedule.Locked, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) { return b.rdbs[0].SetNX(ctx, key, "locked", 0).Result() }
 		}},
-		{"not reentrant", "nested", judge.Blocked, func(*broken) {}},
-		{"Lost never says so", "renewal-all", judge.Untold, saysLost(24 * time.Hour)},
-		{"Lost says so a millisecond late", "renewal-all", judge.Untold, saysLost(ttl + time.Millisecond)},
-		{"Lost says so for nothing", "slow", judge.FalseAlarm, saysLost(ttl / 2)},
-		{"a release that believes the answer to its repetition", "resent", judge.FalseAlarm, func(b *broken) {
+		{"not reentrant", "nested", schedule.Blocked, func(*broken) {}},
+		{"Lost never says so", "renewal-all", schedule.Untold, saysLost(24 * time.Hour)},
+		{"Lost says so a millisecond late", "renewal-all", schedule.Untold, saysLost(ttl + time.Millisecond)},
+		{"Lost says so for nothing", "slow", schedule.FalseAlarm, saysLost(ttl / 2)},
+		{"a release that believes the answer to its repetition", "resent", schedule.FalseAlarm, func(b *broken) {
 			b.release = func(ctx context.Context) error {
 				n, err := b.rdbs[0].Del(ctx, key).Result()
 				if err == nil && n == 0 {
@@ -124,8 +124,8 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				return err
 			}
 		}},
-		{"Lock that gives up", "outage-waits", judge.Unavailable, func(*broken) {}},
-		{"all nodes instead of a majority", "down-1", judge.Unavailable, func(b *broken) {
+		{"Lock that gives up", "outage-waits", schedule.Unavailable, func(*broken) {}},
+		{"all nodes instead of a majority", "down-1", schedule.Unavailable, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				for _, rdb := range b.rdbs {
 					if ok, err := rdb.SetNX(ctx, key, "locked", ttl).Result(); err != nil || !ok {
@@ -141,7 +141,7 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				return nil
 			}
 		}},
-		{"TryLock that waits for a lock that no one releases", "none", judge.Stuck, func(b *broken) {
+		{"TryLock that waits for a lock that no one releases", "none", schedule.Stuck, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				ok, err := b.setNX(ctx)
 				if !ok && err == nil {
@@ -150,11 +150,11 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 				return ok, err
 			}
 		}},
-		{"Lock that sleeps through a release", "waits", judge.Asleep, func(b *broken) { b.pause = ttl }},
-		{"a goroutine for each hold, which Unlock does not end", "none", judge.Leftover, func(b *broken) {
+		{"Lock that sleeps through a release", "waits", schedule.Asleep, func(b *broken) { b.pause = ttl }},
+		{"a goroutine for each hold, which Unlock does not end", "none", schedule.Leftover, func(b *broken) {
 			b.onHold(func() { go time.Sleep(20 * time.Hour) })
 		}},
-		{"a watchdog that Unlock does not stop", "none", judge.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
+		{"a watchdog that Unlock does not stop", "none", schedule.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := step{n: 3, nodes: 1, make: newBroken(c.breaks)}

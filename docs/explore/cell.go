@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"example.com/redislock-steps/docs/explore/internal/graph"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
 	"example.com/redislock-steps/docs/internal/course"
@@ -29,7 +28,7 @@ type job struct {
 	Once    bool   // a client that does not get the lock does not try again
 	Replay  string // this schedule only
 	Graph   bool   // keep all schedules as a graph
-	Check   bool   // and play every edge of it again
+	Against string // the file of a graph, every edge of which is played again
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -62,7 +61,8 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, Once: j.Once, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		f.Fault.Clients.Once = j.Once
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
 		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func inOrder(found string) string {
 			return k
 		}
 		return -1
-	}, judge.Kinds)
+	}, schedule.Kinds)
 }
 
 // bad returns the schedule up to its last violation.
@@ -150,7 +150,7 @@ func (l *lab) bad(s *schedule.Schedule) (b bad) {
 func (j job) id(path []string) string { return j.String() + "/" + strings.Join(path, "") }
 
 func (b bad) Story() string    { return trace.Text(b.Trace) }
-func (j job) StepName() string { return stepNumbered(j.Step).name() }
+func (j job) StepName() string { return steps[j.Step].name() }
 func (c cell) Why() string     { return expected(c.Job).why }
 func (c cell) Violating() int  { return len(c.All) }
 
@@ -171,7 +171,7 @@ func (j job) Title() string {
 // 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
 func (j job) String() string {
 	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
-	if j.Clients != 2 || j.Nodes != stepNumbered(j.Step).nodes || j.Once {
+	if j.Clients != 2 || j.Nodes != steps[j.Step].nodes || j.Once {
 		s += fmt.Sprintf("/%dc%dn", j.Clients, j.Nodes)
 	}
 	if j.Once {
@@ -186,10 +186,10 @@ func parseID(id string) (j job, err error) {
 	if len(part) < 3 || len(part) > 4 {
 		return j, fmt.Errorf("there is no schedule %q; try 05/pause/aFb", id)
 	}
-	if _, err := fmt.Sscanf(part[0], "%02d", &j.Step); err != nil || j.Step < 0 || j.Step > len(steps) {
+	if _, err := fmt.Sscanf(part[0], "%02d", &j.Step); err != nil || j.Step < 0 || j.Step >= len(steps) {
 		return j, fmt.Errorf("%q: there is no step %s", id, part[0])
 	}
-	j.Fault, j.Clients, j.Nodes, j.Replay = part[1], 2, stepNumbered(j.Step).nodes, part[len(part)-1]
+	j.Fault, j.Clients, j.Nodes, j.Replay = part[1], 2, steps[j.Step].nodes, part[len(part)-1]
 	if len(part) == 4 {
 		fmt.Sscanf(part[2], "%dc%dn", &j.Clients, &j.Nodes)
 		j.Once = strings.HasSuffix(part[2], "-once")

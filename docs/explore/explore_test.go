@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -28,14 +27,24 @@ func cellOf(t *testing.T, n int, fault string, change func(*lab)) (c cell) {
 	t.Helper()
 	_, err := faultNamed(fault)
 	require.NoError(t, err)
-	s := steps[n-1]
-	inLab(t, s, job{Step: n, Fault: fault, Clients: 2, Nodes: s.nodes, Bound: -1}, func(l *lab) {
+	j := steps[n].job(fault)
+	j.Bound = -1
+	inLab(t, steps[n], j, func(l *lab) {
 		if change != nil {
 			change(l)
 		}
 		c = l.cell()
 	})
 	return c
+}
+
+// replayed is what happens in a schedule.
+func replayed(t *testing.T, id string) (records []trace.Record) {
+	t.Helper()
+	j, err := parseID(id)
+	require.NoError(t, err)
+	inLab(t, steps[j.Step], j, func(l *lab) { records = l.cell().Bad[0].Trace })
+	return records
 }
 
 // Each fix is needed: without it, which is the lock of the step before, a cell is red
@@ -60,14 +69,14 @@ func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
 	c := cellOf(t, 8, "healed", func(l *lab) {
 		l.Bound = 1
-		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *client.Client) {
+		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *schedule.Client) {
 			healing(s, alice)
 			for m := s.First(heals); m != nil; m = s.First(heals) {
 				m.Drop()
 			}
-		}, client.Holding)
+		}, schedule.Holding)
 	})
-	require.Contains(t, c.Kinds, string(judge.TwoInside))
+	require.Contains(t, c.Kinds, string(schedule.TwoInside))
 }
 
 // The same schedule twice is the same story, byte for byte.
@@ -78,8 +87,9 @@ func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 	}{{4, "slow"}, {5, "resent"}, {7, "pause"}, {7, "dead"}, {7, "restart-waits"}, {8, "restart"}, {8, "healing"}} {
 		var told [2]strings.Builder
 		for i := range told {
-			s := steps[c.step-1]
-			inLab(t, s, job{Step: c.step, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: 0}, func(l *lab) {
+			j := steps[c.step].job(c.fault)
+			j.Bound = 0
+			inLab(t, steps[c.step], j, func(l *lab) {
 				l.explore(func(s *schedule.Schedule) { json.NewEncoder(&told[i]).Encode([]any{s.Path, s.Records}) })
 			})
 		}
@@ -91,16 +101,12 @@ func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
 // The ID of a schedule leads to its violation again.
 func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	twice := cellOf(t, 4, "stolen", nil)
-	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Once = true, true })
+	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Fault.Clients.Once = true, true })
 	require.NotEmpty(t, twice.Bad)
 	require.NotEmpty(t, once.Bad)
 	for _, b := range append(twice.Bad, once.Bad...) {
-		j, err := parseID(b.ID)
-		require.NoError(t, err)
-		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			now := l.cell().Bad[0].Trace
-			assert.Equal(t, b.Trace, now[:min(len(b.Trace), len(now))], b.ID)
-		})
+		now := replayed(t, b.ID)
+		assert.Equal(t, b.Trace, now[:min(len(b.Trace), len(now))], b.ID)
 	}
 }
 
@@ -112,17 +118,16 @@ func TestALateCommand_ShowsItsReply(t *testing.T) {
 }
 
 func TestParseID(t *testing.T) {
-	j, err := parseID("08/restart/3c5n/a1a2F")
-	require.NoError(t, err)
-	require.Equal(t, job{Step: 8, Fault: "restart", Clients: 3, Nodes: 5, Replay: "a1a2F"}, j)
-	require.Equal(t, "08/restart/3c5n", j.String())
-	j, err = parseID("08/restart/2c3n-once/ABa1a2F")
-	require.NoError(t, err)
-	require.Equal(t, job{Step: 8, Fault: "restart", Clients: 2, Nodes: 3, Once: true, Replay: "ABa1a2F"}, j)
-	require.Equal(t, "08/restart/2c3n-once", j.String())
-	j, err = parseID("00/none/abab")
-	require.NoError(t, err)
-	require.Equal(t, job{Step: 0, Fault: "none", Clients: 2, Nodes: 1, Replay: "abab"}, j)
+	for id, want := range map[string]job{
+		"08/restart/3c5n/a1a2F":        {Step: 8, Fault: "restart", Clients: 3, Nodes: 5, Replay: "a1a2F"},
+		"08/restart/2c3n-once/ABa1a2F": {Step: 8, Fault: "restart", Clients: 2, Nodes: 3, Once: true, Replay: "ABa1a2F"},
+		"00/none/abab":                 {Step: 0, Fault: "none", Clients: 2, Nodes: 1, Replay: "abab"},
+	} {
+		j, err := parseID(id)
+		require.NoError(t, err)
+		require.Equal(t, want, j)
+		require.Equal(t, id, j.id([]string{j.Replay}))
+	}
 	for _, id := range []string{"", "08", "8/restart", "10/restart/a", "08/nothing/a", "08/none/9c1n/a", "08/none/2c0n/a", "x/restart/a"} {
 		_, err := parseID(id)
 		require.Error(t, err, id)
@@ -180,7 +185,7 @@ func TestExpectations_AreComplete(t *testing.T) {
 			assert.NotEmpty(t, r.kinds)
 			assert.NotEmpty(t, r.why)
 			assert.LessOrEqual(t, r.from, r.to)
-			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", f.id, judge.Kinds)
+			assert.Equal(t, r.kinds, inOrder(r.kinds), "%s: in the order of %s", f.id, schedule.Kinds)
 		}
 	}
 }
@@ -220,29 +225,24 @@ func TestALine_IsThatOfTheLock(t *testing.T) {
 	} {
 		j, err := parseID(id)
 		require.NoError(t, err)
-		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			declarations, err := source.ReadDir("../../" + course.Entries()[j.Step-1].Dir)
-			require.NoError(t, err)
-			found := map[string]bool{}
-			for _, r := range l.cell().Bad[0].Trace {
-				if r.Kind != trace.Command {
-					continue
-				}
-				file, number, _ := strings.Cut(r.Line, ":")
-				line, err := strconv.Atoi(number)
-				require.NoError(t, err, "%s: %q was sent at %q", id, r.Text, r.Line)
-				i := slices.IndexFunc(declarations, func(d source.Declaration) bool {
-					return d.File == file && d.From <= line && line <= d.From+strings.Count(d.Text, "\n")
-				})
-				require.GreaterOrEqual(t, i, 0, "%s: no declaration stands at %s", id, r.Line)
-				command, _, _ := strings.Cut(r.Text, " ")
-				found[command+" "+file+" "+declarations[i].Name] = true
+		declarations, err := source.ReadDir("../../" + course.Entries()[j.Step-1].Dir)
+		require.NoError(t, err)
+		found := map[string]bool{}
+		for _, r := range replayed(t, id) {
+			if r.Kind != trace.Command {
+				continue
 			}
-			for _, s := range senders {
-				assert.Contains(t, found, s, id)
-			}
-			assert.Len(t, found, len(senders), "%s: %v", id, found)
-		})
+			file, number, _ := strings.Cut(r.Line, ":")
+			line, err := strconv.Atoi(number)
+			require.NoError(t, err, "%s: %q was sent at %q", id, r.Text, r.Line)
+			i := slices.IndexFunc(declarations, func(d source.Declaration) bool {
+				return d.File == file && d.From <= line && line <= d.From+strings.Count(d.Text, "\n")
+			})
+			require.GreaterOrEqual(t, i, 0, "%s: no declaration stands at %s", id, r.Line)
+			command, _, _ := strings.Cut(r.Text, " ")
+			found[command+" "+file+" "+declarations[i].Name] = true
+		}
+		require.ElementsMatch(t, senders, slices.Collect(maps.Keys(found)), id)
 	}
 }
 
@@ -251,33 +251,24 @@ func TestALine_IsThatOfTheLock(t *testing.T) {
 func TestTheLockBeforeTheCourse_BreaksWithoutAFault(t *testing.T) {
 	jobs, err := matrix(0, "")
 	require.NoError(t, err)
-	require.False(t, slices.ContainsFunc(jobs, func(j job) bool { return j.Step == first.n }))
-	j, err := parseID("00/none/abab")
-	require.NoError(t, err)
-	inLab(t, first, j, func(l *lab) {
-		require.Contains(t, trace.Text(l.cell().Bad[0].Trace), "** X: alice and bob are inside\n")
-	})
+	require.False(t, slices.ContainsFunc(jobs, func(j job) bool { return j.Step == 0 }))
+	require.Contains(t, trace.Text(replayed(t, "00/none/abab")), "** X: alice and bob are inside\n")
 }
 
 // What is not in the trace did not happen.
 func TestTheTrace_IsComplete(t *testing.T) {
 	has := func(id string, want ...trace.Record) {
 		t.Helper()
-		j, err := parseID(id)
-		require.NoError(t, err)
-		inLab(t, steps[j.Step-1], j, func(l *lab) {
-			records := l.cell().Bad[0].Trace
-			for i := range records {
-				if records[i].Kind == trace.Command {
-					assert.NotEmpty(t, records[i].Line, "%s: no client has sent %q", id, records[i].Text)
-				}
-				records[i].Line = ""
+		records := replayed(t, id)
+		for i := range records {
+			if records[i].Kind == trace.Command {
+				assert.NotEmpty(t, records[i].Line, "%s: no client has sent %q", id, records[i].Text)
 			}
-			for _, w := range want {
-				found := slices.ContainsFunc(records, func(r trace.Record) bool { return assert.ObjectsAreEqual(w, r) })
-				assert.True(t, found, "%s: no %+v in\n%s", id, w, trace.Text(records))
-			}
-		})
+			records[i].Line = ""
+		}
+		for _, w := range want {
+			assert.Contains(t, records, w, "%s:\n%s", id, trace.Text(records))
+		}
 	}
 	free, nobody := []trace.Key{{}}, []string{}
 	alices, bobs := []trace.Key{{Token: "<alice-1>", Owner: "alice", Until: 10_000_100}}, []trace.Key{{Token: "<bob-1>", Owner: "bob", Until: 25_000_300}}

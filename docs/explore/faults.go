@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
 	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
@@ -69,36 +68,36 @@ var (
 	renewing  = [2]int{7, 8}
 	many      = [2]int{8, 8}
 
-	busy = []client.Phase{client.Acquiring, client.Holding, client.Releasing}
+	busy = []schedule.Phase{schedule.Acquiring, schedule.Holding, schedule.Releasing}
 )
 
 var faults = []fault{
 	{id: "none", title: "nothing fails", steps: all},
 	{id: "waits", title: "nothing fails, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true}}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}}},
 	{id: "nested", title: "the holder locks again", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Program: schedule.Nested}}},
 		red: []red{
 			{1, 5, "B", nesting},
 			{9, 9, "B", nesting},
 		}},
 	{id: "twice", title: "the holder unlocks twice", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksTwice}}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Program: schedule.UnlocksTwice}}},
 		red:   []red{{1, 3, "D", noOwner}}},
 	{id: "crash-acquire", title: "a client dies while it acquires", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, client.Acquiring)},
+		Fault: schedule.Fault{Strike: during(crash, schedule.Acquiring)},
 		red:   []red{{2, 2, "K", halfDone}}},
 	{id: "crash-hold", title: "the holder dies", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, client.Holding)},
+		Fault: schedule.Fault{Strike: during(crash, schedule.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "crash-waits", title: "the holder dies, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(crash, client.Holding)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Strike: during(crash, schedule.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "crash-release", title: "the holder dies while it releases", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, client.Releasing)},
+		Fault: schedule.Fault{Strike: during(crash, schedule.Releasing)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "slow", title: "the work takes longer than the ttl", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slow, client.Acquiring, client.Holding, client.Releasing)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Strike: during(slow, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{2, 3, "XLD", endsEarly + "; " + noOwner},
 			{4, 4, "XLD", endsEarly + "; " + gap},
@@ -112,36 +111,36 @@ var faults = []fault{
 			{4, 4, "DN", "the DEL is sent again, without the GET; " + again},
 		}},
 	{id: "resent-waits", title: "a reply is lost, the command is sent again, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: eachInFlight(loseReply)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Strike: eachInFlight(loseReply)},
 		red: []red{
 			{1, 2, "KN", ownKey + "; " + again},
 			{3, 4, "N", again},
 		}},
 	{id: "unsent", title: "a reply is lost, and go-redis does not retry", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Options: noRetry}, Strike: eachInFlight(loseReply)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Options: noRetry}, Strike: eachInFlight(loseReply)},
 		red: []red{
 			{1, 1, "K", noExpiry},
 			{2, 2, "K", halfDone},
 		}},
 	{id: "nested-resent", title: "the holder has locked twice, a reply is lost, the command is sent again", steps: reentrant,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.Nested}}, Strike: eachInFlight(loseReply)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Program: schedule.Nested}}, Strike: eachInFlight(loseReply)},
 		red:   []red{{9, 9, "B", nesting}}},
 	{id: "deadline", title: "the context of an acquire ends, its command arrives", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Strike: inFlight(endContext)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Deadline: time.Second}, Options: obeyContext}, Strike: inFlight(endContext)},
 		red: []red{
 			{1, 1, "K", noExpiry},
 			{2, 2, "K", halfDone},
 		}},
 	{id: "late-set", title: "the context of an acquire ends, its command arrives after the clean-up", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Deadline: time.Second}, Options: obeyContext}, Reorder: true, Strike: inFlight(endContext)},
 		red: []red{
 			{1, 1, "K", noExpiry},
 			{2, 2, "K", halfDone},
 		}},
 	{id: "slow-answer", title: "an answer is slow, but within the validity", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Program: client.UnlocksAgain}}, Strike: eachInFlight(holdBack)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Program: schedule.UnlocksAgain}}, Strike: eachInFlight(holdBack)}},
 	{id: "slow-answers", title: "all answers are slow, but within the validity, and the work takes longer than the ttl", steps: renewing,
-		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Strike: during(slowAnswers, client.Holding)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Strike: during(slowAnswers, schedule.Holding)}},
 	{id: "late-reply", title: "the reply to an acquire comes after a ttl", steps: all,
 		Fault: schedule.Fault{Strike: inFlight(delayReplies)},
 		red: []red{
@@ -150,14 +149,14 @@ var faults = []fault{
 			{5, 6, "XL", "no one checks how long the reply took"},
 		}},
 	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
-		Fault: schedule.Fault{Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
+		Fault: schedule.Fault{Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{2, 3, "XLD", paused + "; " + noOwner},
 			{4, 4, "XLD", paused + "; " + gap},
 			{5, 8, "XL", paused},
 		}},
 	{id: "pause-waits", title: "a client is paused for longer than the ttl, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Strike: during(pause, client.Acquiring, client.Holding, client.Releasing)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{2, 3, "XLD", paused + "; " + noOwner},
 			{4, 4, "XLD", paused + "; " + gap},
@@ -167,20 +166,20 @@ var faults = []fault{
 		Fault: schedule.Fault{Strike: delayWrite},
 		red:   []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
 	{id: "renewal-once", title: "a renewal fails once", steps: renewing,
-		Fault: schedule.Fault{Clients: client.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, client.Holding)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true, Options: noRetry}, Strike: during(failRenewal, schedule.Holding)}},
 	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
-		Fault: schedule.Fault{Strike: during(cutOff, client.Holding)}},
+		Fault: schedule.Fault{Strike: during(cutOff, schedule.Holding)}},
 	{id: "dead", title: "the holder's idle connections are dead", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Alice: client.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, client.Holding)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Alice: schedule.Alice{Idle: 10}, Options: timeouts, Keeps: true}, Strike: during(dieSilently, schedule.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "stolen", title: "another program overwrites the key", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(steal, client.Holding, client.Releasing)},
+		Fault: schedule.Fault{Grace: notice, Strike: during(steal, schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{1, 3, "D", noOwner},
 			{4, 4, "D", gap},
 		}},
 	{id: "deleted", title: "the key is deleted by hand", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(deleteKey, client.Holding, client.Releasing)},
+		Fault: schedule.Fault{Grace: notice, Strike: during(deleteKey, schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{1, 3, "XLD", "nothing protects a key from DEL by hand; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
@@ -205,7 +204,7 @@ var faults = []fault{
 			{9, 9, "L", counter},
 		}},
 	{id: "restart-waits", title: "a node restarts empty, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true}, Grace: notice, Strike: onNode1(restartAndWork)},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Grace: notice, Strike: onNode1(restartAndWork)},
 		red: []red{
 			{1, 3, "XLD", lost + "; " + noOwner},
 			{4, 4, "XLD", lost + "; " + gap},
@@ -219,9 +218,9 @@ var faults = []fault{
 			{9, 9, "L", counter},
 		}},
 	{id: "healed", title: "a node comes back and is healed, another one restarts empty", steps: many,
-		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Missing: true, Grace: notice, Strike: during(healed, client.Holding)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Missing: true, Grace: notice, Strike: during(healed, schedule.Holding)}},
 	{id: "healing", title: "a node comes back, another one restarts empty before it is healed", steps: many,
-		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, client.Holding)},
+		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, schedule.Holding)},
 		red:   []red{{8, 8, "XLT", "the holder had exactly a majority, and one of it is empty now; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
 	{id: "clock", title: "a node's clock jumps forward by a ttl", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: changing("1", jump)},
@@ -232,7 +231,7 @@ var faults = []fault{
 			{8, 8, "XL", "the holder had exactly a majority, and on one of its nodes the lease has expired"},
 		}},
 	{id: "flush", title: "the script cache is flushed", steps: scripted,
-		Fault: schedule.Fault{Clients: client.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Scripts: true, Strike: anywhere(flushScripts)}},
 	{id: "down-1", title: "one node is down", steps: all,
 		Fault: schedule.Fault{Gone: 1, Strike: anywhere(down(1))},
 		red: []red{
@@ -246,9 +245,9 @@ var faults = []fault{
 	{id: "down-3", title: "three nodes are down", steps: many,
 		Fault: schedule.Fault{Gone: 3, Strike: anywhere(down(3))}},
 	{id: "outage-waits", title: "a majority is down for a while, the clients wait in Lock", steps: many,
-		Fault: schedule.Fault{Clients: client.Rules{Wait: true, Keeps: true, Passes: true}, Strike: anywhere(outage)}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true, Keeps: true, Passes: true}, Strike: anywhere(outage)}},
 	{id: "hung-1", title: "one node hangs", steps: all,
-		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 1, Strike: anywhere(hang(1))},
+		Fault: schedule.Fault{Clients: schedule.Rules{Options: timeouts}, Gone: 1, Strike: anywhere(hang(1))},
 		red: []red{
 			{1, 1, "KU", only1 + "; " + noExpiry},
 			{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
@@ -258,9 +257,9 @@ var faults = []fault{
 			{9, 9, "U", only1},
 		}},
 	{id: "hung-2", title: "two nodes hang", steps: many,
-		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 2, Strike: anywhere(hang(2))}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Options: timeouts}, Gone: 2, Strike: anywhere(hang(2))}},
 	{id: "hung-3", title: "three nodes hang", steps: many,
-		Fault: schedule.Fault{Clients: client.Rules{Options: timeouts}, Gone: 3, Strike: anywhere(hang(3))}},
+		Fault: schedule.Fault{Clients: schedule.Rules{Options: timeouts}, Gone: 3, Strike: anywhere(hang(3))}},
 }
 
 func faultNamed(id string) (fault, error) {
@@ -284,12 +283,12 @@ func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout = 0, 0 }
 
 type (
 	strike   = func(*schedule.Schedule) []search.Option
-	toAlice  = func(*schedule.Schedule, *client.Client)
+	toAlice  = func(*schedule.Schedule, *schedule.Client)
 	toOthers = func(*schedule.Schedule)
 )
 
 // during strikes at alice, at every point of these phases.
-func during(what toAlice, phases ...client.Phase) strike {
+func during(what toAlice, phases ...schedule.Phase) strike {
 	return func(s *schedule.Schedule) []search.Option {
 		alice := s.Clients[0]
 		if !slices.Contains(phases, alice.Phase()) || alice.Dead() {
@@ -301,7 +300,7 @@ func during(what toAlice, phases ...client.Phase) strike {
 
 // inFlight strikes when a command of alice's acquire is in flight.
 func inFlight(what toAlice) strike {
-	acquires := during(what, client.Acquiring)
+	acquires := during(what, schedule.Acquiring)
 	return func(s *schedule.Schedule) []search.Option {
 		if len(s.Clients[0].InFlight()) == 0 {
 			return nil
@@ -311,7 +310,7 @@ func inFlight(what toAlice) strike {
 }
 
 // eachInFlight strikes at each command that alice has in flight, or waits for.
-func eachInFlight(what func(*schedule.Schedule, *client.Client, *network.Message)) strike {
+func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *network.Message)) strike {
 	return func(s *schedule.Schedule) (opts []search.Option) {
 		alice := s.Clients[0]
 		if !slices.Contains(busy, alice.Phase()) {
@@ -335,7 +334,7 @@ func onNode1(what toOthers) strike { return changing("1s", what) }
 func changing(things string, what toOthers) strike {
 	return func(s *schedule.Schedule) []search.Option {
 		for _, c := range s.Clients {
-			if c.Phase() != client.Done && !c.Dead() {
+			if c.Phase() != schedule.Done && !c.Dead() {
 				return s.Strike(things, func() {
 					s.Waiting = s.Tells()
 					what(s)
@@ -348,14 +347,14 @@ func changing(things string, what toOthers) strike {
 
 // What a fault does to a client.
 
-func crash(s *schedule.Schedule, c *client.Client) {
+func crash(s *schedule.Schedule, c *schedule.Client) {
 	c.Crash()
 	s.OnClient(c, "dies")
 }
 
-func slow(s *schedule.Schedule, _ *client.Client) { s.Pass(long, schedule.Renewals) }
+func slow(s *schedule.Schedule, _ *schedule.Client) { s.Pass(long, schedule.Renewals) }
 
-func pause(s *schedule.Schedule, c *client.Client) {
+func pause(s *schedule.Schedule, c *schedule.Client) {
 	s.OnClient(c, "is paused")
 	c.Frozen.Store(true)
 	s.Pass(long, schedule.Renewals)
@@ -364,15 +363,15 @@ func pause(s *schedule.Schedule, c *client.Client) {
 }
 
 // endContext lets the deadline of an acquire pass while its command is in flight.
-func endContext(s *schedule.Schedule, _ *client.Client) {
+func endContext(s *schedule.Schedule, _ *schedule.Client) {
 	s.Pass(time.Second+network.Latency, schedule.Renewals)
 }
 
-func loseReply(_ *schedule.Schedule, _ *client.Client, m *network.Message) { m.Lose() }
+func loseReply(_ *schedule.Schedule, _ *schedule.Client, m *network.Message) { m.Lose() }
 
 // holdBack lets a command of alice's run, and keeps its answer back. It arrives when half
 // a ttl has passed.
-func holdBack(s *schedule.Schedule, c *client.Client, m *network.Message) {
+func holdBack(s *schedule.Schedule, c *schedule.Client, m *network.Message) {
 	reply := m.Execute()
 	s.OnClient(c, "does not get this reply yet")
 	s.LateOn = search.Everything
@@ -387,20 +386,20 @@ func holdBack(s *schedule.Schedule, c *client.Client, m *network.Message) {
 // effect later.
 func delayWrite(s *schedule.Schedule) []search.Option {
 	alice := s.Clients[0]
-	if _, waits := alice.AtGate(); !waits || alice.Phase() != client.Holding {
+	if _, waits := alice.AtGate(); !waits || alice.Phase() != schedule.Holding {
 		return nil
 	}
 	return []search.Option{s.StrikeAt(nil, func() {
 		s.OnClient(alice, "gives up: her write is delayed")
 		alice.GaveUp = true
 		s.LateOn = "R"
-		s.Late = func() { s.Write(&alice.Holder) }
+		s.Late = func() { s.Write(alice) }
 		alice.Gate <- struct{}{}
 	})}
 }
 
 // delayReplies lets Redis run what a client has sent; it reads the answers after the ttl.
-func delayReplies(s *schedule.Schedule, c *client.Client) {
+func delayReplies(s *schedule.Schedule, c *schedule.Client) {
 	var answers []func()
 	for _, m := range c.InFlight() {
 		reply := m.Execute()
@@ -415,14 +414,14 @@ func delayReplies(s *schedule.Schedule, c *client.Client) {
 }
 
 // slowAnswers lets all answers to a client take their time.
-func slowAnswers(s *schedule.Schedule, c *client.Client) {
+func slowAnswers(s *schedule.Schedule, c *schedule.Client) {
 	s.OnClient(c, fmt.Sprintf("waits %v for each reply from now on", far))
 	c.Delay = far
 	s.Pass(long, schedule.Renewals)
 }
 
 // dieSilently takes a client's idle connections away.
-func dieSilently(s *schedule.Schedule, c *client.Client) {
+func dieSilently(s *schedule.Schedule, c *schedule.Client) {
 	c.Silence()
 	s.OnClient(c, "loses her idle connections without noticing")
 	if s.Tells() {
@@ -431,7 +430,7 @@ func dieSilently(s *schedule.Schedule, c *client.Client) {
 }
 
 // failRenewal lets a ttl and more pass, in which the first renewal is lost.
-func failRenewal(s *schedule.Schedule, c *client.Client) {
+func failRenewal(s *schedule.Schedule, c *schedule.Client) {
 	failed := false
 	s.Pass(long, func(m *network.Message) bool {
 		if schedule.Renewals(m) && !failed {
@@ -446,7 +445,7 @@ func failRenewal(s *schedule.Schedule, c *client.Client) {
 }
 
 // cutOff takes a client's connections away. Its lease ends, and it must be notified before that.
-func cutOff(s *schedule.Schedule, c *client.Client) {
+func cutOff(s *schedule.Schedule, c *schedule.Client) {
 	s.OnClient(c, "is cut off from Redis")
 	c.Cut = true
 	c.Disconnect(nil)
@@ -455,8 +454,10 @@ func cutOff(s *schedule.Schedule, c *client.Client) {
 
 // What a fault does to the key or to nodes.
 
-func steal(s *schedule.Schedule, _ *client.Client)     { byHand(s, "overwrites", (*network.Node).Steal) }
-func deleteKey(s *schedule.Schedule, _ *client.Client) { byHand(s, "deletes", (*network.Node).Delete) }
+func steal(s *schedule.Schedule, _ *schedule.Client) { byHand(s, "overwrites", (*network.Node).Steal) }
+func deleteKey(s *schedule.Schedule, _ *schedule.Client) {
+	byHand(s, "deletes", (*network.Node).Delete)
+}
 
 func byHand(s *schedule.Schedule, does string, what func(*network.Node)) {
 	for _, n := range s.Nodes {
@@ -497,10 +498,10 @@ func up(s *schedule.Schedule, nodes []*network.Node) {
 }
 
 // healed lets the nodes that were missing come back, the holder renew, and node 1 restart.
-func healed(s *schedule.Schedule, _ *client.Client) { comeBack(s, schedule.Renewals) }
+func healed(s *schedule.Schedule, _ *schedule.Client) { comeBack(s, schedule.Renewals) }
 
 // healing is the same, and the command that should heal them is in flight.
-func healing(s *schedule.Schedule, _ *client.Client) {
+func healing(s *schedule.Schedule, _ *schedule.Client) {
 	comeBack(s, func(m *network.Message) bool { return schedule.Renewals(m) && !heals(m) })
 }
 

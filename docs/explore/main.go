@@ -41,7 +41,7 @@ func run(args []string) error {
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
-	against := flags.String("against", "", "the graph must be that in this file")
+	against := flags.String("against", "", "every edge of the graph in this file must be what is played")
 	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
@@ -64,18 +64,18 @@ func run(args []string) error {
 		return err
 	}
 	if *file != "" && *step == 0 && *fault == "" {
-		jobs = append([]job{{Step: first.n, Fault: faults[0].id, Clients: 2, Nodes: first.nodes, Bound: first.bound}}, jobs...)
+		jobs = append([]job{steps[0].job(faults[0].id)}, jobs...)
 	}
 	for i := range jobs {
 		jobs[i].Graph = *file != "" && jobs[i].repeats()
-		jobs[i].Check = *check
+		jobs[i].Against = *against
 	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
 		return err
 	}
 	if *file != "" {
-		return writeGraph(*file, *against, cells)
+		return writeGraph(*file, cells)
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {
@@ -127,12 +127,12 @@ func matrix(step int, id string) (jobs []job, err error) {
 	for _, f := range faults {
 		for _, s := range steps {
 			if (step == 0 || step == s.n) && (id == "" || id == f.id) && f.applies(s) {
-				jobs = append(jobs, job{Step: s.n, Fault: f.id, Clients: 2, Nodes: s.nodes, Bound: s.bound})
+				jobs = append(jobs, s.job(f.id))
 			}
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("there is no such cell; the steps are 1 to %d, and not every fault can strike in each", len(steps))
+		return nil, fmt.Errorf("there is no such cell; the steps are 1 to %d, and not every fault can strike in each", len(steps)-1)
 	}
 	return jobs, nil
 }

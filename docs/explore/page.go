@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 //go:embed pages.tmpl
@@ -18,86 +20,51 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"upper": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 }).Parse(pagesSource))
 
-// A table has a row for each fault and a column for each step.
-type table struct {
-	Columns []string
-	Green   []string // cells, by column: "12 of 30"
-	Rows    []row
-	Total   int
-}
-
+// A row is a fault: a cell for each step, and those that are red.
 type row struct {
 	Title string
 	Cells []string
-}
-
-// newTable arranges cells, which are sorted by fault; show writes one.
-func newTable(cells []cell, show func(cell) string) (t table) {
-	for _, c := range cells {
-		if name := c.Job.StepName(); !slices.Contains(t.Columns, name) {
-			t.Columns = append(t.Columns, name)
-		}
-	}
-	slices.Sort(t.Columns)
-	for i, c := range cells {
-		if i == 0 || c.Job.Fault != cells[i-1].Job.Fault {
-			t.Rows = append(t.Rows, row{c.Job.Title(), slices.Repeat([]string{"–"}, len(t.Columns))})
-		}
-		t.Rows[len(t.Rows)-1].Cells[slices.Index(t.Columns, c.Job.StepName())] = show(c)
-		t.Total += c.Schedules
-	}
-	return t
+	Red   []cell
 }
 
 // writeFaults writes docs/read/faults.md, or compares it.
 func writeFaults(cells []cell, check bool) error {
-	var red [][]cell // by fault
-	for _, c := range cells {
-		n := len(red)
-		switch {
-		case c.Kinds == "":
-		case n > 0 && red[n-1][0].Job.Fault == c.Job.Fault:
-			red[n-1] = append(red[n-1], c)
-		default:
-			red = append(red, []cell{c})
+	var rows []row
+	total := 0
+	all, green := make([]int, len(steps)), make([]int, len(steps))
+	for i, c := range cells { // sorted by fault
+		if i == 0 || c.Job.Fault != cells[i-1].Job.Fault {
+			rows = append(rows, row{Title: c.Job.Title(), Cells: slices.Repeat([]string{"–"}, len(steps)-1)})
 		}
-	}
-	t := newTable(cells, func(c cell) string {
+		r, text := &rows[len(rows)-1], "✓ "+c.verdict()
+		total += c.Schedules
+		all[c.Job.Step]++
 		if c.Kinds == "" {
-			return "✓ " + c.verdict()
+			green[c.Job.Step]++
+		} else {
+			text = fmt.Sprintf("✗ [**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
+			r.Red = append(r.Red, c)
 		}
-		return fmt.Sprintf("✗ [**%s**](#%s-%s)", c.Kinds, c.Job.Fault, c.Job.StepName())
-	})
-	for _, step := range t.Columns {
-		all, green := 0, 0
-		for _, c := range cells {
-			if c.Job.StepName() == step {
-				all++
-				if c.Kinds == "" {
-					green++
-				}
-			}
-		}
-		t.Green = append(t.Green, fmt.Sprintf("%d of %d", green, all))
+		r.Cells[c.Job.Step-1] = text
 	}
-	return writePage("docs/read/faults.md", "faults", map[string]any{
-		"Table":  t,
-		"Step08": map[string]int{"Nodes": steps[7].nodes, "Bound": steps[7].bound},
-		"Red":    red,
-	}, check)
-}
-
-// writePage writes a page by its template, or compares it.
-func writePage(file, name string, data any, check bool) error {
-	var want bytes.Buffer
-	if err := pages.ExecuteTemplate(&want, name, data); err != nil {
+	var names, holds []string
+	for _, s := range steps[1:] {
+		names = append(names, s.name())
+		holds = append(holds, fmt.Sprintf("%d of %d", green[s.n], all[s.n]))
+	}
+	var page bytes.Buffer
+	if err := pages.Execute(&page, map[string]any{
+		"Steps": names, "Holds": holds, "Rows": rows, "Total": total,
+		"Nodes": steps[course.Last.N].nodes, "Bound": steps[course.Last.N].bound,
+	}); err != nil {
 		return err
 	}
+	const file = "docs/read/faults.md"
 	if !check {
-		return os.WriteFile(file, want.Bytes(), 0o666)
+		return os.WriteFile(file, page.Bytes(), 0o666)
 	}
-	got, err := os.ReadFile(file)
-	if err == nil && !bytes.Equal(got, want.Bytes()) {
+	old, err := os.ReadFile(file)
+	if err == nil && !bytes.Equal(old, page.Bytes()) {
 		err = errors.New(file + " is not what a run gives: go run ./docs/explore")
 	}
 	return err

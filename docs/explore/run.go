@@ -59,19 +59,28 @@ func child() {
 	}
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
-		inLab(t, stepNumbered(j.Step), j, func(l *lab) {
+		inLab(t, steps[j.Step], j, func(l *lab) {
 			c := l.cell()
-			if l.Graph && l.Check {
-				var err error
-				if c.Plays, err = l.check(c.Graph, c.Graph.Cells[0]); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					os.Exit(1)
-				}
+			if err := l.compare(&c); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
 			}
 			json.NewEncoder(os.Stdout).Encode(c)
 			os.Exit(0)
 		})
 	}}}, nil, nil)
+}
+
+// compare plays the cell's part of an earlier graph, if it has one.
+func (l *lab) compare(c *cell) error {
+	if !l.Graph || l.Against == "" {
+		return nil
+	}
+	g, err := readGraph(l.Against)
+	if err == nil {
+		c.Plays, err = l.check(g)
+	}
+	return err
 }
 
 // exploreAll does jobs on all CPUs and prints the matrix as it becomes known.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
 	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/course"
@@ -24,7 +23,7 @@ type step struct {
 	n     int // 1 to 8, 9 is the lock of the epilogue, 0 that before the course
 	nodes int
 	bound int // of preemptions, -1 is none
-	make  func([]redis.UniversalClient) client.Lock
+	make  func([]redis.UniversalClient) locks.Lock
 }
 
 func (s step) name() string {
@@ -34,29 +33,28 @@ func (s step) name() string {
 	return fmt.Sprintf("%02d", s.n)
 }
 
-var steps = columns()
-
-// first is the lock before step 01. It has no column: docs/play begins with it.
-var first = step{0, 1, -1, func(r []redis.UniversalClient) client.Lock { return redislock.New(r[0], key) }}
-
-// stepNumbered returns the step with a number, 0 to 9.
-func stepNumbered(n int) step {
-	if n == 0 {
-		return first
-	}
-	return steps[n-1]
+// job is a cell of the matrix.
+func (s step) job(fault string) job {
+	return job{Step: s.n, Fault: fault, Clients: 2, Nodes: s.nodes, Bound: s.bound}
 }
 
-func columns() (list []step) {
+// steps are the locks by their numbers. The one before step 01 has no column: docs/play
+// begins with it.
+var steps = func() (list []step) {
+	add := func(nodes, bound int, lock func([]redis.UniversalClient) locks.Lock) {
+		list = append(list, step{len(list), nodes, bound, lock})
+	}
+	add(1, -1, func(r []redis.UniversalClient) locks.Lock { return redislock.New(r[0], key) })
 	for _, s := range course.Steps {
-		list = append(list, step{s.N, 1, -1, func(r []redis.UniversalClient) client.Lock { return locks.New(s.N, r, key, ttl) }})
+		nodes, bound := 1, -1
+		if s.N == course.Last.N {
+			nodes, bound = 3, 1
+		}
+		add(nodes, bound, func(r []redis.UniversalClient) locks.Lock { return locks.New(s.N, r, key, ttl) })
 	}
-	last := &list[course.Last.N-1]
-	last.nodes, last.bound = 3, 1
-	return append(list, step{course.Epilogue.N, 1, -1, func(r []redis.UniversalClient) client.Lock {
-		return &fenced{lock: fencing.New(r[0], key, ttl)}
-	}})
-}
+	add(1, -1, func(r []redis.UniversalClient) locks.Lock { return &fenced{lock: fencing.New(r[0], key, ttl)} })
+	return list
+}()
 
 // fenced is the lock of the epilogue. Its holds have a number, which goes along with
 // every access to the resource.

@@ -150,7 +150,7 @@ func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 		if err := os.WriteFile(old, data, 0o666); err != nil {
 			return nil, err
 		}
-		args = append(args, "-check", "-against", old)
+		args = append(args, "-against", old)
 	}
 	if o.lock != "" {
 		args = append(args, "-lock", o.lock, "-step", fmt.Sprint(o.step))

@@ -86,13 +86,19 @@ func TestNodesThatFail_AreNamedInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestADeadClient_IsNotInside(t *testing.T) {
-	records := tell(t, `
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
-{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}
-{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`)
-	require.Empty(t, records[2].Mark)
-	require.Equal(t, []string{"bob"}, records[2].Inside)
+// Neither is there with bob: alice is dead, or knows of her loss, or has another lock.
+func TestWhoHasLeft_IsNotInside(t *testing.T) {
+	const alice, bob = `{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`, `{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`
+	for _, story := range []string{
+		alice + `{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}` + bob,
+		alice + `{"at":200,"kind":"note","text":"alice's Lost is closed","redis":[{}]}` + bob,
+		strings.Replace(alice, `TryLock"`, `TryLock on another lock"`, 1) + bob,
+	} {
+		records := tell(t, story)
+		last := records[len(records)-1]
+		require.Empty(t, last.Mark, story)
+		require.Equal(t, []string{"bob"}, last.Inside, story)
+	}
 }
 
 func TestSeveralNodes_AreOneRow(t *testing.T) {
@@ -116,31 +122,12 @@ func TestCommandsRunAtOnce_WhatOneSawOfAnotherNodeIsNotBelieved(t *testing.T) {
 	require.Equal(t, int64(20_000_000), records[1].Redis[0].Until)
 }
 
-func TestWhatASubscriberHears_ComesLastInItsMoment(t *testing.T) {
-	const heard, returned = `{"at":100,"who":"bob","kind":"note","text":"hears: released","redis":[{}]}`, `{"at":100,"who":"alice","kind":"return","text":"Unlock","reply":"ok","redis":[{}]}`
-	require.Equal(t, Text(tell(t, heard+returned)), Text(tell(t, returned+heard)), "the same story has two timelines")
-}
-
 func TestACallThatDoesNotReturn_HasARow(t *testing.T) {
 	const calls = `{"at":100,"who":"bob","kind":"call","text":"Lock","redis":[{}]}`
 	require.Contains(t, Text(tell(t, calls)), "bob    calls Lock\n")
 	require.NotContains(t, Text(tell(t, calls+`{"at":200,"who":"bob","kind":"return","text":"Lock","reply":"ok","redis":[{}]}`)), "calls")
 	require.NotContains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"bob dies","redis":[{}]}`)), "calls")
 	require.Contains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}`)), "bob    calls Lock\n", "it is alice who died")
-}
-
-func TestAHolderThatKnowsOfItsLoss_IsNotInside(t *testing.T) {
-	records := tell(t, `
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
-{"at":200,"kind":"note","text":"alice's Lost is closed","redis":[{}]}
-{"at":300,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`)
-	require.Empty(t, records[2].Mark)
-}
-
-func TestAnotherLock_IsNotThisOne(t *testing.T) {
-	require.NotContains(t, Text(tell(t, `
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
-{"at":200,"who":"bob","kind":"return","text":"TryLock on another lock","reply":"ok","redis":[{}]}`)), "inside")
 }
 
 func TestPolling_IsWrittenOnce(t *testing.T) {
@@ -168,10 +155,12 @@ func TestACallReturnsAtTheMajority_WhatItSawOfSlowerNodesIsNotBelieved(t *testin
 	require.Equal(t, "alice", records[2].Redis[1].Owner, "node 2 has the lock, and the call that returned before it says that it has not")
 }
 
-func TestNodesThatRefuseInOneMoment_AreToldInOrder(t *testing.T) {
+func TestWhatComesInAnyOrderInAMoment_IsOneTimeline(t *testing.T) {
 	const call = `{"at":100,"who":"alice","kind":"call","text":"TryLock","redis":[{},{}]}`
 	refused := func(node string) string {
 		return `{"at":100,"who":"alice","node":` + node + `,"kind":"refused","text":"cannot reach node ` + node + `","redis":[{},{}]}`
 	}
-	require.Equal(t, Text(tell(t, call+refused("1")+refused("2"))), Text(tell(t, call+refused("2")+refused("1"))), "the same story has two timelines")
+	const heard, returned = `{"at":100,"who":"bob","kind":"note","text":"hears: released","redis":[{}]}`, `{"at":100,"who":"alice","kind":"return","text":"Unlock","reply":"ok","redis":[{}]}`
+	require.Equal(t, Text(tell(t, call+refused("1")+refused("2"))), Text(tell(t, call+refused("2")+refused("1"))))
+	require.Equal(t, Text(tell(t, heard+returned)), Text(tell(t, returned+heard)), "what a subscriber hears comes last")
 }

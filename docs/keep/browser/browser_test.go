@@ -1,3 +1,8 @@
+// Package browser plays the page of docs/play in a real browser:
+//
+//	npm ci && go test .
+//
+// It needs chromium, and npm for axe-core.
 package browser
 
 import (
@@ -24,7 +29,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -57,12 +63,20 @@ type level struct {
 
 func (l level) name() string { return fmt.Sprintf("%02d/%s", l.Step, l.Fault) }
 
+// labels are the choices that break it.
+func (l level) labels() string { return l.ID[strings.LastIndex(l.ID, "/")+1:] }
+
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	code, err := run(m)
+	if err != nil {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // run makes the page, starts its server and the browser, and runs the tests.
-func run(m *testing.M) int {
+func run(m *testing.M) (code int, err error) {
 	chromium, missing := "", ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -78,21 +92,22 @@ func run(m *testing.M) int {
 	if missing != "" {
 		fmt.Println("NOT RUN: the page in a browser;", missing)
 		if os.Getenv("CI") != "" {
-			return 1
+			code = 1
 		}
-		return 0
+		return code, nil
 	}
-	if err := prepare(); err != nil {
-		fmt.Println(err)
-		return 1
+	if dir, err = os.MkdirTemp("", "redislock-play-check-"); err != nil {
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
+	if err := prepare(); err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	stop, err := serve(ctx)
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return 0, err
 	}
 	defer stop()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.DisableGPU)
@@ -104,31 +119,22 @@ func run(m *testing.M) int {
 	browser, cancel = chromedp.NewContext(allocator)
 	defer cancel()
 	if err := chromedp.Do(browser); err != nil {
-		fmt.Println("chromium does not start:", err)
-		return 1
+		return 0, fmt.Errorf("chromium does not start: %w", err)
 	}
-	return m.Run()
+	return m.Run(), nil
 }
 
 // prepare makes the page and the explorer, as a user would.
-func prepare() (err error) {
-	if dir, err = os.MkdirTemp("", "redislock-play-check-"); err != nil {
-		return err
-	}
+func prepare() error {
 	for _, args := range [][]string{
-		{"build", "-o", filepath.Join(dir, "play"), "./docs/play"},
-		{"build", "-o", filepath.Join(dir, "explore"), "./docs/explore"},
+		{"go", "build", "-o", dir, "./docs/play", "./docs/explore"},
+		{filepath.Join(dir, "play"), "-o", pageFile()},
 	} {
-		cmd := exec.Command("go", args...)
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = repository
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w\n%s", cmd, err, out)
 		}
-	}
-	cmd := exec.Command(filepath.Join(dir, "play"), "-o", pageFile())
-	cmd.Dir = repository
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%v: %w\n%s", cmd, err, out)
 	}
 	page, err := os.ReadFile(pageFile())
 	if err != nil {
@@ -179,20 +185,20 @@ func unpack(page []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 }
 
-// repack puts other data into a page.
-func repack(t *testing.T, page, js []byte) []byte {
-	t.Helper()
+// repack is the page with other data.
+func repack(page, js []byte) string {
 	var packed bytes.Buffer
 	w, _ := flate.NewWriter(&packed, flate.BestSpeed)
 	w.Write(js)
 	w.Close()
-	return dataInPage.ReplaceAll(page, []byte("${1}"+base64.StdEncoding.EncodeToString(packed.Bytes())+"${3}"))
+	return string(dataInPage.ReplaceAll(page, []byte("${1}"+base64.StdEncoding.EncodeToString(packed.Bytes())+"${3}")))
 }
 
 // A tab is a page in the browser, with what went wrong in it.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t      *testing.T
+	ctx    context.Context
+	clicks bool // instead of pressing keys
 
 	mu       sync.Mutex
 	problems []string
@@ -237,11 +243,33 @@ func open(t *testing.T, address string, v view) *tab {
 	}))
 	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
 	b.must(err)
-	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.scheme}}})
-	b.must(err)
+	b.emulate("prefers-color-scheme", v.scheme)
 	b.do(chromedp.Navigate(address))
 	b.ready()
 	return b
+}
+
+// visit opens an address, and fails the test in the end if anything went wrong in the page.
+func visit(t *testing.T, address string, v view) *tab {
+	t.Helper()
+	b := open(t, address, v)
+	t.Cleanup(func() { assert.Empty(t, b.wrong()) })
+	return b
+}
+
+// enter visits a level, or a schedule, and predicts nothing.
+func enter(t *testing.T, schedule string, v view) *tab {
+	t.Helper()
+	b := visit(t, server+"#"+schedule, v)
+	b.unsure()
+	return b
+}
+
+// emulate lets the reader prefer something.
+func (b *tab) emulate(feature, value string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: value}}})
+	b.must(err)
 }
 
 // ready waits until the page is unpacked.
@@ -256,14 +284,6 @@ func (b *tab) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Sprintf(format, args...))
 }
 
-// fine fails the test if anything went wrong in the page.
-func (b *tab) fine() {
-	b.t.Helper()
-	for _, p := range b.wrong() {
-		b.t.Errorf("%s", p)
-	}
-}
-
 func (b *tab) wrong() []string {
 	eval[int](b, "1") // what came before has been told by now
 	b.mu.Lock()
@@ -273,9 +293,7 @@ func (b *tab) wrong() []string {
 
 func (b *tab) must(err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -293,9 +311,7 @@ func eval[T any](b *tab, js string) T {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.t.Fatalf("%.200s: %v", js, err)
-	}
+	require.NoError(b.t, err, "%.200s", js)
 	return value
 }
 
@@ -326,6 +342,11 @@ func (b *tab) text(selector string) string {
 	return eval[string](b, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ''`, selector))
 }
 
+func (b *tab) has(selector string) bool {
+	b.t.Helper()
+	return eval[bool](b, fmt.Sprintf(`document.querySelector(%q) !== null`, selector))
+}
+
 // list is the timeline of the page.
 func (b *tab) list() string {
 	b.t.Helper()
@@ -338,37 +359,60 @@ func replay(t *testing.T, id string) string {
 	cmd := exec.Command(filepath.Join(dir, "explore"), "replay", id)
 	cmd.Dir = repository
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("replay %s: %v", id, err)
-	}
+	require.NoError(t, err, "replay %s", id)
 	return string(out)
 }
 
-// choose plays labels by keyboard. What has no digit is reached by Tab.
-func (b *tab) choose(labels string) (rest string, err error) {
+// plays plays labels.
+func (b *tab) plays(labels string) {
+	b.t.Helper()
+	b.must(b.choose(labels))
+}
+
+// choose plays labels by keyboard, or by click. What has no digit is reached by Tab.
+func (b *tab) choose(labels string) error {
 	for labels != "" {
 		at := eval[map[string]string](b, fmt.Sprintf(`(() => {
 			const labels = %q;
-			let best = null;
-			for (const c of document.querySelectorAll('#choices .choice:not([aria-disabled])')) {
-				if (labels.startsWith(c.dataset.label) && (!best || c.dataset.label.length > best.dataset.label.length)) best = c;
-			}
+			const fit = [...document.querySelectorAll('#choices .choice:not([aria-disabled])')].filter(c => labels.startsWith(c.dataset.label));
+			const best = fit.sort((a, b) => b.dataset.label.length - a.dataset.label.length)[0];
 			return {label: best?.dataset.label ?? '', key: best?.getAttribute('aria-keyshortcuts') ?? ''};
 		})()`, labels))
+		choice := fmt.Sprintf(`.choice[data-label=%q]`, at["label"])
 		switch {
 		case at["label"] == "":
-			return labels, fmt.Errorf("%s: there is no choice for %q", b.hash(), labels)
-		case at["key"] != "":
-			b.key(at["key"])
-		default:
-			if !b.tabTo(fmt.Sprintf(`.choice[data-label=%q]`, at["label"])) {
-				return labels, fmt.Errorf("%s: Tab does not reach %q", b.hash(), at["label"])
-			}
+			return fmt.Errorf("%s: there is no choice for %q", b.hash(), labels)
+		case at["key"] != "" || b.clicks:
+			b.press(choice, at["key"])
+		case b.tabTo(choice):
 			b.key("\r")
+		default:
+			return fmt.Errorf("%s: Tab does not reach %q", b.hash(), at["label"])
 		}
 		labels = strings.TrimPrefix(labels, at["label"])
 	}
-	return "", nil
+	return nil
+}
+
+// press presses a key, or clicks at what it stands for.
+func (b *tab) press(selector, key string) {
+	b.t.Helper()
+	if b.clicks {
+		b.click(selector)
+	} else {
+		b.key(key)
+	}
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	eval[any](b, fmt.Sprintf(`document.querySelector(%q).click()`, selector))
+}
+
+// selects chooses from a menu.
+func (b *tab) selects(menu, value string) {
+	b.t.Helper()
+	eval[any](b, fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; s.dispatchEvent(new Event('change')); })()`, menu, value))
 }
 
 func (b *tab) tabTo(selector string) bool {
@@ -379,9 +423,4 @@ func (b *tab) tabTo(selector string) bool {
 		}
 	}
 	return false
-}
-
-// arrow presses an arrow key.
-func arrow(name string) chromedp.Action[chromedp.Void] {
-	return chromedp.KeyEvent(map[string]string{"ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight}[name])
 }

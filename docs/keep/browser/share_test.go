@@ -2,17 +2,20 @@ package browser
 
 import (
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A challenge names the level and the number of moves, but not the moves. Its page shows
 // the number, and after a victory how it compares.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
 	for _, address := range []string{server, "file://" + filepath.ToSlash(pageFile())} {
-		b := open(t, address+"#03/slow/", desktop)
+		b := visit(t, address+"#03/slow/", desktop)
 		b.unsure()
-		b.must(second(b.choose("aAFba")))
+		b.plays("aAFba")
 		copied := func(id, write string) string {
 			t.Helper()
 			return eval[string](b, `new Promise(done => {
@@ -22,24 +25,16 @@ func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
 			})`)
 		}
 		link := copied("dare", `done(text)`)
-		if want := address + "#03/slow?beat=5"; link != want {
-			t.Fatalf("the challenge is %q, want %q", link, want)
-		}
-		if got := copied("result", `throw new Error('not allowed')`); !strings.HasPrefix(got, "I broke the SET NX EX lock in 5 moves.") || !strings.HasSuffix(got, link) {
-			t.Errorf("without a clipboard, there to be copied by hand is %q", got)
-		}
+		require.Equal(t, address+"#03/slow?beat=5", link)
+		byHand := copied("result", `throw new Error('not allowed')`)
+		assert.Regexp(t, `(?s)^I broke the SET NX EX lock in 5 moves\..*`+regexp.QuoteMeta(link)+`$`, byHand, "without a clipboard")
 
-		friend := open(t, link, desktop)
-		if got := friend.text("#challenge"); !strings.Contains(got, "in 5 moves") || friend.asks() {
-			t.Errorf("the challenge says %q, and asks for a prediction: %v", got, friend.asks())
-		}
-		friend.must(second(friend.choose("aAFb")))
+		friend := visit(t, link, desktop)
+		assert.Contains(t, friend.text("#challenge"), "in 5 moves")
+		assert.False(t, friend.asks(), "for a prediction")
+		friend.plays("aAFb")
 		friend.reload()
-		friend.must(second(friend.choose("a")))
-		if got := friend.text(".outcome.won"); !strings.Contains(got, "matched the 5 moves") {
-			t.Errorf("after the victory, the card says %q", got)
-		}
-		friend.fine()
-		b.fine()
+		friend.plays("a")
+		assert.Contains(t, friend.text(".outcome.won"), "matched the 5 moves")
 	}
 }

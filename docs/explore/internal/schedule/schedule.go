@@ -13,10 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/explore/internal/search"
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -25,11 +24,10 @@ var Names = []string{"alice", "bob", "carol", "dave"}
 
 // A Stage is where the schedules of a cell play: all in one bubble, and on the same nodes.
 type Stage struct {
-	Lock       func([]redis.UniversalClient) client.Lock
+	Lock       func([]redis.UniversalClient) locks.Lock
 	Fenced     bool // the resource checks the numbers of holds
 	Fault      Fault
 	Clients    int
-	Once       bool // a client that does not get the lock does not try again
 	EveryOrder bool // also those that make no difference
 
 	cluster *network.Cluster
@@ -38,7 +36,7 @@ type Stage struct {
 
 // A Fault is what can happen besides what clients do. It strikes once in a schedule.
 type Fault struct {
-	Clients client.Rules
+	Clients Rules
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // sending a script again is a separate step
 	Grace   time.Duration                     // how late a holder may be notified of a sudden loss
@@ -50,9 +48,8 @@ type Fault struct {
 // A Schedule is one order of events.
 type Schedule struct {
 	*network.Net
-	*judge.Judge
-	Clients []*client.Client
-	Path    []string // what was chosen
+	*judge
+	Path []string // what was chosen
 
 	Struck  bool   // the fault has happened
 	Late    func() // what is still in the network: a write to the resource, or an answer
@@ -77,7 +74,7 @@ func (st *Stage) Open(nodes int) (err error) {
 	st.idle = inBubble()
 	first := *st
 	first.Clients, first.Fault = 1, Fault{Strike: func(s *Schedule) []search.Option {
-		if s.Clients[0].Phase() != client.Holding {
+		if s.Clients[0].Phase() != Holding {
 			return nil
 		}
 		return s.Strike(search.Everything, func() { s.Pass(network.TTL*3/2, Renewals) })
@@ -99,7 +96,7 @@ func (st *Stage) Close() {
 // -1; then there is none.
 func (st *Stage) Play(choose search.Choose) *Schedule {
 	s := &Schedule{Net: st.cluster.New(), stage: st, history: map[rune]string{}}
-	s.Judge = judge.New(s.Net, st.Fault.Grace, st.Fenced)
+	s.judge = newJudge(s.Net, st.Fault.Grace, st.Fenced)
 	s.Reorder, s.NoScript = st.Fault.Reorder, st.Fault.Scripts
 	if st.Fault.Missing {
 		for _, n := range s.Spare() {
@@ -109,18 +106,18 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 	}
 	goroutines := runtime.NumGoroutine()
 	for i := range st.Clients {
-		go s.newClient(i).Run()
+		go s.newClient(i).run()
 	}
 	for chosen, sent := (search.Option{}), int32(0); ; {
 		s.quiet()
 		s.mark(chosen, sent)
 		s.sweep()
-		s.Look()
+		s.look()
 		opts := s.options()
 		if len(opts) == 0 && s.advance() {
 			continue
 		}
-		s.Entered, s.forced = false, s.settled(opts)
+		s.entered, s.forced = false, s.settled(opts)
 		n := 0
 		if !s.forced {
 			if n = choose(s, opts); n < 0 {
@@ -135,25 +132,14 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		chosen, sent = opts[n], s.Sent.Load()
 		if !s.forced {
 			s.Path = append(s.Path, chosen.Label)
-			s.Steps = len(s.Path)
+			s.steps = len(s.Path)
 			if chosen.By != "" {
 				s.last = chosen.By
 			}
-			s.Cause.Store(int32(s.Steps - 1))
+			s.Cause.Store(int32(s.steps - 1))
 		}
 		chosen.Do()
 	}
-}
-
-func (s *Schedule) newClient(i int) *client.Client {
-	rules := s.stage.Fault.Clients
-	rules.Once = s.stage.Once
-	if i > 0 {
-		rules.Alice = client.Alice{}
-	}
-	c := client.New(Names[i], s.Net, s.Judge, rules, s.stage.Lock)
-	s.Clients = append(s.Clients, c)
-	return c
 }
 
 // mark notes what a choice has changed.
@@ -162,7 +148,7 @@ func (s *Schedule) mark(o search.Option, sent int32) {
 		return
 	}
 	changed := o.On
-	if s.Entered {
+	if s.entered {
 		changed += "R"
 	}
 	if s.Sent.Load() > sent {
@@ -208,9 +194,9 @@ func (s *Schedule) settled(opts []search.Option) bool {
 	}
 	left := 0
 	for _, c := range s.Clients {
-		if c.Phase() == client.Acquiring && !c.Dead() {
+		if c.Phase() == Acquiring && !c.Dead() {
 			left++
-		} else if c.Phase() != client.Done && !c.Dead() {
+		} else if c.Phase() != Done && !c.Dead() {
 			return false
 		}
 	}
@@ -228,7 +214,7 @@ func (s *Schedule) quiet() {
 // at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
 	over := func(m *network.Message) bool {
-		return m.Back && slices.ContainsFunc(s.Clients, func(c *client.Client) bool { return c.Host == m.Host && c.Lost() })
+		return m.Back && slices.ContainsFunc(s.Clients, func(c *Client) bool { return c.Host == m.Host && c.Lost() })
 	}
 	for m := s.First(over); m != nil; m = s.First(over) {
 		m.Silently()
@@ -241,7 +227,7 @@ func (s *Schedule) options() (opts []search.Option) {
 	for _, c := range s.Clients {
 		if cause, waits := c.AtGate(); waits {
 			on, text := "", "tries" // to get the lock
-			if c.Phase() == client.Holding {
+			if c.Phase() == Holding {
 				on, text = "R", "writes"
 			}
 			opts = append(opts, search.Option{Label: strings.ToUpper(c.Name[:1]), By: c.Name, Cause: cause, On: on, Text: text, Do: func() { c.Gate <- struct{}{} }})
@@ -269,7 +255,7 @@ func (s *Schedule) options() (opts []search.Option) {
 	if !s.Struck && s.stage.Fault.Strike != nil {
 		opts = append(opts, s.stage.Fault.Strike(s)...)
 	}
-	if s.Waiting && s.AnyLoss() {
+	if s.Waiting && s.anyLoss() {
 		opts = append(opts, search.Option{Label: "T", Cause: -1, On: search.Everything, Do: func() {
 			s.Waiting = false
 			s.Pass(network.TTL, Renewals)
@@ -306,7 +292,7 @@ func (s *Schedule) Idle() string {
 		switch {
 		case c.Dead():
 			idle[i] = 'd' // it is dead
-		case c.Phase() == client.Done:
+		case c.Phase() == Done:
 			idle[i] = 'e' // it has ended
 		case waits || len(c.InFlight()) > 0:
 			idle[i] = '.' // it can continue
@@ -330,7 +316,7 @@ func (s *Schedule) OnNode(n *network.Node, text string) {
 	s.Tell(trace.Record{Kind: trace.Fault, Node: n.N, Text: text})
 }
 
-func (s *Schedule) OnClient(c *client.Client, text string) {
+func (s *Schedule) OnClient(c *Client, text string) {
 	s.Tell(trace.Record{Kind: trace.Fault, Who: c.Name, Text: text})
 }
 

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/redislock-steps/docs/explore/internal/client"
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/internal/trace"
 )
@@ -29,7 +27,7 @@ func (s *Schedule) Pass(d time.Duration, arrives func(*network.Message) bool) {
 func (s *Schedule) arrive(d time.Duration, arrives func(*network.Message) bool) {
 	for end := time.Now().Add(d); ; {
 		s.Wait()
-		s.Look()
+		s.look()
 		if m := s.First(arrives); m != nil {
 			m.Deliver()
 			continue
@@ -48,26 +46,26 @@ func (s *Schedule) arrive(d time.Duration, arrives func(*network.Message) bool) 
 // advance lets time pass until something moves. It returns false when all programs have ended.
 func (s *Schedule) advance() bool {
 	for _, c := range s.Clients {
-		if c.Phase() == client.Done || c.Dead() {
+		if c.Phase() == Done || c.Dead() {
 			continue
 		}
 		s.Cause.Store(-1)
 		for end := time.Now().Add(time.Hour); ; {
-			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Clients.Wait && c.Phase() == client.Acquiring
+			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Clients.Wait && c.Phase() == Acquiring
 			select {
 			case <-s.Activity:
 				if s.Struck {
 					s.Pauses++
 				}
 				if s.Wait(); free && waits && time.Since(begin) > network.TTL/2 {
-					s.Violate(nil, judge.Asleep, "a client waits, and the lock is free")
+					s.violate(nil, Asleep, "a client waits, and the lock is free")
 				}
 				return true
 			case <-time.After(s.Expiry(time.Until(end))): // then the lock is free
 				s.Wait()
 			}
 			if !time.Now().Before(end) {
-				s.Violate(nil, judge.Stuck, "%s waits forever", c.Name)
+				s.violate(nil, Stuck, "%s waits forever", c.Name)
 				c.Crash()
 				return true
 			}
@@ -97,19 +95,19 @@ func (s *Schedule) settle(goroutines int) {
 	s.arrive(network.TTL+time.Second, All)
 	switch n := s.Owned(""); {
 	case n > len(s.Nodes)/2:
-		s.Violate(nil, judge.Locked, "no one is inside, but the lock is not free after a ttl")
+		s.violate(nil, Locked, "no one is inside, but the lock is not free after a ttl")
 	case n > 0:
-		s.Violate(nil, judge.Leftover, "a key is left over")
+		s.violate(nil, Leftover, "a key is left over")
 	}
 	sent := s.Sent.Load()
 	s.arrive(5*network.TTL, All)
 	if s.Sent.Load() > sent {
-		s.Violate(nil, judge.Leftover, "commands are still sent when all have unlocked")
+		s.violate(nil, Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()
 	// The runtime has its own goroutines, outside the bubble.
 	if runtime.NumGoroutine() > goroutines && inBubble() > s.stage.idle {
-		s.Violate(nil, judge.Leftover, "a goroutine is left over")
+		s.violate(nil, Leftover, "a goroutine is left over")
 	}
 }
 
@@ -123,12 +121,12 @@ func (s *Schedule) probe() {
 	select {
 	case err := <-result:
 		if err != nil {
-			s.Violate(nil, judge.Unavailable, "%s cannot acquire the free lock: %v", c.Name, err)
+			s.violate(nil, Unavailable, "%s cannot acquire the free lock: %v", c.Name, err)
 		}
 		go c.Call("Unlock", func() error { return c.Lock.Unlock(context.Background()) })
 		s.arrive(time.Second, All)
 	default:
-		s.Violate(nil, judge.Unavailable, "%s waits for the free lock", c.Name)
+		s.violate(nil, Unavailable, "%s waits for the free lock", c.Name)
 		c.Crash()
 	}
 }

@@ -1,5 +1,4 @@
-// Package client is the clients: each is a process with a lock and a program.
-package client
+package schedule
 
 import (
 	"context"
@@ -11,19 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"example.com/redislock-steps/docs/explore/internal/judge"
 	"example.com/redislock-steps/docs/explore/internal/network"
+	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// A Lock is what all locks have in common. Those of steps 07 and 08 have Lost as well,
-// and that of the epilogue has Fence.
-type Lock interface {
-	TryLock(context.Context) error
-	Lock(context.Context) error
-	Unlock(context.Context) error
-}
-
+// What a lock can have besides: steps 07 and 08 tell of a loss, the epilogue's holds have a number.
 type (
 	loser  interface{ Lost() <-chan struct{} }
 	fenced interface{ Fence() int64 }
@@ -48,16 +40,17 @@ type Alice struct {
 
 const patience = 2 * network.TTL // of a client in Lock
 
-// A Client is one process with a program.
+// A Client is one process with a lock and a program.
 type Client struct {
-	judge.Holder
-	Lock   Lock
+	*network.Host
+	hold
+	Lock   locks.Lock
 	GaveUp bool          // its write is in the network
 	Gate   chan struct{} // lets the client continue at the resource
 
 	rules  Rules
 	net    *network.Net
-	judge  *judge.Judge
+	judge  *judge
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
 	atGate atomic.Bool
@@ -75,11 +68,15 @@ const (
 	Done
 )
 
-// New returns a client that does not run yet.
-func New(name string, net *network.Net, j *judge.Judge, rules Rules, lock func([]redis.UniversalClient) Lock) *Client {
-	c := &Client{rules: rules, net: net, judge: j, Gate: make(chan struct{})}
-	c.Host = net.Join(name, func() bool { return c.Phase() == Holding })
-	for _, n := range net.Nodes {
+// newClient adds a client that does not run yet.
+func (s *Schedule) newClient(i int) *Client {
+	rules := s.stage.Fault.Clients
+	if i > 0 {
+		rules.Alice = Alice{}
+	}
+	c := &Client{rules: rules, net: s.Net, judge: s.judge, Gate: make(chan struct{})}
+	c.Host = s.Join(Names[i], func() bool { return c.Phase() == Holding })
+	for _, n := range s.Nodes {
 		opt := &redis.Options{
 			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
 			Addr: fmt.Sprintf("10.0.0.%d:6379", n.N), Dialer: c.Dial, PoolSize: 100,
@@ -97,19 +94,13 @@ func New(name string, net *network.Net, j *judge.Judge, rules Rules, lock func([
 		rdb.AddHook(c.Host.Lines())
 		c.rdbs = append(c.rdbs, rdb)
 	}
-	c.Lock = lock(c.rdbs)
-	if f, ok := c.Lock.(fenced); ok {
-		c.Fence = f.Fence
-	}
-	c.Unaware = func() bool {
-		return c.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
-	}
-	j.Join(&c.Holder)
+	c.Lock = s.stage.Lock(c.rdbs)
+	s.Clients = append(s.Clients, c)
 	return c
 }
 
-// Run runs the client's program, if it lives until its end.
-func (c *Client) Run() {
+// run runs the client's program, if it lives until its end.
+func (c *Client) run() {
 	c.warm()
 	program := c.rules.Program
 	if program == nil {
@@ -145,8 +136,8 @@ func Nested(c *Client) bool {
 	c.phase.Store(Acquiring)
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
-	if err != nil && !c.Dead() && !c.Lost() && c.judge.Owns(&c.Holder) {
-		c.violate(judge.Blocked, "%s is kept out by its own lock", c.Name)
+	if err != nil && !c.Dead() && !c.Lost() && c.judge.owns(c) {
+		c.violate(Blocked, "%s is kept out by its own lock", c.Name)
 	}
 	if err == nil {
 		c.release()
@@ -205,10 +196,10 @@ func (c *Client) acquire() bool {
 		defer cancel()
 	}
 	c.phase.Store(Acquiring)
-	c.Anew()
+	c.anew()
 	err := c.Call(method, func() error { return try(ctx) })
 	if err != nil && c.rules.Passes && !c.Dead() {
-		c.violate(judge.Unavailable, "%s gives up: %v", c.Name, err)
+		c.violate(Unavailable, "%s gives up: %v", c.Name, err)
 	}
 	if err != nil || c.Dead() {
 		c.phase.Store(Idle)
@@ -219,14 +210,14 @@ func (c *Client) acquire() bool {
 	if c.Lost() {
 		c.hearsOfLoss()
 	} else {
-		c.judge.Enter(&c.Holder)
+		c.judge.enter(c)
 	}
 	return true
 }
 
 // use writes the resource, unless the client hears before that its lock is lost.
 func (c *Client) use() {
-	if !c.Inside {
+	if !c.inside {
 		return
 	}
 	goOn := c.atTheGate(c.lost())
@@ -236,17 +227,17 @@ func (c *Client) use() {
 	if !goOn && !c.Dead() {
 		c.hearsOfLoss()
 		if c.rules.Keeps {
-			c.violate(judge.FalseAlarm, "%s hears that its lock is lost", c.Name)
+			c.violate(FalseAlarm, "%s hears that its lock is lost", c.Name)
 		}
 	}
 	if goOn && !c.GaveUp {
-		c.judge.Write(&c.Holder)
+		c.judge.Write(c)
 	}
-	c.judge.Leave(&c.Holder)
+	c.judge.leave(c)
 }
 
-func (c *Client) violate(k judge.Kind, format string, args ...any) {
-	c.judge.Violate(&c.Holder, k, format, args...)
+func (c *Client) violate(k Kind, format string, args ...any) {
+	c.judge.violate(c, k, format, args...)
 }
 
 func (c *Client) hearsOfLoss() {
@@ -261,13 +252,13 @@ func (c *Client) release() (known bool) {
 	c.phase.Store(Releasing)
 	err := c.Call("Unlock", func() error { return c.Lock.Unlock(context.Background()) })
 	if err == nil {
-		c.Anew()
+		c.anew()
 		return true
 	}
 	// Not errors.Is: ErrNotHeld is another one in each step.
 	notHeld := strings.Contains(err.Error(), "lock not held")
-	if notHeld && !c.Dead() && c.judge.Held(&c.Holder) {
-		c.violate(judge.FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
+	if notHeld && !c.Dead() && c.judge.held(c) {
+		c.violate(FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
 	return notHeld
 }
@@ -313,14 +304,10 @@ func (c *Client) Tells() bool {
 }
 
 // Lost reports whether the lock has said so.
-func (c *Client) Lost() bool {
-	select {
-	case <-c.lost():
-		return true
-	default:
-		return false
-	}
-}
+func (c *Client) Lost() bool { return locks.Lost(c.Lock) }
+
+// fence is the number of the hold.
+func (c *Client) fence() int64 { return c.Lock.(fenced).Fence() }
 
 // End ends the client, and its connections.
 func (c *Client) End() {
