@@ -219,21 +219,16 @@ var inChinese = map[string]string{
 	"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. That is a data race: go test -race reports it.": "Lock 会被多个 goroutine 同时使用，但它有一个字段是直接写的，没有用 atomic、channel 或 mutex。这是数据竞争，go test -race 会报告。",
 	"The time at which the lock ends is taken from the clock of the client. If that differs from the clock of Redis, the lock expires later or " +
 		"earlier than its TTL says: send a duration, not a time.": "锁的到期时刻取自客户端的时钟。如果它和 Redis 的时钟不一致，锁就会提前或推迟过期：请发送时长，不要发送时刻。",
-	"The release uses context.Background, which drops the values of the caller's context, a trace id for instance: context.WithoutCancel keeps them.": "释放时用了 context.Background，调用者 context 里的值（例如 trace id）就没了：用 context.WithoutCancel 可以保留。",
 	"PUBLISH is a separate command after the release. A client that dies between the two wakes no one, and the waiters sleep until the " +
 		"lease would have ended: inside the script, both happen or neither.": "PUBLISH 是释放之后的另一条命令。客户端如果在两条命令之间崩溃，就没有人被唤醒，等待者要一直等到租约本该到期的时刻：" +
 		"放进脚本，两件事就要么都做，要么都不做。",
-	"GETDEL needs Redis 6.2.":                                                          "GETDEL 需要 Redis 6.2。",
-	"SET with both NX and GET needs Redis 7.0.":                                        "SET 同时带 NX 和 GET，需要 Redis 7.0。",
-	"EXPIRE and PEXPIRE with NX need Redis 7.0.":                                       "EXPIRE 和 PEXPIRE 带 NX，需要 Redis 7.0。",
-	"It prints. A library returns errors, and leaves it to its caller what to report.": "代码里有打印。库只返回错误，要报告什么由调用者决定。",
+	"SET with both NX and GET needs Redis 7.0.": "SET 同时带 NX 和 GET，需要 Redis 7.0。",
 
 	// Try: watch and compare.
 	"\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n": "\n正在监视 %s：保存文件就会再运行一次。按 Ctrl-C 结束。\n",
 	"\nNo longer watching. %s is as you left it.\n":                      "\n已停止监视。%s 里的文件没有动过。\n",
 	"the lock has changed in the meantime":                               "锁在此期间又改了",
-	"--- %s (%s)":                                                        "--- %s（%s）",
-	"+++ %s (%s)":                                                        "+++ %s（%s）",
+	"%s (%s)":                                                            "%s（%s）",
 	"the reference solution":                                             "参考实现",
 	"yours":                                                              "你的",
 	"your start":                                                         "你的起点",

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,19 +201,13 @@ func (t *tour) compare(s course.Step) error {
 		t.printf("%s and %s say the same.\n", a.dir, b.dir)
 		return nil
 	}
-	if err := t.diffSides(a, b, differ); err != nil {
+	if err := t.diffNamed(a, b, differ); err != nil {
 		return err
 	}
 	if equal != nil {
 		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
 	}
 	return nil
-}
-
-// A side is a lock that is compared with another one.
-type side struct {
-	dir, whose string
-	list       []source.Declaration
 }
 
 func (t *tour) side(dir, whose string) (side, error) {
@@ -226,7 +219,7 @@ func (t *tour) side(dir, whose string) (side, error) {
 	if err != nil {
 		return side{}, errorf("cannot compare what Go cannot read: %w", err)
 	}
-	return side{dir, whose, list}, nil
+	return side{dir, whose, l, list}, nil
 }
 
 // mine is the learner's attempt at s.
@@ -255,27 +248,6 @@ func differing(a, b side) (differ, equal []string) {
 	return differ, equal
 }
 
-// diffSides compares declarations, each under the names of its files.
-func (t *tour) diffSides(a, b side, names []string) error {
-	var heading []string
-	for _, name := range names {
-		list, err := namedDiff(a.list, b.list, []string{name})
-		if err != nil {
-			return err
-		}
-		of := []string{
-			say("--- %s (%s)", path.Join(a.dir, declared(a.list, name).File), a.whose),
-			say("+++ %s (%s)", path.Join(b.dir, declared(b.list, name).File), b.whose),
-		}
-		if !slices.Equal(of, heading) {
-			heading = of
-			t.diffLines(heading)
-		}
-		t.diffLines(list)
-	}
-	return nil
-}
-
 // changes shows what the learner has changed since the start of s. That was the reference solution
 // lock or the learner's own: the one that is nearer.
 func (t *tour) changes(p *progress, s course.Step, of failing) error {
@@ -298,7 +270,7 @@ func (t *tour) changes(p *progress, s course.Step, of failing) error {
 		return nil
 	}
 	t.prose("", "%s held at the start of %s. What have you changed since?\n", of.Story, s.Label())
-	return t.diffSides(start, mine, differ)
+	return t.diffNamed(start, mine, differ)
 }
 
 // uncommented is a declaration without the lines that are comments.
