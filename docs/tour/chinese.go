@@ -179,7 +179,6 @@ var inChinese = map[string]string{
 	"the process ended before the first story began: %s\n%s":                                                            "第一个故事还没开始，进程就结束了：%s\n%s",
 	"cannot read %s, delete it to continue without it: %w":                                                              "读不了 %s，删掉它就可以继续：%w",
 	"there is no Go file in %s":                                                                                         "%s 里没有 Go 文件",
-	"cannot read the lock %s: %w":                                                                                       "读不了%s锁：%w",
 	"cannot read the lock in %s: %w":                                                                                    "读不了 %s 里的锁：%w",
 	"cannot read %s: %w":                                                                                                "读不了 %s：%w",
 	"cannot compare what Go cannot read: %w":                                                                            "Go 解析不了，没法对比：%w",

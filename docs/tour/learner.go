@@ -124,13 +124,13 @@ func (t *tour) overview() error {
 // box is what a learner must know before the first line: the interface and the rules of
 // a step, and if asked for, those that it has from the steps before.
 func (t *tour) box(s course.Step, everything bool) error {
-	now, err := source.ReadDir(t.path(s.Dir, ""))
+	now, err := t.declared(s)
 	if err != nil {
-		return errorf("cannot read %s: %w", s.Subject(), err)
+		return err
 	}
-	before, err := source.ReadDir(t.path(s.Before().Dir, ""))
+	before, err := t.declared(s.Before())
 	if err != nil {
-		return errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
@@ -213,7 +213,7 @@ func (t *tour) compare(s course.Step) error {
 func (t *tour) side(dir, whose string) (side, error) {
 	l, err := t.readLock(dir)
 	if err != nil {
-		return side{}, errorf("cannot read the lock in %s: %w", dir, err)
+		return side{}, err
 	}
 	list, err := l.declarations()
 	if err != nil {

@@ -332,22 +332,6 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 6 -back", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved")
 }
 
-// What was kept when a lock was one file.
-func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
-	for name, text := range map[string]string{"_step03/lock.go": miniLock(3), "_step03/lock-1.go": miniLock(2), "_step04/lock-1.go": miniLock(3), "lock.go": miniLock(5)} {
-		require.NoError(t, write(myDir+"/"+name, text))
-	}
-	require.NoError(t, write(myProgress, `{"step": 5}`))
-	shows(t, "try 3 -back", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved")
-	filesIn(t, keptDir(3), "lock-1.go")
-	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "is yours that solved step 03")
-	shows(t, "try 3 -back", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
-	filesIn(t, keptDir(3), "lock-1.go")
-	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
-}
-
 func TestWatched_TellsOfEveryFile(t *testing.T) {
 	now := map[string]string{"lock.go": "a"}
 	w := newWatched(func() lock {
