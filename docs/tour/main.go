@@ -167,7 +167,7 @@ func run(ctx context.Context, args []string, c console) int {
 		req, err = parseArgs(args)
 	}
 	if err != nil {
-		fmt.Fprint(c.err, say("tour: %v\nAll commands: go run ./docs/tour help\n", err))
+		c.complain("tour: %v\nAll commands: go run ./docs/tour help", err)
 		return 2
 	}
 	if req.forAuthors() {
@@ -184,7 +184,7 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
-	fmt.Fprint(c.err, say("tour: %v\n", word(err.Error())))
+	c.complain("tour: %v", word(err.Error()))
 	if _, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
 		return 2
 	}

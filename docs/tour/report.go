@@ -32,7 +32,7 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
+	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
 	t.nowOk(before, now)
 	next := a.next()
 	t.failingList(a, before)
@@ -249,7 +249,7 @@ func (t *tour) failingList(a attemptAt, before standing) {
 			}
 			note := ""
 			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.ContainsFunc(before.Failing, func(f failing) bool { return f.is(r.name) }) {
-				note = word("  (passed before)")
+				note = behind(r.name, "  (passed before)")
 			}
 			if at := order(a.step, r.story) - ofParts; at >= 0 && at != part {
 				part = at
