@@ -318,8 +318,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	h, ok, err := s.HintSaying(of.Says)
 	switch {
 	case of.How != "":
-		h, err = course.HintForEnding(of.How)
-		ok = true
+		h, ok, err = course.HintForEnding(of.How)
 	case !ok && err == nil && from.N == s.N: // the hints of an earlier step are about its fix
 		h, ok, err = s.HintFor(of.File, of.Story)
 	}

@@ -99,9 +99,7 @@ func TestHelp_Exit0(t *testing.T) {
 }
 
 func TestHelp_FitsATerminal(t *testing.T) {
-	for line := range strings.Lines(usage()) {
-		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), columns, line)
-	}
+	fits(t, "help", usage())
 	for _, c := range commands {
 		require.Contains(t, usage(), "\n  "+c.name)
 	}

@@ -137,6 +137,13 @@ func write(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o666)
 }
 
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
 var mini = sync.OnceValues(func() (string, error) {
 	root, err := os.MkdirTemp("", "mini-course-")
 	if err != nil {
