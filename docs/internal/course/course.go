@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // A Step is one lock of the course, or the epilogue.
@@ -366,11 +366,5 @@ func Root() (string, error) {
 }
 
 func declaresModule(mod string) bool {
-	for line := range strings.Lines(mod) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && f[0] == "module" {
-			return f[1] == Module
-		}
-	}
-	return false
+	return regexp.MustCompile(`(?m)^module\s+` + regexp.QuoteMeta(Module) + `(\s|$)`).MatchString(mod)
 }
