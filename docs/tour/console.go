@@ -59,6 +59,10 @@ func (c console) printf(format string, args ...any) {
 	fmt.Fprint(c.out, say(format, args...))
 }
 
+func (c console) complain(format string, args ...any) {
+	fmt.Fprint(c.err, indent("", wrap(columns, say(format, args...))))
+}
+
 // progress says what takes time, until the returned function is called.
 func (c console) progress(text string) func() {
 	if !c.live {
@@ -125,6 +129,14 @@ func wrap(width int, text string) (out []string) {
 		out = append(out, prefix+rest)
 	}
 	return out
+}
+
+// behind puts a note behind the name of a story, or below it if a line cannot take both.
+func behind(name, note string) string {
+	if note = word(note); wide(name+note) > columns-len("  FAIL  ") {
+		return "\n        " + strings.TrimLeft(note, " ")
+	}
+	return note
 }
 
 // item prints a paragraph behind a mark of two columns.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,26 +27,23 @@ func lines(text string) []string {
 // unified returns the lines of a unified diff, none if the texts are equal.
 func unified(oldName, newName, oldText, newText string) []string {
 	list := source.Diff(lines(oldText), lines(newText))
+	shown := func(i int) bool { // a change, or near one
+		near := list[max(0, i-contextLines):min(len(list), i+contextLines+1)]
+		return slices.ContainsFunc(near, func(e source.Edit) bool { return e.Op != ' ' })
+	}
 	var out []string
-	oldLine, newLine := 1, 1 // of list[at]
-	at := 0
-	for at < len(list) {
-		from, to := nextHunk(list, at)
-		if from == to {
-			break
+	oldLine, newLine := 1, 1 // of list[from]
+	for from, to := 0, 0; from < len(list); from = to {
+		for to < len(list) && shown(to) == shown(from) {
+			to++
 		}
-		for _, e := range list[at:from] {
-			oldLine, newLine = advance(e, oldLine, newLine)
+		if shown(from) {
+			out = append(out, hunk(oldLine, newLine, list[from:to])...)
 		}
-		oldEnd, newEnd := oldLine, newLine
 		for _, e := range list[from:to] {
-			oldEnd, newEnd = advance(e, oldEnd, newEnd)
+			oldLine += boolean(e.Op != '+')
+			newLine += boolean(e.Op != '-')
 		}
-		out = append(out, fmt.Sprintf("@@ -%s +%s @@", span(oldLine, oldEnd), span(newLine, newEnd)))
-		for _, e := range list[from:to] {
-			out = append(out, string(e.Op)+e.Text)
-		}
-		oldLine, newLine, at = oldEnd, newEnd, to
 	}
 	if out == nil {
 		return nil
@@ -53,71 +51,71 @@ func unified(oldName, newName, oldText, newText string) []string {
 	return append([]string{"--- " + oldName, "+++ " + newName}, out...)
 }
 
-// nextHunk returns the next changes from at on, with their context: changes whose
-// contexts touch are one hunk.
-func nextHunk(list []source.Edit, at int) (from, to int) {
-	for at < len(list) && list[at].Op == ' ' {
-		at++
+// hunk writes the edits from these lines on.
+func hunk(oldLine, newLine int, list []source.Edit) []string {
+	oldSize, newSize := 0, 0
+	var out []string
+	for _, e := range list {
+		oldSize += boolean(e.Op != '+')
+		newSize += boolean(e.Op != '-')
+		out = append(out, string(e.Op)+e.Text)
 	}
-	if at == len(list) {
-		return at, at
-	}
-	from = max(0, at-contextLines)
-	equal := 0
-	for to = at; to < len(list) && equal <= 2*contextLines; to++ {
-		if list[to].Op == ' ' {
-			equal++
-		} else {
-			equal = 0
-		}
-	}
-	return from, to - max(0, equal-contextLines)
-}
-
-func advance(e source.Edit, oldLine, newLine int) (int, int) {
-	if e.Op != '+' {
-		oldLine++
-	}
-	if e.Op != '-' {
-		newLine++
-	}
-	return oldLine, newLine
+	return append([]string{fmt.Sprintf("@@ -%s +%s @@", span(oldLine, oldSize), span(newLine, newSize))}, out...)
 }
 
 // span writes first line and length; an empty span counts from the line before it.
-func span(from, end int) string {
-	size := end - from
+func span(from, size int) string {
 	if size == 0 {
 		from--
 	}
 	return fmt.Sprintf("%d,%d", from, size)
 }
 
+// A side is a lock that is compared with another one.
+type side struct {
+	dir   string
+	whose string // for a learner
+	files lock
+	list  []source.Declaration
+}
+
+const noFile = "/dev/null"
+
+// path is that of a file from the repository's root.
+func (s side) path(name string) string {
+	if s.files[name] == nil {
+		return noFile
+	}
+	return s.dir + "/" + name
+}
+
+// file is how a heading names the file of a declaration. One side may have none.
+func (s side) file(own, other string) string {
+	if s.whose == "" {
+		return s.path(cmp.Or(own, other))
+	}
+	return say("%s (%s)", path.Join(s.dir, own), s.whose)
+}
+
 // runDiff compares lock.go, or what the epilogue has in its place, with that of the step
 // before. Of each other file that is new or changed it says so, or with all compares it as
 // well. With names, it compares these declarations only.
 func (t *tour) runDiff(s course.Step, names []string, all bool) error {
-	before, err := t.differing(s.Before())
+	before, err := t.ofCourse(s.Before())
 	if err != nil {
 		return err
 	}
-	after, err := t.differing(s)
+	after, err := t.ofCourse(s)
 	if err != nil {
 		return err
 	}
 	if names != nil {
 		return t.diffNamed(before, after, names)
 	}
-	var files []string
-	for _, f := range slices.Concat(after, before) {
-		if !slices.Contains(files, f.name) {
-			files = append(files, f.name)
-		}
-	}
+	gone := slices.DeleteFunc(before.files.names(), func(name string) bool { return after.files[name] != nil })
 	equal, more := true, false
-	for _, name := range files {
-		a, b := fileNamed(before, name), fileNamed(after, name)
-		list := unified(a.path, b.path, a.text, b.text)
+	for _, name := range slices.Concat(after.files.names(), gone) {
+		list := unified(before.path(name), after.path(name), string(before.files[name]), string(after.files[name]))
 		switch {
 		case list == nil:
 			continue
@@ -126,123 +124,70 @@ func (t *tour) runDiff(s course.Step, names []string, all bool) error {
 		default:
 			more = true
 			t.printf("\n")
-			t.strong("%s", b.says(a))
+			t.strong("%s", became(name, before.files[name], after.files[name]))
 		}
 		equal = false
 	}
 	switch {
 	case equal:
-		t.printf("%s and %s are equal\n", before[0].path, after[0].path)
+		t.printf("%s and %s are equal\n", s.Before().Path(), s.Path())
 	case more:
 		t.printf("\nAll of it: go run ./docs/tour diff %s -all\n", s.Arg())
 	}
 	return nil
 }
 
-// A sourceFile is one of a lock.
-type sourceFile struct {
-	name string
-	path string // from the repository's root
-	text string
-}
-
-// differing reads the files in which a step may differ from the one before.
-func (t *tour) differing(s course.Step) (list []sourceFile, err error) {
+// ofCourse reads the files in which a step may differ from the one before.
+func (t *tour) ofCourse(s course.Step) (side, error) {
 	names := []string{s.Source}
 	if s.Source == course.LockFile {
 		names = t.sources(s.Dir)
 	}
+	l := lock{}
 	for _, name := range names {
 		text, err := os.ReadFile(t.path(s.Dir, name))
 		if err != nil {
-			return nil, errorf("cannot read %s: %w", s.Subject(), err)
+			return side{}, errorf("cannot read %s: %w", s.Subject(), err)
 		}
-		list = append(list, sourceFile{name, s.Dir + "/" + name, string(text)})
+		l[name] = text
 	}
-	return list, nil
+	list, err := l.declarations()
+	return side{s.Dir, "", l, list}, err
 }
 
-// fileNamed returns an empty file if there is none of that name.
-func fileNamed(list []sourceFile, name string) sourceFile {
-	if i := slices.IndexFunc(list, func(f sourceFile) bool { return f.name == name }); i >= 0 {
-		return list[i]
-	}
-	return sourceFile{name: name, path: noFile}
-}
-
-const noFile = "/dev/null"
-
-// says is what has become of a file, with its own words about itself.
-func (f sourceFile) says(before sourceFile) string {
-	if f.path == noFile {
-		return say("%s is gone", f.name)
+// became is what has become of a file, with its own words about itself.
+func became(name string, before, after []byte) string {
+	if after == nil {
+		return say("%s is gone", name)
 	}
 	verb := "has changed"
-	if before.path == noFile {
+	if before == nil {
 		verb = "is new"
 	}
-	text := say("%s %s, %s", f.name, verb, count(len(lines(f.text)), "line"))
-	if about, err := source.Preface([]byte(f.text)); err == nil && about != "" {
+	text := say("%s %s, %s", name, verb, count(len(lines(string(after))), "line"))
+	if about, err := source.Preface(after); err == nil && about != "" {
 		text += ": " + about
 	}
 	return text
 }
 
-// diffNamed compares declarations, each under the names of its files.
-func (t *tour) diffNamed(before, after []sourceFile, names []string) error {
-	old, err := declarations(before)
-	if err != nil {
-		return err
-	}
-	now, err := declarations(after)
-	if err != nil {
-		return err
-	}
+// diffNamed compares declarations, all lines of both, each under the names of its files.
+func (t *tour) diffNamed(before, after side, names []string) error {
 	var heading []string
 	for _, name := range names {
-		hunk, err := namedDiff(old, now, []string{name})
+		found, err := source.Find(slices.Concat(after.list, before.list), name)
 		if err != nil {
-			return err
+			return usageError(err.Error())
 		}
-		d, _ := source.Find(slices.Concat(now, old), name) // namedDiff has found it as well
-		from, to := declared(old, d.Name).File, declared(now, d.Name).File
-		a, b := fileNamed(before, cmp.Or(from, to)), fileNamed(after, cmp.Or(to, from))
-		if of := []string{"--- " + a.path, "+++ " + b.path}; !slices.Equal(of, heading) {
+		a, b := declared(before.list, found.Name), declared(after.list, found.Name)
+		of := []string{"--- " + before.file(a.File, b.File), "+++ " + after.file(b.File, a.File)}
+		if !slices.Equal(of, heading) {
 			heading = of
 			t.diffLines(heading)
 		}
-		t.diffLines(hunk)
+		t.diffLines(hunk(a.From, b.From, source.Diff(lines(a.Text), lines(b.Text))))
 	}
 	return nil
-}
-
-func declarations(files []sourceFile) (all []source.Declaration, err error) {
-	for _, f := range files {
-		list, err := source.Parse(f.path, []byte(f.text))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return all, nil
-}
-
-// namedDiff compares declaration by declaration, all lines of both.
-func namedDiff(before, after []source.Declaration, names []string) ([]string, error) {
-	var out []string
-	for _, name := range names {
-		found, err := source.Find(slices.Concat(after, before), name)
-		if err != nil {
-			return nil, usageError(err.Error())
-		}
-		a, b := declared(before, found.Name), declared(after, found.Name)
-		oldLines, newLines := lines(a.Text), lines(b.Text)
-		out = append(out, fmt.Sprintf("@@ -%s +%s @@", span(a.From, a.From+len(oldLines)), span(b.From, b.From+len(newLines))))
-		for _, e := range source.Diff(oldLines, newLines) {
-			out = append(out, string(e.Op)+e.Text)
-		}
-	}
-	return out, nil
 }
 
 // declared returns an empty declaration if there is none of that full name.

@@ -104,28 +104,29 @@ func TestDiff_SeveralFiles(t *testing.T) {
 	shows(t, "diff 6 nobody", 2, "no declaration nobody; there are: at, Lock, New, once, wait")
 }
 
-func TestNamedDiff(t *testing.T) {
+func TestDiffNamed(t *testing.T) {
 	const before = "package p\n\n// TryLock tries.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}\n\nfunc (l Lock) Gone() {}\n"
 	const after = "package p\n\nvar (\n\t// ErrC is new.\n\tErrC = 1\n)\n\n// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrC\n}\n\nfunc (d dog) TryLock() {}\n"
-	read := func(src string) []source.Declaration {
-		list, err := source.Parse("lock.go", []byte(src))
+	read := func(dir, src string) side {
+		l := lockOf(src)
+		list, err := l.declarations()
 		require.NoError(t, err)
-		return list
+		return side{dir: dir, files: l, list: list}
 	}
+	const head = "--- a/lock.go|+++ b/lock.go|"
 	for name, want := range map[string]string{
-		"Gone":         "@@ -8,1 +0,0 @@|-func (l Lock) Gone() {}",
-		"ErrC":         "@@ -0,0 +4,2 @@|+\t// ErrC is new.|+\tErrC = 1",
-		"Lock.TryLock": "@@ -3,4 +8,5 @@|-// TryLock tries.|+// TryLock tries|+// twice.| func (l *Lock) TryLock() error {|-\treturn ErrA|+\treturn ErrC| }",
+		"Gone":         head + "@@ -8,1 +0,0 @@|-func (l Lock) Gone() {}|",
+		"ErrC":         head + "@@ -0,0 +4,2 @@|+\t// ErrC is new.|+\tErrC = 1|",
+		"Lock.TryLock": head + "@@ -3,4 +8,5 @@|-// TryLock tries.|+// TryLock tries|+// twice.| func (l *Lock) TryLock() error {|-\treturn ErrA|+\treturn ErrC| }|",
+		"Nope":         "no declaration Nope; there are: ErrC, Lock.TryLock, dog.TryLock, Lock.Gone",
+		"TryLock":      "TryLock is more than one method: Lock.TryLock, dog.TryLock",
 	} {
-		got, err := namedDiff(read(before), read(after), []string{name})
-		require.NoError(t, err)
-		require.Equal(t, want, strings.Join(got, "|"))
-	}
-	for name, want := range map[string]string{
-		"Nope":    "no declaration Nope; there are: ErrC, Lock.TryLock, dog.TryLock, Lock.Gone",
-		"TryLock": "TryLock is more than one method: Lock.TryLock, dog.TryLock",
-	} {
-		_, err := namedDiff(read(before), read(after), []string{name})
-		require.Equal(t, usageError(want), err)
+		var out strings.Builder
+		err := (&tour{console: console{out: &out}}).diffNamed(read("a", before), read("b", after), []string{name})
+		if err != nil {
+			require.Equal(t, usageError(want), err)
+			continue
+		}
+		require.Equal(t, want, strings.ReplaceAll(out.String(), "\n", "|"))
 	}
 }

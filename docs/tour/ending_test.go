@@ -26,9 +26,8 @@ func inOwnCourse(t *testing.T) {
 			require.NoError(t, os.CopyFS(to, os.DirFS(from)))
 			continue
 		}
-		text, err := os.ReadFile(from)
-		require.NoError(t, err)
-		require.NoError(t, write(to, string(text)))
+		text := read(t, from)
+		require.NoError(t, write(to, text))
 	}
 	t.Chdir(root)
 }
@@ -37,9 +36,8 @@ func inOwnCourse(t *testing.T) {
 // returns the line on which that begins.
 func learner(t *testing.T, imports, more string) int {
 	t.Helper()
-	src, err := os.ReadFile(course.Steps[0].Path())
-	require.NoError(t, err)
-	text := strings.ReplaceAll(string(src), "\r\n", "\n")
+	src := read(t, course.Steps[0].Path())
+	text := strings.ReplaceAll(src, "\r\n", "\n")
 	const end = "\treturn nil\n}\n\n// Lock acquires"
 	require.Equal(t, 1, strings.Count(text, end))
 	text = strings.Replace(text, "import (\n", "import (\n"+imports, 1)
@@ -58,9 +56,8 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	shows(t, "try 1", 1, "hangs    1_mutual_exclusion_test.go", "Not run, because the one that hangs ended the run: 14 stories.", "HANGS Test", "It hangs; your code runs in a loop"+at+fmt.Sprintf("\n        lock.go:%d  if os.Getenv", line))
 
 	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.validate(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
-	src, err := os.ReadFile(myLockFile)
-	require.NoError(t, err)
-	work(t, string(src)+"\nvar stuck sync.Mutex\n")
+	src := read(t, myLockFile)
+	work(t, src+"\nvar stuck sync.Mutex\n")
 	shows(t, "try 1", 1, "HANGS Test", "your code waits for a mutex"+at+"\n    Is it locked twice, or not unlocked on some way out?\n")
 
 	line = learner(t, "\t\"os\"\n", "\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)\n\tvar seen map[string]int\n\tseen[l.key] = 1")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -22,11 +21,10 @@ func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
 	s := course.Steps[0]
 	inOwnCourse(t) // mylock of the repository is its owner's
 
-	text, err := os.ReadFile(path.Join(s.Dir, "README.md"))
-	require.NoError(t, err)
-	lesson, _, found := strings.Cut(string(text), "\n**Spoiler:**")
+	text := read(t, path.Join(s.Dir, "README.md"))
+	lesson, _, found := strings.Cut(text, "\n**Spoiler:**")
 	require.True(t, found, "the lesson has no spoiler line")
-	_, spoiler, _ := strings.Cut(string(text), lesson)
+	_, spoiler, _ := strings.Cut(text, lesson)
 	spoiler, _, _ = strings.Cut(spoiler, "\n\n")
 
 	try, _, code := tourOf(t, "try 1")
@@ -37,13 +35,11 @@ func TestStep01_IsShortBeforeTheFirstLine(t *testing.T) {
 		require.NotContains(t, try, "FAIL  "+r.Story, "the first try says that the start keeps the rules")
 	}
 
-	start, err := os.ReadFile(path.Join(course.First.Dir, course.LockFile))
-	require.NoError(t, err)
-	mine, err := os.ReadFile(path.Join(myDir, course.LockFile))
-	require.NoError(t, err)
-	require.Equal(t, string(start), string(mine))
+	start := read(t, path.Join(course.First.Dir, course.LockFile))
+	mine := read(t, path.Join(myDir, course.LockFile))
+	require.Equal(t, start, mine)
 
-	a, b, c := wordsIn(lesson+spoiler), wordsIn(try), wordsIn(string(start))
+	a, b, c := wordsIn(lesson+spoiler), wordsIn(try), wordsIn(start)
 	require.LessOrEqualf(t, a+b+c, beforeTheFirstLine,
 		"%d words before the first line of code: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)
 	t.Logf("%d words: %d in the lesson, %d in the first try, %d in the start file", a+b+c, a, b, c)

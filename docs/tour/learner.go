@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,13 +124,13 @@ func (t *tour) overview() error {
 // box is what a learner must know before the first line: the interface and the rules of
 // a step, and if asked for, those that it has from the steps before.
 func (t *tour) box(s course.Step, everything bool) error {
-	now, err := source.ReadDir(t.path(s.Dir, ""))
+	now, err := t.declared(s)
 	if err != nil {
-		return errorf("cannot read %s: %w", s.Subject(), err)
+		return err
 	}
-	before, err := source.ReadDir(t.path(s.Before().Dir, ""))
+	before, err := t.declared(s.Before())
 	if err != nil {
-		return errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
@@ -202,7 +201,7 @@ func (t *tour) compare(s course.Step) error {
 		t.printf("%s and %s say the same.\n", a.dir, b.dir)
 		return nil
 	}
-	if err := t.diffSides(a, b, differ); err != nil {
+	if err := t.diffNamed(a, b, differ); err != nil {
 		return err
 	}
 	if equal != nil {
@@ -211,22 +210,16 @@ func (t *tour) compare(s course.Step) error {
 	return nil
 }
 
-// A side is a lock that is compared with another one.
-type side struct {
-	dir, whose string
-	list       []source.Declaration
-}
-
 func (t *tour) side(dir, whose string) (side, error) {
 	l, err := t.readLock(dir)
 	if err != nil {
-		return side{}, errorf("cannot read the lock in %s: %w", dir, err)
+		return side{}, err
 	}
 	list, err := l.declarations()
 	if err != nil {
 		return side{}, errorf("cannot compare what Go cannot read: %w", err)
 	}
-	return side{dir, whose, list}, nil
+	return side{dir, whose, l, list}, nil
 }
 
 // mine is the learner's attempt at s.
@@ -255,27 +248,6 @@ func differing(a, b side) (differ, equal []string) {
 	return differ, equal
 }
 
-// diffSides compares declarations, each under the names of its files.
-func (t *tour) diffSides(a, b side, names []string) error {
-	var heading []string
-	for _, name := range names {
-		list, err := namedDiff(a.list, b.list, []string{name})
-		if err != nil {
-			return err
-		}
-		of := []string{
-			say("--- %s (%s)", path.Join(a.dir, declared(a.list, name).File), a.whose),
-			say("+++ %s (%s)", path.Join(b.dir, declared(b.list, name).File), b.whose),
-		}
-		if !slices.Equal(of, heading) {
-			heading = of
-			t.diffLines(heading)
-		}
-		t.diffLines(list)
-	}
-	return nil
-}
-
 // changes shows what the learner has changed since the start of s. That was the reference solution
 // lock or the learner's own: the one that is nearer.
 func (t *tour) changes(p *progress, s course.Step, of failing) error {
@@ -298,7 +270,7 @@ func (t *tour) changes(p *progress, s course.Step, of failing) error {
 		return nil
 	}
 	t.prose("", "%s held at the start of %s. What have you changed since?\n", of.Story, s.Label())
-	return t.diffSides(start, mine, differ)
+	return t.diffNamed(start, mine, differ)
 }
 
 // uncommented is a declaration without the lines that are comments.
@@ -346,8 +318,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	h, ok, err := s.HintSaying(of.Says)
 	switch {
 	case of.How != "":
-		h, err = course.HintForEnding(of.How)
-		ok = true
+		h, ok, err = course.HintForEnding(of.How)
 	case !ok && err == nil && from.N == s.N: // the hints of an earlier step are about its fix
 		h, ok, err = s.HintFor(of.File, of.Story)
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A subcommand is what the tour can be asked for.
@@ -166,7 +167,7 @@ func run(ctx context.Context, args []string, c console) int {
 		req, err = parseArgs(args)
 	}
 	if err != nil {
-		fmt.Fprint(c.err, say("tour: %v\nAll commands: go run ./docs/tour help\n", err))
+		c.complain("tour: %v\nAll commands: go run ./docs/tour help", err)
 		return 2
 	}
 	if req.forAuthors() {
@@ -183,7 +184,7 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
-	fmt.Fprint(c.err, say("tour: %v\n", word(err.Error())))
+	c.complain("tour: %v", word(err.Error()))
 	if _, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
 		return 2
 	}
@@ -247,35 +248,18 @@ func commandNames() []string {
 func didYouMean(word string, list []string) string {
 	best, least := "", 1+min(3, len(word)/3+1)
 	for _, w := range list {
-		if d := distance(word, w); d < least || strings.HasPrefix(w, word) && best == "" {
-			best, least = w, d
+		changed := 0 // letters that are left out or put in
+		for _, e := range source.Diff(strings.Split(word, ""), strings.Split(w, "")) {
+			changed += boolean(e.Op != ' ')
+		}
+		if changed < least || strings.HasPrefix(w, word) && best == "" {
+			best, least = w, changed
 		}
 	}
 	if best == "" {
 		return ""
 	}
 	return say(" (did you mean %s?)", best)
-}
-
-// distance is how many letters make one word another: changed, added, left out, swapped.
-func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := range len(a) {
-		for j := range len(b) {
-			d[i+1][j+1] = min(d[i][j]+1-boolean(a[i] == b[j]), d[i][j+1]+1, d[i+1][j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }
 
 // takeFlag takes a flag out of the arguments, wherever it stands.

@@ -137,6 +137,13 @@ func write(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o666)
 }
 
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
 var mini = sync.OnceValues(func() (string, error) {
 	root, err := os.MkdirTemp("", "mini-course-")
 	if err != nil {
@@ -196,9 +203,27 @@ func shows(t *testing.T, args string, wantCode int, want ...string) string {
 	t.Helper()
 	out, errs, code := tourOf(t, args)
 	require.Equal(t, wantCode, code, "%s\n%s", out, errs)
+	if !strings.HasPrefix(args, "why") && !strings.HasPrefix(args, "matrix") { // tables of code, and logs
+		fits(t, args, out+errs)
+	}
 	inOrder(t, out+"--- stderr\n"+errs, want...)
 	return out
 }
+
+// fits wants every line to fit a terminal, but for code, JSON, a story's name, and a path.
+func fits(t *testing.T, args, out string) {
+	t.Helper()
+	isDiff := strings.Contains(out, "\n@@ ")
+	for line := range strings.Lines(out) {
+		code := isDiff && strings.ContainsAny(line[:1], " +-@") || codeLine.MatchString(line)
+		if !code && len(strings.Fields(line)) > 2 && !strings.Contains(line, os.TempDir()) {
+			require.LessOrEqualf(t, wide(line), columns+1, "%s: too wide for a terminal: %s", args, line)
+		}
+	}
+}
+
+// codeLine is one of the compiler, of a lock, or of JSON.
+var codeLine = regexp.MustCompile(`\.go:\d+(:\d+: |  )|^\{"`)
 
 // inOrder wants these texts, in this order. Prose may break anywhere.
 func inOrder(t *testing.T, out string, want ...string) {

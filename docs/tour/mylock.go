@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -126,15 +125,9 @@ func (l lock) declarations() (all []source.Declaration, err error) {
 	return all, err
 }
 
-// When a lock was one file, attempts that were not resumed were kept as _step04/lock-1.go.
-var oldAttempt = regexp.MustCompile(`^lock-\d+\.go$`)
-
 // lockFiles are the files of the lock in a folder.
 func (t *tour) lockFiles(dir string) []string {
 	names, _ := source.Files(t.path(dir, ""))
-	if strings.HasPrefix(dir, myDir+"/_") {
-		names = slices.DeleteFunc(names, oldAttempt.MatchString)
-	}
 	return names
 }
 
@@ -145,7 +138,7 @@ func (t *tour) readLock(dir string) (lock, error) {
 	for _, name := range t.lockFiles(dir) {
 		text, err := os.ReadFile(t.path(dir, name))
 		if err != nil {
-			return nil, err
+			return nil, errorf("cannot read the lock in %s: %w", dir, err)
 		}
 		l[name] = text
 	}
@@ -172,16 +165,15 @@ func (t *tour) putLock(dir string, l lock) error {
 
 // moveLock moves the files of a lock to a folder that has none.
 func (t *tour) moveLock(from, to string) error {
-	if err := os.MkdirAll(t.path(to, ""), 0o777); err != nil {
-		return err
+	l, err := t.readLock(from)
+	if err == nil {
+		err = t.putLock(to, l)
 	}
-	for _, name := range t.lockFiles(from) {
-		if err := os.Rename(t.path(from, name), t.path(to, name)); err != nil {
-			return err
-		}
+	if err == nil {
+		err = t.putLock(from, nil)
+		os.Remove(t.path(from, "")) // if that was all
 	}
-	os.Remove(t.path(from, "")) // if that was all
-	return nil
+	return err
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
@@ -203,7 +195,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	}
 	l, err := t.readLock(from)
 	if err != nil {
-		return false, errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return false, err
 	}
 	if mine {
 		kept, err := t.keep(myDir, old, true)
@@ -255,7 +247,7 @@ func (t *tour) runReset(s course.Step) error {
 	from := s.Before().Dir
 	l, err := t.readLock(from)
 	if err != nil {
-		return errorf("cannot read the lock %s: %w", s.Before().Of(), err)
+		return err
 	}
 	put := func(dir string, n int) error {
 		if !t.hasLock(dir) {

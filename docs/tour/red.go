@@ -85,7 +85,7 @@ func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error
 	if s.Asks != "" {
 		t.prose("", "What these stories ask for: %s\n", s.Asks)
 	}
-	t.printf("Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n\n")
+	t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
 	leads := map[string]bool{}
 	for _, g := range groups {
 		if i := slices.IndexFunc(g.results, func(r result) bool { return r.verdict == failed }); i >= 0 {
@@ -222,7 +222,7 @@ func (t *tour) named(s course.Step, names []string) ([]story, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(tests, func(st story) bool { return st.name == name })
 		if i < 0 {
-			return nil, wrongUsage("%s has no test %s; list them: go test -list . ./%[1]s", s.Dir, name)
+			return nil, wrongUsage("%s has no test %s; list them:\n  go test -list . ./%[1]s", s.Dir, name)
 		}
 		list = append(list, tests[i])
 	}

@@ -69,7 +69,7 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 func TestNamed_OnlyWhatCanRun(t *testing.T) {
 	inMini(t)
 	for args, want := range map[string]string{
-		"red 3 TestNone":                      "step03_atomic_set has no test TestNone; list them: go test -list . ./step03_atomic_set\n",
+		"red 3 TestNone":                      "step03_atomic_set has no test TestNone; list them:\n  go test -list . ./step03_atomic_set\n",
 		"green 3 TestNone":                    "step03_atomic_set has no test TestNone",
 		"red 3 TestOtherCrashed_holder":       "red 3 runs the stories of 3_atomic_acquire_test.go. TestOtherCrashed_holder is in 2_crashed_holder_test.go, which begins in step 02: ask red 2",
 		"red 7 TestLeadWaiting":               "which begins in step 06: ask red 6",
@@ -82,7 +82,7 @@ func TestNamed_OnlyWhatCanRun(t *testing.T) {
 		out, errs, code := tourOf(t, args)
 		require.Equal(t, 2, code, args)
 		require.Empty(t, out, args)
-		require.Contains(t, errs, want)
+		inOrder(t, errs, want)
 	}
 }
 

@@ -32,7 +32,7 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	t.printf("\n  Stories passed: %d of %d%s.%s\n\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
+	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
 	t.nowOk(before, now)
 	next := a.next()
 	t.failingList(a, before)
@@ -45,28 +45,37 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// next is the index of the story to look at first, -1 if it passes. One that hangs has
+// next is the index of the story to look at first, -1 if all pass. One that hangs has
 // ended the run.
 func (a attemptAt) next() int {
 	if i := slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == hung }); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict != passed && r.verdict != notRun })
+	return slices.IndexFunc(a.trials, trial.fails)
+}
+
+func (r trial) fails() bool { return r.verdict != passed && r.verdict != notRun }
+
+// counted is how many trials are so.
+func counted(trials []trial, is func(trial) bool) int {
+	return len(slices.DeleteFunc(slices.Clone(trials), func(r trial) bool { return !is(r) }))
+}
+
+func ended(list ...verdict) func(trial) bool {
+	return func(r trial) bool { return slices.Contains(list, r.verdict) }
 }
 
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
-	st := standing{Of: len(a.trials) + len(a.later)}
-	for _, r := range a.trials {
-		st.Passed += boolean(r.verdict == passed || r.verdict == leaked)
-		if r.verdict != passed && r.verdict != notRun {
+	st := standing{Of: len(a.trials) + len(a.later), Passed: counted(a.trials, ended(passed, leaked))}
+	next := a.next()
+	for i, r := range a.trials {
+		switch {
+		case i == next:
+			st.Failing = slices.Insert(st.Failing, 0, r.failing())
+		case r.fails():
 			st.Failing = append(st.Failing, r.failing())
 		}
-	}
-	if next := a.next(); next >= 0 {
-		first := a.trials[next].failing()
-		st.Failing = slices.DeleteFunc(st.Failing, func(f failing) bool { return f.is(first.Story) })
-		st.Failing = slices.Insert(st.Failing, 0, first)
 	}
 	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
 	for _, part := range a.parts() {
@@ -77,10 +86,7 @@ func (a attemptAt) standing() standing {
 
 // butLeaks adds that a goroutine is left.
 func (a attemptAt) butLeaks() string {
-	n := 0
-	for _, r := range a.trials {
-		n += boolean(r.verdict == leaked)
-	}
+	n := counted(a.trials, ended(leaked))
 	if n == 0 {
 		return ""
 	}
@@ -106,38 +112,28 @@ type partOf struct {
 
 func (a attemptAt) parts() []partOf {
 	var list []partOf
-	for _, p := range a.step.Parts() {
-		list = append(list, partOf{Part: p, lacks: lacks(a.src, course.File{Needs: p.Needs})})
-	}
-	count := func(st story, ok bool) {
-		if order(a.step, st) >= ofParts {
-			part := &list[a.step.PartOf(st.file, st.name)]
-			part.of++
-			part.passed += boolean(ok)
+	for i, p := range a.step.Parts() {
+		part := partOf{Part: p, lacks: lacks(a.src, course.File{Needs: p.Needs})}
+		mine := func(st story) bool { return order(a.step, st) == ofParts+i }
+		for _, r := range a.trials {
+			part.of += boolean(mine(r.story))
+			part.passed += boolean(mine(r.story) && r.verdict == passed)
+		}
+		for _, st := range a.later {
+			part.of += boolean(mine(st))
+		}
+		if part.of > 0 {
+			list = append(list, part)
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	for _, r := range a.trials {
-		count(r.story, r.verdict == passed)
-	}
-	for _, st := range a.later {
-		count(st, false)
-	}
-	return slices.DeleteFunc(list, func(p partOf) bool { return p.of == 0 })
+	return list
 }
 
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
 	s := a.step
 	for _, f := range s.Guarantees() {
-		var of []trial
-		for _, r := range a.trials {
-			if r.file == f.Name {
-				of = append(of, r)
-			}
-		}
+		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })
 		later := len(slices.DeleteFunc(slices.Clone(a.later), func(st story) bool { return st.file != f.Name }))
 		if len(of)+later > 0 {
 			t.group(f.Name, of, later)
@@ -155,8 +151,9 @@ func (t *tour) groups(a attemptAt) {
 			state = t.paint(red, "missing")
 		}
 		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), p.passed, p.of)
-		for i, line := range wrap(columns-37, word(p.Asks)) {
-			t.printf("  %s  %s %s\n", []string{state, "       "}[min(i, 1)], pad(24, []string{text, ""}[min(i, 1)]), line)
+		for _, line := range wrap(columns-37, word(p.Asks)) {
+			t.printf("  %s  %s %s\n", state, pad(24, text), line)
+			state, text = pad(7, ""), ""
 		}
 		if len(p.lacks) > 0 {
 			t.printf("%35s needs %s\n", "", strings.Join(p.lacks, ", "))
@@ -230,26 +227,17 @@ func (t *tour) nowOk(before, now standing) {
 // failingList names what fails, a line each. Stories that end in the same way, by the same
 // panic or goroutine, share one.
 func (t *tour) failingList(a attemptAt, before standing) {
-	trials, part := a.trials, -1
-	bad, later := 0, 0
-	alike := map[string]int{}
-	for _, r := range trials {
-		bad += boolean(r.verdict != passed && r.verdict != notRun)
-		later += boolean(r.verdict == notRun)
-		if r.end != nil {
-			alike[r.why]++
-		}
-	}
-	if bad > 1 {
+	part := -1
+	if counted(a.trials, trial.fails) > 1 {
 		t.printf("  Failing:\n\n")
 		shown := map[string]bool{}
-		for _, r := range trials {
-			if r.verdict == passed || r.verdict == notRun || r.end != nil && shown[r.why] {
+		for _, r := range a.trials {
+			if !r.fails() || r.end != nil && shown[r.why] {
 				continue
 			}
 			note := ""
 			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.ContainsFunc(before.Failing, func(f failing) bool { return f.is(r.name) }) {
-				note = word("  (passed before)")
+				note = behind(r.name, "  (passed before)")
 			}
 			if at := order(a.step, r.story) - ofParts; at >= 0 && at != part {
 				part = at
@@ -257,14 +245,15 @@ func (t *tour) failingList(a attemptAt, before standing) {
 			}
 			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
 			if r.end != nil {
-				if shown[r.why] = true; alike[r.why] > 1 {
-					t.printf("        ... and %s in the same way\n", count(alike[r.why]-1, "more story"))
+				shown[r.why] = true
+				if alike := counted(a.trials, func(o trial) bool { return o.end != nil && o.why == r.why }); alike > 1 {
+					t.printf("        ... and %s in the same way\n", count(alike-1, "more story"))
 				}
 			}
 		}
 		t.printf("\n")
 	}
-	if later > 0 {
+	if later := counted(a.trials, ended(notRun)); later > 0 {
 		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(later, "story"))
 	}
 }
@@ -463,12 +452,10 @@ func (t *tour) solved(a attemptAt) {
 // namedReport shows some stories in full.
 func (t *tour) namedReport(a attemptAt) error {
 	t.heading("%s against %s of %s", myDir, count(len(a.trials), "story"), a.step.Label())
-	ok := 0
 	for _, r := range a.trials {
-		r.control = false
 		t.trial(a, r)
-		ok += boolean(r.verdict == passed)
 	}
+	ok := counted(a.trials, ended(passed))
 	if ok < len(a.trials) {
 		return errUnsolved
 	}
@@ -478,17 +465,13 @@ func (t *tour) namedReport(a attemptAt) error {
 
 // interrupted says what was seen until then.
 func (t *tour) interrupted(trials []trial) {
-	done, ok := 0, 0
-	for _, r := range trials {
-		done += boolean(r.verdict != notRun)
-		ok += boolean(r.verdict == passed)
-	}
-	t.printf("\nInterrupted. %d of %d stories were played, and %d passed.\n", done, len(trials), ok)
+	played := len(trials) - counted(trials, ended(notRun))
+	t.printf("\nInterrupted. %d of %d stories were played, and %d passed.\n", played, len(trials), counted(trials, ended(passed)))
 	for _, r := range trials {
 		switch {
 		case r.verdict == notRun && r.why != "":
-			t.printf("  %s %s %s\n", t.trialTag(r), r.name, r.why)
-		case r.verdict != notRun && r.verdict != passed:
+			t.printf("  %s %s%s\n", t.trialTag(r), r.name, behind(r.name, " "+r.why))
+		case r.fails():
 			t.printf("  %s %s\n", t.trialTag(r), r.name)
 		}
 	}

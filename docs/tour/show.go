@@ -44,7 +44,7 @@ func (c console) strong(format string, args ...any) {
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = c.paint(dim, " (also passes on the older lock)")
+		note = c.paintLines(dim, behind(r.name, " (also passes on the older lock)"))
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }

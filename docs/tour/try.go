@@ -214,25 +214,22 @@ func (t *tour) stubs(s course.Step, src lock) (string, error) {
 	if s.Parts() == nil {
 		return "", nil
 	}
-	list, err := source.ReadDir(t.path(s.Dir, ""))
+	list, err := t.declared(s)
 	if err != nil {
-		return "", errorf("cannot read %s: %w", s.Subject(), err)
+		return "", err
 	}
 	var b strings.Builder
 	for _, f := range s.Guarantees() {
 		for _, name := range lacks(src, f) {
-			i := slices.IndexFunc(source.API(list, "Lock"), func(item source.Item) bool { return item.Name == name })
-			if i < 0 {
+			item, ok := offered(list, name)
+			if !ok || item.Field {
 				return "", nil
 			}
-			switch item := source.API(list, "Lock")[i]; {
-			case item.Field:
-				return "", nil
-			case strings.HasPrefix(item.Text, "func "):
-				fmt.Fprintf(&b, "%s { panic(\"%s is not written yet\") }\n", item.Text, name)
-			default:
-				fmt.Fprintf(&b, "%s\n", item.Text)
+			text := item.Text
+			if strings.HasPrefix(text, "func ") {
+				text = fmt.Sprintf("%s { panic(\"%s is not written yet\") }", text, name)
 			}
+			b.WriteString(text + "\n")
 		}
 	}
 	if b.Len() == 0 {
@@ -449,18 +446,33 @@ func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
 }
 
 func (t *tour) newOf(s course.Step) (source.Declaration, error) {
+	list, err := t.declared(s)
+	return declared(list, "New"), err
+}
+
+// declared is what the reference solution of a step declares.
+func (t *tour) declared(s course.Step) ([]source.Declaration, error) {
 	list, err := source.ReadDir(t.path(s.Dir, ""))
 	if err != nil {
-		return source.Declaration{}, errorf("cannot read the lock %s: %w", s.Of(), err)
+		return nil, errorf("cannot read %s: %w", s.Subject(), err)
 	}
-	return declared(list, "New"), nil
+	return list, nil
 }
 
 // lacks returns what the tests of f need and a lock has not.
 func lacks(src lock, f course.File) []string {
 	list, _ := src.declarations() // what cannot be read is for the compiler to explain
-	has := source.Offers(list, "Lock")
-	return slices.DeleteFunc(slices.Clone(f.Needs), func(name string) bool { return has[name] })
+	return slices.DeleteFunc(slices.Clone(f.Needs), func(name string) bool { _, ok := offered(list, name); return ok })
+}
+
+// offered finds a method or a field of Lock, or a variable.
+func offered(list []source.Declaration, name string) (source.Item, bool) {
+	for _, item := range source.API(list, "Lock") {
+		if item.Name == name && !strings.HasPrefix(item.Text, "func "+name) {
+			return item, true
+		}
+	}
+	return source.Item{}, false
 }
 
 // missingAPI says, per file of tests that step s has and the learner's lock is not ready
@@ -491,31 +503,22 @@ func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
 // compilerText is what the compiler printed, about the learner's files instead of those
 // they replace, and of those they are built from if package sync gives way in them.
 func compilerText(out string, root string, s course.Step) string {
-	var b strings.Builder
-	out = strings.ReplaceAll(out, `"`+course.Module+`/docs/tour/sync"`, `"sync"`)
-	out = strings.ReplaceAll(out, `"sync" imported as sync`, `"sync" imported`)
-	lockFile := regexp.MustCompile(`(\S*redislock-tour-\w+|\b` + s.Dir + `|\b` + myDir + `)[/\\][^\s/\\:]+\.go`)
-	for line := range strings.Lines(out) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "FAIL") {
-			continue // the name of the package, which is the step's
+	out = strings.NewReplacer("\r\n", "\n", root+"/", "", root+`\`, "", course.Module+"/docs/tour/sync", "sync").Replace(out)
+	out = packageName.ReplaceAllString(strings.ReplaceAll(out, `"sync" imported as sync`, `"sync" imported`), "")
+	file := regexp.MustCompile(`\S*\b(redislock-tour-\w+|` + s.Dir + `|` + myDir + `)[/\\]([^\s/\\:]+\.go)`)
+	return strings.TrimRight(file.ReplaceAllStringFunc(out, func(path string) string {
+		part := file.FindStringSubmatch(path)
+		switch dir, name := part[1], part[2]; {
+		case !strings.HasSuffix(name, "_test.go"):
+			return myDir + "/" + name
+		case dir == s.Dir:
+			return dir + "/" + name
 		}
-		for _, dir := range []string{s.Dir, myDir} {
-			for _, sep := range []string{"/", `\`} {
-				line = strings.ReplaceAll(line, root+sep+dir, dir)
-				line = strings.ReplaceAll(line, "."+sep+dir+sep, dir+sep)
-			}
-		}
-		line = lockFile.ReplaceAllStringFunc(line, func(file string) string {
-			if strings.HasSuffix(file, "_test.go") {
-				return file
-			}
-			return myDir + "/" + file[strings.LastIndexAny(file, `/\`)+1:]
-		})
-		b.WriteString(line + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
+		return path
+	}), "\n")
 }
+
+var packageName = regexp.MustCompile(`(?m)^(# |FAIL).*\n`) // it is the step's
 
 func capital(text string) string {
 	text = word(text)

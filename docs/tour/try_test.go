@@ -113,9 +113,8 @@ func TestTry(t *testing.T) {
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "needs Lost, ValidUntil, MaxHold, ErrLost", "Stories passed: 22 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
 		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
-	text, err := os.ReadFile(myLockFile)
-	require.NoError(t, err)
-	require.Equal(t, miniLock(6), string(text))
+	text := read(t, myLockFile)
+	require.Equal(t, miniLock(6), text)
 	shows(t, "try", 0, "  07  22/27    the lease ends during the work", "<- mylock\n", "renew 1 of 3, Lost 0 of 3", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
 	work(t, strings.Replace(miniLock(7), "crypto/rand", "math/rand", 1))
@@ -156,9 +155,8 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	}
 	shows(t, "try 2", 2, "mylock has your attempt at step 03. To keep that and go back to step 02:\n  go run ./docs/tour try 2 -back\n")
 	shows(t, "try 2 -watch", 2, "try 2 -back")
-	text, err := os.ReadFile(myLockFile)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "// mine", "nothing has moved")
+	text := read(t, myLockFile)
+	require.Contains(t, text, "// mine", "nothing has moved")
 	require.NoDirExists(t, keptDir(3))
 
 	const moved = "mylock is now your attempt at step %02d; that at step %02d is in mylock/_step%02[2]d.\n"
@@ -219,16 +217,14 @@ func TestTry_WhatIsSolvedStays(t *testing.T) {
 	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")
 	shows(t, "try 3", 1, "is yours that solved step 02 (lock.go)")
 	for file, want := range map[string]string{myLockFile: "solved", "mylock/_step02-solved/lock.go": "solved", "mylock/_step02/lock.go": "broken"} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Contains(t, string(text), "// mine, "+want, file)
+		text := read(t, file)
+		require.Contains(t, text, "// mine, "+want, file)
 	}
 	work(t, miniLock(2)+"\n// mine, solved again\n")
 	require.NoError(t, write(keptDir(2)+"/lock.go", miniLock(2)+"\n// mine, solved again\n"))
 	shows(t, "try 2 -back", 0, "Step 02 is solved")
-	text, err := os.ReadFile("mylock/_step02-solved/lock.go")
-	require.NoError(t, err)
-	require.Contains(t, string(text), "solved again")
+	text := read(t, "mylock/_step02-solved/lock.go")
+	require.Contains(t, text, "solved again")
 	out := shows(t, "try", 0, "  02  solved ")
 	require.NotContains(t, out, "edited since")
 	work(t, miniLock(1))
@@ -252,9 +248,8 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 		"mylock/_step05-2/lock.go": miniLock(4),
 		myLockFile:                 miniLock(4),
 	} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, want, string(text), file)
+		text := read(t, file)
+		require.Equal(t, want, text, file)
 	}
 
 	// A lock.go that is there before the first try is the learner's.
@@ -306,10 +301,9 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 6", 0, "Step 06 is solved")
 	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "is yours that solved step 06 (lock.go, pub_sub.go, send.go). To start from", "7_lost_test.go needs Lost")
 	filesIn(t, myDir, "lock.go", "pub_sub.go", "send.go")
-	text, err := os.ReadFile("step07_watchdog/watchdog.go")
-	require.NoError(t, err)
+	text := read(t, "step07_watchdog/watchdog.go")
 	work(t, strings.Replace(miniLock(6), "at = 6", "at = 7", 1))
-	require.NoError(t, write(myDir+"/dog.go", strings.Replace(string(text), ") Do()", ") Undo()", 1)))
+	require.NoError(t, write(myDir+"/dog.go", strings.Replace(text, ") Do()", ") Undo()", 1)))
 	shows(t, "try 7", 1, "7_lost_test.go needs Do, MaxHold")
 	require.NoError(t, write(myDir+"/dog.go", strings.TrimPrefix(miniLock(7), "const")))
 	shows(t, "try 7", 1, "mylock/dog.go:", "Lock redeclared in this block", "mylock/lock.go:")
@@ -330,22 +324,6 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	filesIn(t, keptDir(7)+"-1", "lock.go", "dog.go", "pub_sub.go", "send.go")
 	filesIn(t, keptDir(6), "lock.go", "pub_sub.go", "send.go")
 	shows(t, "try 6 -back", 0, "again (lock.go, pub_sub.go, send.go).", "Step 06 is solved")
-}
-
-// What was kept when a lock was one file.
-func TestTry_AnAttemptThatWasKeptBefore(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
-	for name, text := range map[string]string{"_step03/lock.go": miniLock(3), "_step03/lock-1.go": miniLock(2), "_step04/lock-1.go": miniLock(3), "lock.go": miniLock(5)} {
-		require.NoError(t, write(myDir+"/"+name, text))
-	}
-	require.NoError(t, write(myProgress, `{"step": 5}`))
-	shows(t, "try 3 -back", 0, "Your attempt at step 05 is kept in mylock/_step05.", "is your attempt at step 03 again (lock.go).", "Step 03 is solved")
-	filesIn(t, keptDir(3), "lock-1.go")
-	shows(t, "try 4", 1, "Your attempt at step 03 is kept in mylock/_step03.", "is yours that solved step 03")
-	shows(t, "try 3 -back", 0, "Your attempt at step 04 is kept in mylock/_step04.", "is your attempt at step 03 again (lock.go).")
-	filesIn(t, keptDir(3), "lock-1.go")
-	filesIn(t, keptDir(4), "lock.go", "lock-1.go")
 }
 
 func TestWatched_TellsOfEveryFile(t *testing.T) {
@@ -444,9 +422,8 @@ func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
 	// Where people break the same thing, a hint says so. A story that also passes on the lock
 	// before is treated like an earlier one.
 	lab := root + "/step04_owner_token/lab_test.go"
-	text, err := os.ReadFile(lab)
-	require.NoError(t, err)
-	require.NoError(t, write(lab, strings.Replace(string(text), `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
+	text := read(t, lab)
+	require.NoError(t, write(lab, strings.Replace(text, `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
 	shows(t, "try 4", 1, "FAIL  TestLeadOwner_release")
 	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call returned `redis: nil`")
 	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))

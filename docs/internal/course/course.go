@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // A Step is one lock of the course, or the epilogue.
@@ -40,12 +40,9 @@ var First = Step{
 }
 
 // Steps is the course.
-var Steps = [...]Step{
+var Steps = numbered([8]Step{
 	{
-		N:         1,
 		Dir:       "step01_setnx",
-		Source:    LockFile,
-		Nodes:     1,
 		Title:     "SETNX",
 		Problem:   "two clients are inside at once",
 		Lock:      "SETNX; DEL",
@@ -57,10 +54,7 @@ var Steps = [...]Step{
 		Broken:    "A holder that dies leaves the key behind: locked forever.",
 	},
 	{
-		N:         2,
 		Dir:       "step02_expire",
-		Source:    LockFile,
-		Nodes:     1,
 		Title:     "SETNX, then EXPIRE",
 		Problem:   "a holder dies, and the lock stays taken forever",
 		Lock:      "SETNX, then PEXPIRE; DEL",
@@ -72,10 +66,7 @@ var Steps = [...]Step{
 		Broken:    "A client that dies between the two commands, or whose EXPIRE Redis refuses: locked forever.",
 	},
 	{
-		N:         3,
 		Dir:       "step03_atomic_set",
-		Source:    LockFile,
-		Nodes:     1,
 		Title:     "SET key value NX EX ttl",
 		Problem:   "dying between two commands locks everyone out",
 		Lock:      "SET NX EX; DEL",
@@ -87,10 +78,7 @@ var Steps = [...]Step{
 		Broken:    "A late holder's DEL, or a DEL resent after a lost reply, removes the next owner's lock.",
 	},
 	{
-		N:       4,
 		Dir:     "step04_owner_token",
-		Source:  LockFile,
-		Nodes:   1,
 		Title:   "a random token as the value",
 		Problem: "a late holder deletes the next owner's lock",
 		Lock:    "SET token NX EX; GET, compare, DEL",
@@ -104,10 +92,7 @@ var Steps = [...]Step{
 		Broken:    "The lock can expire between GET and DEL: the DEL then removes the next owner's lock.",
 	},
 	{
-		N:       5,
 		Dir:     "step05_lua_release",
-		Source:  LockFile,
-		Nodes:   1,
 		Title:   "compare and delete in one Lua script",
 		Problem: "the lease ends in the middle of Unlock",
 		Lock:    "SET token NX EX; a script that compares and deletes",
@@ -123,10 +108,7 @@ var Steps = [...]Step{
 		Broken:    "The owner blocks itself when it locks again; a lease that ends during the work lets a second holder in.",
 	},
 	{
-		N:       6,
 		Dir:     "step06_reentrant",
-		Source:  LockFile,
-		Nodes:   1,
 		Title:   "a depth next to the token, and waiters that are woken",
 		Problem: "the owner locks again and blocks itself; waiters poll",
 		Lock:    "a hash {token: depth}, written by a script; the last release publishes",
@@ -141,10 +123,7 @@ var Steps = [...]Step{
 		Broken:    "A lease that ends during the work: two inside, an update lost at the resource.",
 	},
 	{
-		N:       7,
 		Dir:     "step07_watchdog",
-		Source:  LockFile,
-		Nodes:   1,
 		Title:   "a watchdog that renews",
 		Problem: "the lease ends during the work, and two are inside",
 		Lock:    "as step 06; renewed every ttl/3 until Unlock or loss",
@@ -158,9 +137,7 @@ var Steps = [...]Step{
 		Broken:    "The master fails over before it has replicated the key: two inside.",
 	},
 	{
-		N:       8,
 		Dir:     "step08_redlock",
-		Source:  LockFile,
 		Nodes:   5,
 		Title:   "a majority of independent masters",
 		Problem: "the master fails over, and two are inside",
@@ -176,6 +153,14 @@ var Steps = [...]Step{
 			"a holder paused beyond its validity writes to a resource that does not check.",
 		ShowGreen: true,
 	},
+})
+
+func numbered(steps [8]Step) [8]Step {
+	for i := range steps {
+		s := &steps[i]
+		s.N, s.Source, s.Nodes = i+1, LockFile, max(1, s.Nodes)
+	}
+	return steps
 }
 
 // Last is step 08, whose folder has every guarantee.
@@ -381,11 +366,5 @@ func Root() (string, error) {
 }
 
 func declaresModule(mod string) bool {
-	for line := range strings.Lines(mod) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && f[0] == "module" {
-			return f[1] == Module
-		}
-	}
-	return false
+	return regexp.MustCompile(`(?m)^module\s+` + regexp.QuoteMeta(Module) + `(\s|$)`).MatchString(mod)
 }

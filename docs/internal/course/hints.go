@@ -68,25 +68,21 @@ func (s Step) HintSaying(says string) (Hint, bool, error) {
 
 func (s Step) hint(is func(of string) bool) (Hint, bool, error) {
 	list, err := s.Hints()
-	if i := slices.IndexFunc(list, func(h Hint) bool { return slices.ContainsFunc(h.Of, is) }); i >= 0 {
-		return list[i], true, err
-	}
-	return Hint{}, false, err
+	return found(list, is, err)
 }
 
 // HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"
 // or "breaks".
-func HintForEnding(how string) (Hint, error) {
-	const name = "endings.md"
-	list, err := readHints(name)
-	if err != nil {
-		return Hint{}, err
+func HintForEnding(how string) (Hint, bool, error) {
+	list, err := readHints("endings.md")
+	return found(list, func(of string) bool { return of == how }, err)
+}
+
+func found(list []Hint, is func(of string) bool, err error) (Hint, bool, error) {
+	if i := slices.IndexFunc(list, func(h Hint) bool { return slices.ContainsFunc(h.Of, is) }); i >= 0 {
+		return list[i], true, err
 	}
-	i := slices.IndexFunc(list, func(h Hint) bool { return slices.Contains(h.Of, how) })
-	if i < 0 {
-		return Hint{}, fmt.Errorf("%s has no hint for what %s", name, how)
-	}
-	return list[i], nil
+	return Hint{}, false, err
 }
 
 func parseHints(name, text string) ([]Hint, error) {

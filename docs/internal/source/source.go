@@ -277,27 +277,3 @@ func API(list []Declaration, typ string) []Item {
 	}
 	return items
 }
-
-// Offers returns the methods and the fields of a type, and the variables of the package.
-func Offers(list []Declaration, typ string) map[string]bool {
-	offers := map[string]bool{}
-	for _, d := range list {
-		switch node := d.node.(type) {
-		case *ast.FuncDecl:
-			if method, ok := strings.CutPrefix(d.Name, typ+"."); ok {
-				offers[method] = true
-			}
-		case *ast.ValueSpec:
-			offers[d.Name] = true
-		case *ast.TypeSpec:
-			if st, ok := node.Type.(*ast.StructType); ok && d.Name == typ {
-				for _, field := range st.Fields.List {
-					for _, id := range field.Names {
-						offers[id.Name] = true
-					}
-				}
-			}
-		}
-	}
-	return offers
-}

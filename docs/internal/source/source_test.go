@@ -86,8 +86,12 @@ func TestDeclarations(t *testing.T) {
 		d, _ = Find(list, "New")
 		require.Equal(t, "string, string, []redis.X, ...*Option", Params(d))
 		require.Equal(t, "func New(a, b string, n []redis.X, o ...*Option) *Lock", Signature(d))
-		want := map[string]bool{"key": true, "MaxHold": true, "Other": true, "TryLock": true, "end": true, "ErrA": true, "ErrB": true, "x": true, "y": true}
-		require.Equal(t, want, Offers(list, "Lock"))
+		var items []string
+		for _, item := range API(list, "Lock") {
+			items = append(items, item.Name+": "+item.Text)
+		}
+		require.Equal(t, []string{`ErrA: var ErrA = errors.New("a")`, `ErrB: var ErrB = errors.New("b")`, "MaxHold: Lock.MaxHold int", "Other: Lock.Other int",
+			"TryLock: func (l *Lock) TryLock() error", "New: func New(a, b string, n []redis.X, o ...*Option) *Lock"}, items)
 	}
 }
 

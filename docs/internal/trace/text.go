@@ -153,19 +153,21 @@ func (r Row) lines() string {
 	if r.Who != "" && r.Who != "**" {
 		indent = 22
 	}
-	lines := Wrap(parts, rowWidth)
+	first, rest := columns-timeWidth, columns-indent
+	lines := wrap(parts, first, rest)
 	if r.Who == "**" { // what was expected is in its own line
 		lines = nil
 		for _, part := range parts {
-			lines = append(lines, Wrap([]string{part}, rowWidth)...)
+			lines = append(lines, wrap([]string{part}, first, rest)...)
+			first = rest
 		}
 	}
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
-// rowWidth is what a line of a row may take, behind its time or its indentation: in the
-// tour, it then ends at column 90.
-const rowWidth = 64
+// columns is how wide a timeline is: with a margin of four, it fits a terminal. timeWidth of
+// them are the time.
+const columns, timeWidth = 76, 13
 
 // parts are what a row says. A line had better end between two of them.
 func (r Row) parts() []string {
@@ -193,9 +195,9 @@ func (r Row) parts() []string {
 	return parts
 }
 
-// Wrap joins parts to lines of a width: as many in a line as there is room for, and one
-// for which a line has no room is broken at its spaces.
-func Wrap(parts []string, width int) []string {
+// wrap joins parts to lines, the first one of its own width: as many in a line as there is
+// room for, and one for which a line has no room is broken at its spaces.
+func wrap(parts []string, width, rest int) []string {
 	lines := []string{""}
 	for i, part := range parts {
 		last := &lines[len(lines)-1]
@@ -204,14 +206,14 @@ func Wrap(parts []string, width int) []string {
 			continue
 		}
 		if i > 0 {
-			lines = append(lines, "")
+			lines, width = append(lines, ""), rest
 			part = strings.TrimLeft(part, " ")
 		}
 		for _, word := range strings.SplitAfter(part, " ") {
 			last = &lines[len(lines)-1]
 			if *last != "" && len(*last)+len(strings.TrimRight(word, " ")) > width {
 				*last = strings.TrimRight(*last, " ")
-				lines = append(lines, "")
+				lines, width = append(lines, ""), rest
 				last = &lines[len(lines)-1]
 			}
 			*last += word

@@ -31,6 +31,11 @@ func TestText(t *testing.T) {
 			"      0.2ms  bob    acquire coupons <bob-1> ttl=10000 depth=1 -> 1 (node 2)\n                      <- overwrites alice's lock\n"},
 		{[]Record{{At: 200, Kind: Note, Text: "alice works for longer than her ttl, and no one has told her that it ended"}},
 			"      0.2ms  -- alice works for longer than her ttl, and no one has told her\n                that it ended\n"},
+		// With the margin of the tour, 80 columns are not exceeded.
+		{[]Record{{At: 200, Who: "alice", Node: 1, Kind: Command, Text: "acquire coupons <alice-1> ttl=10000 depth=10", Reply: "1", Redis: make([]Key, 1)}},
+			"      0.2ms  alice  acquire coupons <alice-1> ttl=10000 depth=10 -> 1\n"},
+		{[]Record{{At: 200, Who: "alice", Kind: Return, Text: "TryLock", Reply: "redislock: acquire: ERR value is not an integer or out of the range that is"}},
+			"      0.2ms  alice  TryLock\n                      -> redislock: acquire: ERR value is not an integer or\n                      out of the range that is\n"},
 	} {
 		if got := Text(c.records); got != c.want {
 			t.Errorf("got\n%swant\n%s", got, c.want)
