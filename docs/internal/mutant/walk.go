@@ -77,7 +77,7 @@ func (g *generator) body(list []ast.Stmt) {
 		g.stmts(list)
 		return
 	}
-	g.inside(list[0])
+	g.walk(list[0])
 }
 
 func (g *generator) stmt(s ast.Stmt) {
@@ -89,7 +89,7 @@ func (g *generator) stmt(s ast.Stmt) {
 			g.out(s)
 		}
 	}
-	g.inside(s)
+	g.walk(s)
 }
 
 func (g *generator) out(s ast.Stmt) {
@@ -176,69 +176,60 @@ func (g *generator) calls(n ast.Node) (found bool) {
 	return found
 }
 
-// inside changes the parts of a statement.
-func (g *generator) inside(s ast.Stmt) {
-	switch s := s.(type) {
+// walk changes the parts of a statement or an expression.
+func (g *generator) walk(n ast.Node) { ast.Inspect(n, g.visit) }
+
+// visit reports whether the parts of n are still to be changed.
+func (g *generator) visit(n ast.Node) bool {
+	if e, ok := n.(ast.Expr); ok && g.info.Types[e].Value != nil {
+		g.flip(e)
+		return false // other constants where it is known what they mean
+	}
+	switch n := n.(type) {
+	case *ast.DeclStmt, *ast.IndexExpr, *ast.SliceExpr:
+	case *ast.BlockStmt:
+		g.stmts(n.List)
 	case *ast.ExprStmt:
-		if call, ok := s.X.(*ast.CallExpr); ok {
+		call, ok := n.X.(*ast.CallExpr)
+		if ok {
 			g.arguments(call)
-			return
 		}
-		g.expr(s.X)
-	case *ast.SendStmt:
-		g.expr(s.Value)
-	case *ast.DeferStmt:
-		g.call(s.Call)
+		return !ok
 	case *ast.GoStmt:
-		n := g.add(s, Instead, "go", noGo)
-		g.around(s, fmt.Sprintf("if mutantIs(%d) { %s } else { ", n, inOneLine(g.text(s.Call))), " }")
-		g.call(s.Call)
+		g.around(n, fmt.Sprintf("if mutantIs(%d) { %s } else { ", g.add(n, Instead, "go", noGo), inOneLine(g.text(n.Call))), " }")
+		return true
 	case *ast.AssignStmt:
-		g.assign(s)
+		g.assign(n)
 	case *ast.ReturnStmt:
-		for _, e := range s.Results {
+		for _, e := range n.Results {
 			g.result(e)
 		}
-	case *ast.BlockStmt:
-		g.stmts(s.List)
 	case *ast.IfStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
+		if n.Init != nil {
+			g.walk(n.Init)
 		}
-		g.condition(s.Cond)
-		g.body(s.Body.List)
-		if s.Else != nil {
-			g.inside(s.Else)
+		g.condition(n.Cond)
+		g.body(n.Body.List)
+		if n.Else != nil {
+			g.walk(n.Else)
 		}
-	case *ast.ForStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
+	case *ast.CaseClause:
+		for _, cond := range n.List {
+			g.condition(cond)
 		}
-		if s.Cond != nil {
-			g.expr(s.Cond)
-		}
-		g.stmts(s.Body.List)
-	case *ast.RangeStmt:
-		g.expr(s.X)
-		g.stmts(s.Body.List)
-	case *ast.SwitchStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
-		}
-		for _, c := range s.Body.List {
-			c := c.(*ast.CaseClause)
-			for _, cond := range c.List {
-				g.condition(cond)
-			}
-			g.body(c.Body)
-		}
-	case *ast.SelectStmt:
-		for _, c := range s.Body.List {
-			c := c.(*ast.CommClause)
-			g.communication(c)
-			g.body(c.Body)
-		}
+		g.body(n.Body)
+	case *ast.CommClause:
+		g.communication(n)
+		g.body(n.Body)
+	case *ast.BinaryExpr:
+		g.binary(n)
+		return true
+	case *ast.CallExpr:
+		g.call(n)
+	default:
+		return true
 	}
+	return false
 }
 
 func (g *generator) assign(s *ast.AssignStmt) {
@@ -247,7 +238,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 		if s.Tok == token.DEFINE && len(s.Rhs) == len(s.Lhs) && id != nil && g.isPlain(e) {
 			g.zero(e, Out, g.text(id)+" := "+g.short(e), "")
 		}
-		g.expr(e)
+		g.walk(e)
 	}
 }
 
@@ -299,7 +290,7 @@ func (g *generator) result(e ast.Expr) {
 		g.condition(e)
 		return
 	}
-	g.expr(e)
+	g.walk(e)
 }
 
 // isLibraryResult tells go-redis's commands, which have an Error method of another kind.
@@ -332,7 +323,7 @@ func (g *generator) condition(e ast.Expr) {
 		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
 	}
 	g.around(e, "((", after)
-	g.expr(e)
+	g.walk(e)
 }
 
 // communication lets a case of a select never be ready.
@@ -341,7 +332,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	switch s := c.Comm.(type) {
 	case *ast.SendStmt:
 		channel = s.Chan
-		g.expr(s.Value)
+		g.walk(s.Value)
 	case *ast.ExprStmt:
 		channel = s.X.(*ast.UnaryExpr).X
 	case *ast.AssignStmt:
@@ -352,42 +343,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	n := g.addLines(g.line(c.Pos()), g.line(c.Colon), Out, "case "+g.short(c.Comm), "")
 	g.around(channel, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(channel)), n), ")")
 	if _, isCall := channel.(*ast.CallExpr); isCall {
-		g.expr(channel)
-	}
-}
-
-// expr changes the parts of an expression.
-func (g *generator) expr(e ast.Expr) {
-	if tv := g.info.Types[e]; tv.Value != nil {
-		if tv.Value.Kind() == constant.Bool {
-			g.flip(e)
-		}
-		return // other constants where it is known what they mean
-	}
-	switch e := e.(type) {
-	case *ast.ParenExpr:
-		g.expr(e.X)
-	case *ast.UnaryExpr:
-		g.expr(e.X)
-	case *ast.StarExpr:
-		g.expr(e.X)
-	case *ast.BinaryExpr:
-		g.binary(e)
-	case *ast.CallExpr:
-		g.call(e)
-	case *ast.FuncLit:
-		g.stmts(e.Body.List)
-	case *ast.CompositeLit:
-		for _, part := range e.Elts {
-			if kv, ok := part.(*ast.KeyValueExpr); ok {
-				part = kv.Value
-			}
-			g.expr(part)
-		}
-	case *ast.SelectorExpr:
-		g.expr(e.X)
-	case *ast.TypeAssertExpr:
-		g.expr(e.X)
+		g.walk(channel)
 	}
 }
 
@@ -418,8 +374,6 @@ func (g *generator) binary(e *ast.BinaryExpr) {
 			g.pick(e, t, inOneLine(g.text(e.Y)))
 		}
 	}
-	g.expr(e.X)
-	g.expr(e.Y)
 }
 
 // call changes what a call is asked for.
@@ -451,12 +405,7 @@ func (g *generator) call(e *ast.CallExpr) {
 
 // arguments changes what is in a call.
 func (g *generator) arguments(e *ast.CallExpr) {
-	if fn, ok := e.Fun.(*ast.SelectorExpr); ok {
-		g.expr(fn.X)
-	}
-	if fn, ok := e.Fun.(*ast.FuncLit); ok {
-		g.stmts(fn.Body.List)
-	}
+	g.walk(e.Fun)
 	for i, arg := range e.Args {
 		if lit, ok := arg.(*ast.CompositeLit); ok && len(lit.Elts) == 1 && isStruct(g.typeOf(arg)) {
 			if sig, ok := g.typeOf(e.Fun).(*types.Signature); ok && i < sig.Params().Len() {
@@ -464,7 +413,7 @@ func (g *generator) arguments(e *ast.CallExpr) {
 				continue
 			}
 		}
-		g.expr(arg)
+		g.walk(arg)
 	}
 }
 
@@ -518,7 +467,7 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		g.around(lit, fmt.Sprintf("mutantPick[string](%d, ", n), ", "+text+")")
 	}
 	for _, arg := range e.Args[1:] {
-		g.expr(arg)
+		g.walk(arg)
 	}
 }
 
