@@ -33,26 +33,20 @@ type cell struct {
 	Results         []result
 }
 
-// Failing returns the names of the stories that failed.
-func (c cell) Failing() []string {
-	var list []string
+// failed returns what is said of the stories that failed.
+func (c cell) failed(says func(result) string) (list []string) {
 	for _, r := range c.Results {
 		if r.verdict == failed {
-			list = append(list, r.name)
+			list = append(list, says(r))
 		}
 	}
 	return list
 }
 
-// Messages returns what they say.
+// Failing returns the names of the stories that failed, and Messages what they say.
+func (c cell) Failing() []string { return c.failed(func(r result) string { return r.name }) }
 func (c cell) Messages() []string {
-	var list []string
-	for _, r := range c.Results {
-		if r.verdict == failed {
-			list = append(list, r.log.failing(r.name)[0].message()[0])
-		}
-	}
-	return list
+	return c.failed(func(r result) string { return r.log.failing(r.name)[0].message()[0] })
 }
 
 func (c cell) Holds() bool { return c.Failing() == nil }
@@ -216,14 +210,8 @@ func rendered(cells []cell) map[string]string {
 func drawStaircase(cells []cell, theme picture.Theme) string {
 	var locks []string
 	var stairs []picture.Stair
-	for _, lock := range course.Entries() {
-		if lock.IsEpilogue() {
-			locks = append(locks, "F")
-			continue
-		}
-		locks = append(locks, lock.Arg())
-	}
 	for _, g := range course.Entries() {
+		locks = append(locks, strings.Replace(g.Arg(), "fencing", "F", 1))
 		stair := picture.Stair{Guarantee: g.Guarantee}
 		for _, c := range cells {
 			if c.Guarantee.N == g.N {

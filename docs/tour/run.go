@@ -156,13 +156,12 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 		if by != "" && !filepath.IsAbs(by) {
 			from = t.path("", by)
 		}
-		if by == "" && !t.exists(b.dir, file) {
-			continue
-		}
 		if _, err := os.Stat(from); by != "" && err != nil {
 			return nil, errorf("%s is missing: it is needed to build %s", by, b.name)
 		}
-		replace[t.path(b.dir, file)] = from
+		if by != "" || t.exists(b.dir, file) {
+			replace[t.path(b.dir, file)] = from
+		}
 	}
 	return replace, nil
 }
@@ -381,23 +380,6 @@ func (bin binary) runApart(ctx context.Context, timeout string, env []string, fr
 	return all, err
 }
 
-// runEach runs every story in its own process: a panic in one does not hide the others.
-func (bin binary) runEach(ctx context.Context, list []story) ([]result, error) {
-	var results []result
-	for _, s := range list {
-		tr, err := bin.run(ctx, inVirtualTime, nil, s)
-		if err != nil {
-			return nil, err
-		}
-		r := tr.judge(s)
-		if r.verdict == passed && tr.exit != 0 {
-			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
-		}
-		results = append(results, r)
-	}
-	return results, nil
-}
-
 // runAll runs the stories in one process, and one by one if that process broke.
 func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
 	tr, err := bin.run(ctx, inVirtualTime, nil, list...)
@@ -408,14 +390,27 @@ func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
 	broke := tr.exit != 0 // unless a story explains it
 	for _, s := range list {
 		r := tr.judge(s)
+		results = append(results, r)
 		if r.verdict == timedOut || r.verdict == crashed {
-			return bin.runEach(ctx, list)
+			broke = true
+			break
 		}
 		broke = broke && r.verdict != failed && r.verdict != silent
-		results = append(results, r)
 	}
-	if broke {
-		return bin.runEach(ctx, list)
+	if !broke {
+		return results, nil
+	}
+	results = nil
+	for _, s := range list { // a panic in one does not hide the others
+		tr, err := bin.run(ctx, inVirtualTime, nil, s)
+		if err != nil {
+			return nil, err
+		}
+		r := tr.judge(s)
+		if r.verdict == passed && tr.exit != 0 {
+			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
+		}
+		results = append(results, r)
 	}
 	return results, nil
 }
