@@ -232,15 +232,11 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 	for _, of := range importable {
 		imports[importName(of)] = of
 	}
-	var all strings.Builder
-	for _, file := range append(src.names(), "") {
-		text := body
-		if file != "" {
-			text = strings.ReplaceAll(string(src[file]), "\r\n", "\n")
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+	// below is what a file has below its imports, which are remembered.
+	below := func(text string) (string, error) {
+		f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		begin := f.Name.End()
 		for _, d := range f.Decls {
@@ -250,22 +246,32 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 			of, _ := strconv.Unquote(spec.Path.Value)
 			imports[importName(of)] = of
 		}
-		rest := text[begin-1:]
-		if file != "" {
-			list, err := source.Parse(file, []byte(text))
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range list {
-				if _, ok := gone[d.Name]; ok {
-					rest = strings.Replace(rest, "\n"+d.Text, "", 1)
-					gone[d.Name] = true
-				}
-			}
-		}
-		all.WriteString(rest + "\n")
+		return text[begin-1:] + "\n", nil
 	}
-	f, err := parser.ParseFile(token.NewFileSet(), "", "package redislock\n"+all.String(), parser.SkipObjectResolution)
+	all := "package redislock\n"
+	for _, file := range src.names() {
+		rest, err := below(strings.ReplaceAll(string(src[file]), "\r\n", "\n"))
+		if err != nil {
+			return nil, err
+		}
+		all += rest
+	}
+	theirs, err := source.Parse("lock", []byte(all))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range theirs {
+		if _, ok := gone[d.Name]; ok {
+			all = strings.Replace(all, "\n"+d.Text, "", 1)
+			gone[d.Name] = true
+		}
+	}
+	rest, err := below(body)
+	if err != nil {
+		return nil, err
+	}
+	all += rest
+	f, err := parser.ParseFile(token.NewFileSet(), "", all, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +296,8 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 			return nil, fmt.Errorf("the lock has no %s, and nothing uses the new one", name)
 		}
 	}
-	return format.Source([]byte("package redislock\n\nimport (\n" + strings.Join(slices.Sorted(maps.Keys(packages)), "\n") + "\n)\n" + all.String()))
+	imported := "package redislock\n\nimport (\n" + strings.Join(slices.Sorted(maps.Keys(packages)), "\n") + "\n)\n"
+	return format.Source([]byte(strings.Replace(all, "package redislock\n", imported, 1)))
 }
 
 // importName is how a file that imports the path names it.

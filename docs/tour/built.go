@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,51 +15,50 @@ import (
 // users play the same few over and over: this program's tests, the pages, CI.
 var built = os.Getenv("TOUR_BUILT")
 
-// buildOnce is goTestC with that memory. What does not compile is not remembered.
-func buildOnce(ctx context.Context, root, dir, overlay, to string) ([]byte, error) {
-	if built == "" {
-		return goTestC(ctx, root, dir, overlay, to)
-	}
-	key, err := keyOf(root, dir, overlay)
+// buildOnce builds the tests in dir, with some files replaced as by the go command's
+// -overlay. What does not compile is not remembered.
+func buildOnce(ctx context.Context, root, dir string, replace map[string]string, to string) ([]byte, error) {
+	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return nil, err
 	}
-	key = filepath.Join(built, key)
-	if os.Link(key, to) == nil {
-		return nil, nil
+	overlay, key := filepath.Join(filepath.Dir(to), "overlay.json"), ""
+	if err := os.WriteFile(overlay, js, 0o666); err != nil {
+		return nil, err
 	}
-	out, err := goTestC(ctx, root, dir, overlay, to)
-	if err == nil {
+	if built != "" {
+		hash, err := hashOf(root, dir, replace)
+		if err != nil {
+			return nil, err
+		}
+		if key = filepath.Join(built, hash); os.Link(key, to) == nil {
+			return nil, nil
+		}
+	}
+	// Without optimization the compiler needs a third less time, and without symbol tables
+	// the linker half; panics still name their lines.
+	out, err := command(ctx, root, "go", "test", "-c", "-gcflags=-N -l", "-ldflags=-s -w", "-overlay", overlay, "-o", to, "./"+dir).CombinedOutput()
+	if err == nil && key != "" {
 		os.Link(to, key) // there is none if there are no tests, or another was faster
 	}
 	return out, err
 }
 
-// keyOf is a hash of the folder's name and of all that is compiled there.
-func keyOf(root, dir, overlay string) (string, error) {
-	sum := sha256.New()
-	var over struct{ Replace map[string]string }
-	text, err := os.ReadFile(overlay)
-	if err == nil {
-		err = json.Unmarshal(text, &over)
-	}
-	if err != nil {
-		return "", err
-	}
+// hashOf is a hash of the folder's name and of all that is compiled there.
+func hashOf(root, dir string, replace map[string]string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
 	if err != nil {
 		return "", err
 	}
-	for name := range over.Replace {
-		files = append(files, name)
-	}
+	files = slices.AppendSeq(append(files, filepath.Join(root, "go.mod")), maps.Keys(replace))
 	slices.Sort(files)
-	for _, name := range append(slices.Compact(files), filepath.Join(root, "go.mod")) {
-		from, replaced := over.Replace[name]
+	sum := sha256.New()
+	fmt.Fprintln(sum, filepath.Base(dir))
+	for _, name := range slices.Compact(files) {
+		from, replaced := replace[name]
 		if !replaced {
 			from = name
-		}
-		if from == "" {
+		} else if from == "" {
 			continue
 		}
 		text, err := os.ReadFile(from)
@@ -67,12 +67,5 @@ func keyOf(root, dir, overlay string) (string, error) {
 		}
 		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(name), len(text), text)
 	}
-	return fmt.Sprintf("%x", sum.Sum([]byte(filepath.Base(dir)))), nil
-}
-
-// goTestC builds the tests in dir with an overlay.
-func goTestC(ctx context.Context, root, dir, overlay, to string) (out []byte, err error) {
-	// Without optimization the compiler needs a third less time, and without symbol tables
-	// the linker half; panics still name their lines.
-	return command(ctx, root, "go", "test", "-c", "-gcflags=-N -l", "-ldflags=-s -w", "-overlay", overlay, "-o", to, "./"+dir).CombinedOutput()
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8]), nil
 }

@@ -29,7 +29,7 @@ func speakingChinese(t *testing.T) {
 // onlyEnglish are the files and functions whose texts are for the authors of the
 // repository: the matrix, the pages, why -all and why -check. See request.forAuthors.
 var onlyEnglish = []string{"matrix.go", "why.go", "whypage.go",
-	"fingerprint", "readKnown", "keepReasons", "excuses", "excuse", "runWhyAll", "runWhyCheck", "again", "replay"}
+	"readKnown", "readAllKnown", "keepReasons", "excuse", "runWhyAll", "runWhyCheck", "again", "replay"}
 
 // notSaid is how a text begins that looks like words and is none of ours: what Go,
 // testify and the compiler say, code, and the tags of go test.

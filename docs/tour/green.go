@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
@@ -52,15 +51,10 @@ func (t *tour) checkGreen(s course.Step, g greenRun) error {
 	if g.log.exit != 0 && wrong == nil {
 		wrong = append(wrong, say("the test process ended with exit status %d", g.log.exit))
 	}
-	return notGreen(s, wrong)
+	return unless(wrong, notGreen, s)
 }
 
-func notGreen(s course.Step, wrong []string) error {
-	if wrong == nil {
-		return nil
-	}
-	return errorf("green %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
-}
+const notGreen = "green %s failed:\n  %s"
 
 func (t *tour) runGreen(ctx context.Context, s course.Step) error {
 	bin, err := t.build(ctx, greenBuild(s))
@@ -116,11 +110,7 @@ func (t *tour) runNamedGreen(ctx context.Context, s course.Step, names []string,
 	if err != nil {
 		return err
 	}
-	bin, err := t.build(ctx, greenBuild(s))
-	if err != nil {
-		return err
-	}
-	results, err := bin.runAll(ctx, list)
+	results, err := t.playNamed(ctx, greenBuild(s), list)
 	if err != nil {
 		return err
 	}
@@ -137,5 +127,5 @@ func (t *tour) runNamedGreen(ctx context.Context, s course.Step, names []string,
 		t.failure(r, whole)
 		wrong = append(wrong, r.name)
 	}
-	return notGreen(s, wrong)
+	return unless(wrong, notGreen, s)
 }

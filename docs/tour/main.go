@@ -73,7 +73,7 @@ var commands = []subcommand{
 		{"why N", "step N's lock, each line with the story that fails without it"},
 		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): the story, as it fails without it or when it is changed"},
 		{"why", "write what is known about the lines to " + whyDir},
-		{"why -check", "compare, and play some of the stories again (-seed S: the same ones)"},
+		{"why -check", "compare, and play some of the stories again"},
 		{"why -all [N [LINE]]", "find it out anew: take each line out, change it, play the stories (minutes)"},
 	}, parseWhy, (*tour).runWhy},
 	{"copy", [][2]string{
@@ -139,7 +139,6 @@ type request struct {
 	stage      int    // of a hint; 0 is the next one
 	file       string // of a lock
 	line       int    // of that file; 0 is the whole lock
-	seed       uint64
 	folder     string // to copy to
 	tests      bool   // copied as well
 }

@@ -5,8 +5,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -31,26 +33,20 @@ type cell struct {
 	Results         []result
 }
 
-// Failing returns the names of the stories that failed.
-func (c cell) Failing() []string {
-	var list []string
+// failed returns what is said of the stories that failed.
+func (c cell) failed(says func(result) string) (list []string) {
 	for _, r := range c.Results {
 		if r.verdict == failed {
-			list = append(list, r.name)
+			list = append(list, says(r))
 		}
 	}
 	return list
 }
 
-// Messages returns what they say.
+// Failing returns the names of the stories that failed, and Messages what they say.
+func (c cell) Failing() []string { return c.failed(func(r result) string { return r.name }) }
 func (c cell) Messages() []string {
-	var list []string
-	for _, r := range c.Results {
-		if r.verdict == failed {
-			list = append(list, r.log.failing(r.name)[0].message()[0])
-		}
-	}
-	return list
+	return c.failed(func(r result) string { return r.log.failing(r.name)[0].message()[0] })
 }
 
 func (c cell) Holds() bool { return c.Failing() == nil }
@@ -163,27 +159,40 @@ func (t *tour) runMatrix(ctx context.Context, check bool) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w\n%s is left as it was", err, matrixFile)
 	}
-	for file, text := range rendered(cells) {
-		if check {
-			errs = append(errs, t.compareMatrix(file, text))
-		} else {
-			errs = append(errs, os.MkdirAll(filepath.Dir(t.path("", file)), 0o777), os.WriteFile(t.path("", file), []byte(text), 0o666))
-		}
-	}
-	err = errors.Join(errs...)
+	err = t.putGenerated(rendered(cells), "go run ./docs/tour matrix", check)
 	t.matrixTable(cells)
 	if err != nil {
 		return err
 	}
 	if err := staircase(cells); err != nil {
-		return fmt.Errorf("a guarantee has to hold from its course.Step on, and not before:\n%w", err)
+		return fmt.Errorf("a guarantee has to hold from its step on, and not before:\n%w", err)
 	}
 	if check {
 		t.printf("\n%s is up to date\n", matrixFile)
-		return nil
+	} else {
+		t.printf("\nwritten to %s\n", matrixFile)
 	}
-	t.printf("\nwritten to %s\n", matrixFile)
 	return nil
+}
+
+// putGenerated writes files that a command generates, or with check says which of them are
+// not as it would write them.
+func (t *tour) putGenerated(files map[string]string, command string, check bool) error {
+	var errs []error
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		path := t.path("", file)
+		if !check {
+			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(files[file]), 0o666))
+			continue
+		}
+		have, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w\nwrite it: %s", err, command))
+		} else if diff := unified(file, "as it would be written now", string(have), files[file]); diff != nil {
+			errs = append(errs, fmt.Errorf("%s is stale; write it again: %s\n%s", file, command, strings.Join(diff, "\n")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rendered is the page, and the picture of it.
@@ -201,14 +210,8 @@ func rendered(cells []cell) map[string]string {
 func drawStaircase(cells []cell, theme picture.Theme) string {
 	var locks []string
 	var stairs []picture.Stair
-	for _, lock := range course.Entries() {
-		if lock.IsEpilogue() {
-			locks = append(locks, "F")
-			continue
-		}
-		locks = append(locks, lock.Arg())
-	}
 	for _, g := range course.Entries() {
+		locks = append(locks, strings.Replace(g.Arg(), "fencing", "F", 1))
 		stair := picture.Stair{Guarantee: g.Guarantee}
 		for _, c := range cells {
 			if c.Guarantee.N == g.N {
@@ -219,17 +222,6 @@ func drawStaircase(cells []cell, theme picture.Theme) string {
 	}
 	return picture.Staircase("Which lock (1 to 8) provides which guarantee", locks, stairs,
 		"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.", theme)
-}
-
-func (t *tour) compareMatrix(file, want string) error {
-	have, err := os.ReadFile(t.path("", file))
-	if err != nil {
-		return fmt.Errorf("%w\nwrite it: go run ./docs/tour matrix", err)
-	}
-	if diff := unified(file, "as the locks are", string(have), want); diff != nil {
-		return fmt.Errorf("%s is stale; write it again: go run ./docs/tour matrix\n%s", file, strings.Join(diff, "\n"))
-	}
-	return nil
 }
 
 // matrixTable prints the table for a terminal.

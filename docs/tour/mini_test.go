@@ -203,7 +203,8 @@ func shows(t *testing.T, args string, wantCode int, want ...string) string {
 	t.Helper()
 	out, errs, code := tourOf(t, args)
 	require.Equal(t, wantCode, code, "%s\n%s", out, errs)
-	if !strings.HasPrefix(args, "why") && !strings.HasPrefix(args, "matrix") { // tables of code, and logs
+	// Of these two, tables of code and logs may be wider.
+	if !strings.HasPrefix(args, "why") && !strings.HasPrefix(args, "matrix") {
 		fits(t, args, out+errs)
 	}
 	inOrder(t, out+"--- stderr\n"+errs, want...)

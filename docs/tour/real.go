@@ -161,10 +161,7 @@ func (t *tour) realReport(s course.Step, addrs []string, log transcript) error {
 		wrong = append(wrong, word("no test ran"))
 	}
 	t.printf("\n  %d passed, %d skipped, %d failed\n\n", ok, left, len(wrong))
-	if wrong != nil {
-		return errorf("real %s failed:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
-	}
-	return nil
+	return unless(wrong, "real %s failed:\n  %s", s)
 }
 
 // ping asks a server whether it is a Redis that takes commands.

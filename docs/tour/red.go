@@ -23,7 +23,7 @@ func checkRed(s course.Step, results []result) error {
 	if wrong == nil && held(results) == len(results) {
 		wrong = append(wrong, say("no story failed: all of %s also pass there", fileNames(results)))
 	}
-	return notRed(s, wrong)
+	return unless(wrong, notRed, s)
 }
 
 func wrongRed(s course.Step, results []result) (wrong []string) {
@@ -41,11 +41,14 @@ func wrongRed(s course.Step, results []result) (wrong []string) {
 	return wrong
 }
 
-func notRed(s course.Step, wrong []string) error {
+const notRed = "red %s is not red as expected:\n  %s"
+
+// unless is an error if something is wrong with a run of s.
+func unless(wrong []string, format string, s course.Step) error {
 	if wrong == nil {
 		return nil
 	}
-	return errorf("red %s is not red as expected:\n  %s", s.Arg(), strings.Join(wrong, "\n  "))
+	return errorf(format, s.Arg(), strings.Join(wrong, "\n  "))
 }
 
 // fileNames writes the files of some stories, each once, in one line.
@@ -185,15 +188,11 @@ func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string, r
 			return err
 		}
 	}
-	bin, err := t.build(ctx, t.redBuild(s))
+	results, err := t.playNamed(ctx, t.redBuild(s), list)
 	if err != nil {
 		return err
 	}
-	results, err := bin.runAll(ctx, list)
-	if err != nil {
-		return err
-	}
-	wrong := notRed(s, wrongRed(s, results))
+	wrong := unless(wrongRed(s, results), notRed, s)
 	if records && wrong == nil {
 		return t.records(results[0])
 	}
@@ -202,6 +201,14 @@ func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string, r
 		t.redResult(r, true)
 	}
 	return wrong
+}
+
+func (t *tour) playNamed(ctx context.Context, b build, list []story) ([]result, error) {
+	bin, err := t.build(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return bin.runAll(ctx, list)
 }
 
 // named returns the tests of step s with these names, in the order of the names.

@@ -156,25 +156,14 @@ func (t *tour) overlayOf(b build) (map[string]string, error) {
 		if by != "" && !filepath.IsAbs(by) {
 			from = t.path("", by)
 		}
-		if by == "" && !t.exists(b.dir, file) {
-			continue
-		}
 		if _, err := os.Stat(from); by != "" && err != nil {
 			return nil, errorf("%s is missing: it is needed to build %s", by, b.name)
 		}
-		replace[t.path(b.dir, file)] = from
+		if by != "" || t.exists(b.dir, file) {
+			replace[t.path(b.dir, file)] = from
+		}
 	}
 	return replace, nil
-}
-
-// writeOverlay writes what the go command replaces into a file of dir, for its -overlay.
-func writeOverlay(dir string, replace map[string]string) (file string, err error) {
-	js, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, js, 0o666)
 }
 
 // A binary is a compiled build.
@@ -182,7 +171,6 @@ type binary struct {
 	path      string
 	dir       string // where its tests run
 	test2json string
-	failures  bool // of what has passed, no one wants the timeline
 }
 
 // A compileError holds what the go command printed.
@@ -207,15 +195,11 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if err != nil {
 		return binary{}, err
 	}
-	over, err := writeOverlay(dir, replace)
-	if err != nil {
-		return binary{}, err
-	}
 	bin := binary{path: filepath.Join(dir, "story.test"), dir: t.path(b.dir, "")}
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	out, err := buildOnce(ctx, t.root, b.dir, over, bin.path)
+	out, err := buildOnce(ctx, t.root, b.dir, replace, bin.path)
 	if ctx.Err() != nil {
 		return binary{}, ctx.Err()
 	}
@@ -256,25 +240,20 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled
 	for i := range done {
 		done[i] = make(chan compiled, 1)
 	}
-	next := make(chan int)
-	work := func() {
-		for i := range next { // after an interrupt each compile fails at once
-			bin, err := t.compile(ctx, builds[i])
-			done[i] <- compiled{bin, err}
-		}
-	}
 	t.jobs.Go(func() {
-		defer close(next)
-		for i, b := range builds {
-			if i == 0 {
+		var two errgroup.Group
+		for i, b := range builds { // after an interrupt each compile fails at once
+			two.Go(func() error {
 				bin, err := t.compile(ctx, b)
-				done[0] <- compiled{bin, err}
-				t.jobs.Go(work)
-				t.jobs.Go(work)
-				continue
+				done[i] <- compiled{bin, err}
+				return nil
+			})
+			if i == 0 {
+				two.Wait()
+				two.SetLimit(2)
 			}
-			next <- i
 		}
+		two.Wait()
 	})
 	return done
 }
@@ -311,11 +290,7 @@ const (
 // run runs the stories, all tests if there are none, in one process. env is added to the
 // environment.
 func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (transcript, error) {
-	tr, err := bin.runSeen(ctx, timeout, env, io.Discard, list...)
-	if err != nil {
-		return transcript{}, err
-	}
-	return tr, nil
+	return bin.runSeen(ctx, timeout, env, io.Discard, list...)
 }
 
 // runSeen is run, but shows the output as it comes. What an interrupted run
@@ -347,8 +322,7 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		reader.Stdin = &out
 		var events []byte
 		if events, err = reader.Output(); err == nil {
-			tr, err := readEvents(events, cmd.ProcessState.ExitCode(), bin.failures)
-			tr.work = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			tr, err := readEvents(events, cmd.ProcessState.ExitCode())
 			return tr, cmp.Or(ctx.Err(), err)
 		}
 	}
@@ -406,23 +380,6 @@ func (bin binary) runApart(ctx context.Context, timeout string, env []string, fr
 	return all, err
 }
 
-// runEach runs every story in its own process: a panic in one does not hide the others.
-func (bin binary) runEach(ctx context.Context, list []story) ([]result, error) {
-	var results []result
-	for _, s := range list {
-		tr, err := bin.run(ctx, inVirtualTime, nil, s)
-		if err != nil {
-			return nil, err
-		}
-		r := tr.judge(s)
-		if r.verdict == passed && tr.exit != 0 {
-			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
-		}
-		results = append(results, r)
-	}
-	return results, nil
-}
-
 // runAll runs the stories in one process, and one by one if that process broke.
 func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
 	tr, err := bin.run(ctx, inVirtualTime, nil, list...)
@@ -433,14 +390,27 @@ func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
 	broke := tr.exit != 0 // unless a story explains it
 	for _, s := range list {
 		r := tr.judge(s)
+		results = append(results, r)
 		if r.verdict == timedOut || r.verdict == crashed {
-			return bin.runEach(ctx, list)
+			broke = true
+			break
 		}
 		broke = broke && r.verdict != failed && r.verdict != silent
-		results = append(results, r)
 	}
-	if broke {
-		return bin.runEach(ctx, list)
+	if !broke {
+		return results, nil
+	}
+	results = nil
+	for _, s := range list { // a panic in one does not hide the others
+		tr, err := bin.run(ctx, inVirtualTime, nil, s)
+		if err != nil {
+			return nil, err
+		}
+		r := tr.judge(s)
+		if r.verdict == passed && tr.exit != 0 {
+			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
+		}
+		results = append(results, r)
 	}
 	return results, nil
 }

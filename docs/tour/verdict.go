@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -71,7 +70,6 @@ type transcript struct {
 	tests []*test
 	raw   string // as go test -v would print it
 	exit  int
-	work  time.Duration // of a processor, on all of them
 }
 
 // A test is one test or subtest.
@@ -84,9 +82,8 @@ type test struct {
 	verdicts []trace.Record // which of its assertions failed
 }
 
-// readEvents reads what test2json has written, and what the test harnesses have left, perhaps
-// only of what has failed.
-func readEvents(events []byte, exit int, failures bool) (transcript, error) {
+// readEvents reads what test2json has written, and what the test harnesses have left.
+func readEvents(events []byte, exit int) (transcript, error) {
 	tr := transcript{exit: exit}
 	var raw strings.Builder
 	outputs := map[*test]*strings.Builder{}
@@ -123,9 +120,6 @@ func readEvents(events []byte, exit int, failures bool) (transcript, error) {
 		t.output = output.String()
 	}
 	for t, dir := range dirs {
-		if failures && t.status == "pass" {
-			continue
-		}
 		if err := t.readTrace(dir); err != nil {
 			return tr, errorf("cannot read what %s has left: %w", t.name, err)
 		}

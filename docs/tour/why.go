@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,12 +51,9 @@ type mutants struct {
 // A probe is a story, as it plays on the lock itself.
 type probe struct {
 	story
-	place   int           // in the step's files
-	plain   bool          // nothing goes wrong in it
-	took    time.Duration // of a processor: a busy machine makes no difference
-	rows    int           // of its timeline
-	asks    int           // how many switches it comes by
-	reaches map[int]bool  // mutants, by number
+	plain   bool  // nothing goes wrong in it
+	rows    int   // of its timeline
+	reaches []int // mutants, by number
 }
 
 // mutantBuild is a step's guarantees with all mutants of its lock.
@@ -98,13 +96,12 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 			return err
 		}
 		for _, s := range list {
-			m.stories = append(m.stories, probe{story: s, place: len(m.stories)})
+			m.stories = append(m.stories, probe{story: s})
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(runtime.NumCPU())
+	group := onAllProcessors()
 	for i := range m.stories {
-		group.Go(func() (err error) {
+		group.Go(func() error {
 			p := &m.stories[i]
 			reached := filepath.Join(filepath.Dir(m.bin.path), p.name+".reached")
 			log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
@@ -115,22 +112,23 @@ func (m *mutants) probe(ctx context.Context, t *tour) error {
 				return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, m.step.Subject(), r.why, log.raw)
 			}
 			told := log.find(p.name)
-			p.took, p.rows, p.plain = log.work, rows(told), !goesWrong(told.records)
-			all, err := numbers(reached)
+			p.rows, p.plain = rows(told), !slices.ContainsFunc(told.records, goesWrong)
+			text, err := os.ReadFile(reached)
 			if err != nil {
 				return err
 			}
-			p.asks, p.reaches = all[0], map[int]bool{}
-			for _, n := range all[1:] {
-				p.reaches[n] = true
-			}
-			return nil
+			return json.Unmarshal(text, &p.reaches)
 		})
 	}
 	err := group.Wait()
-	m.bin.failures = true
 	slices.SortStableFunc(m.stories, explains)
 	return err
+}
+
+func onAllProcessors() *errgroup.Group {
+	group := new(errgroup.Group)
+	group.SetLimit(runtime.NumCPU())
+	return group
 }
 
 // explains orders stories by what a reader learns from them about a line: more from one in
@@ -139,161 +137,94 @@ func explains(a, b probe) int {
 	return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))
 }
 
-// goesWrong reports whether something goes wrong in a story, but for the time that passes.
-func goesWrong(records []trace.Record) bool {
-	return slices.ContainsFunc(records, func(r trace.Record) bool { return r.Kind == trace.Fault || r.Lost })
-}
+// goesWrong reports whether something goes wrong, but for the time that passes.
+func goesWrong(r trace.Record) bool { return r.Kind == trace.Fault || r.Lost }
 
-func numbers(file string) (list []int, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, word := range strings.Fields(string(text)) {
-		n, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-	}
-	return list, nil
-}
-
-// Stories up to fast play together on a mutant; those that take longer only when all of
-// the others have passed, one by one.
 const (
-	fast     = 150 * time.Millisecond
-	spell    = "8s"             // for stories on a mutant that never ends
+	spell    = "8s"             // for a story on a mutant that never ends
 	patience = 60 * time.Second // for all stories on a mutant
 	enough   = 12               // stories that hang, when none of them fails by an assertion
 )
 
-// batches are the stories that come by a mutant: those that tell most first, because of
-// those that fail the clearest is wanted.
-func (m *mutants) batches(mu mutant.Mutant) (list [][]story) {
-	size := 6
-	var slow [][]story
-	for _, p := range m.stories {
-		switch {
-		case !p.reaches[mu.N]:
-		case p.took >= fast:
-			slow = append(slow, []story{p.story})
-		case list == nil || len(list[len(list)-1]) == size:
-			size *= len(list) + 1 // the first stories fail on most mutants
-			list = append(list, []story{p.story})
-		default:
-			list[len(list)-1] = append(list[len(list)-1], p.story)
-		}
-	}
-	return append(list, slow...)
-}
-
-// try finds the story that fails on a mutant, and tells most about it.
+// try finds the story that fails on a mutant, and tells most about it: of those that fail
+// by an assertion, the first that has a message of its own.
 func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 	r := reason{Mutant: mu, Fate: survived}
-	batches := m.batches(mu)
-	if batches == nil {
-		r.Says = "no story comes here"
-		return r, nil
-	}
-	var ends []string
-	hangs := 0
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for _, batch := range batches {
-		results, err := m.play(short, mu, batch)
-		late := short.Err() != nil && ctx.Err() == nil
-		if err != nil && !late {
+	played, hangs := 0, 0
+	for _, p := range m.stories {
+		if !slices.Contains(p.reaches, mu.N) {
+			continue
+		}
+		played++
+		res, err := m.play(short, mu, p.story)
+		if short.Err() != nil && ctx.Err() == nil {
+			res.verdict, res.why, err = crashed, "the stories do not end in "+patience.String(), nil
+			hangs = enough
+		}
+		if err != nil {
 			return r, err
 		}
-		if best, ok := m.clearest(results); ok && (r.Fate != byStory || !isBarren(best)) {
-			r.Fate, r.Story, r.Says = byStory, best.log.failing(best.name)[0].name, best.log.failing(best.name)[0].message()[0]
-			if !isBarren(best) {
+		switch res.verdict {
+		case failed:
+			fails := res.log.failing(res.name)[0]
+			says := fails.message()[0]
+			own := !noMessage.MatchString(says)
+			if own || r.Fate != byStory {
+				r.Fate, r.Story, r.Says = byStory, fails.name, says
+			}
+			if own {
 				return r, nil
 			}
-		}
-		for _, res := range results {
-			switch res.verdict {
-			case panicked:
-				if r.Fate == survived {
-					r.Fate, r.Story, r.Says = byPanic, res.name, res.why
-					return r, nil
-				}
-			case hung, leaked, timedOut: // another story may have an assertion for it
-				if hangs++; res.verdict == timedOut { // waits for a mutex, and that takes seconds
-					hangs += enough / 2
-				}
-				if r.Fate == survived {
-					r.Fate, r.Story, r.Says = byHang, res.name, res.why
-				}
-			case passed:
-			default:
-				ends = append(ends, res.name+": "+res.why)
+		case panicked:
+			if r.Fate == survived {
+				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
+				return r, nil
 			}
-		}
-		if late {
-			ends = append(ends, "the others did not end in "+patience.String())
-			break
+		case hung, leaked, timedOut: // another story may have an assertion for it
+			if hangs++; res.verdict == timedOut { // waits for a mutex, and that takes seconds
+				hangs += enough / 2
+			}
+			if r.Fate == survived {
+				r.Fate, r.Story, r.Says = byHang, res.name, res.why
+			}
+		case passed:
+		default:
+			if r.Fate == survived {
+				r.Says = "it ends without an assertion: " + res.name + ": " + res.why
+			}
 		}
 		if hangs >= enough {
 			break
 		}
 	}
-	if ends != nil && r.Fate == survived {
-		r.Says = fmt.Sprintf("%d end without an assertion: %s", len(ends), ends[0])
+	if played == 0 {
+		r.Says = "no story comes here"
 	}
 	return r, nil
 }
 
-// play runs stories on a mutant in one process, and the rest in another one when a story
-// has broken that.
-func (m *mutants) play(ctx context.Context, mu mutant.Mutant, list []story) (results []result, err error) {
-	limit := 1_000_000
-	if m.stories == nil { // no one has counted how often they ask
-		limit *= 20
-	}
-	for _, p := range m.stories {
-		if slices.Contains(list, p.story) {
-			limit += 4 * p.asks
-		}
-	}
-	env := []string{mutant.Env + "=" + strconv.Itoa(mu.N), mutant.LimitEnv + "=" + strconv.Itoa(limit), "GOMAXPROCS=1"}
-	for len(list) > 0 {
-		log, err := m.bin.run(ctx, spell, env, list...)
-		if err != nil {
-			return results, err
-		}
-		ends := log.endings(list, m.step.Dir)
-		if len(ends) == 0 {
-			return nil, fmt.Errorf("no story has begun on a change:\n%s", log.raw)
-		}
-		for _, r := range ends {
-			results = append(results, r)
-			list = slices.DeleteFunc(slices.Clone(list), func(s story) bool { return s.name == r.name })
-		}
-	}
-	return results, nil
-}
+var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
 
-// endings returns the results of the stories that have begun. dir is that of the lock.
-func (tr transcript) endings(list []story, dir string) (results []result) {
-	ended := tr
-	ended.exit = 0 // if the process has crashed, that was the story that has not ended
-	for _, s := range list {
-		t := tr.find(s.name)
-		switch {
-		case t == nil:
-		case t.status != "":
-			results = append(results, ended.judge(s))
-		default:
-			r := tr.judge(s)
-			if r.verdict == crashed {
-				r.cutShort(t, dir)
-			}
-			results = append(results, r)
-		}
+// play runs a story on a mutant.
+func (m *mutants) play(ctx context.Context, mu mutant.Mutant, s story) (result, error) {
+	log, err := m.bin.run(ctx, spell, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, s)
+	if err != nil {
+		return result{}, err
 	}
-	return results
+	t := log.find(s.name)
+	switch {
+	case t == nil:
+		return result{}, fmt.Errorf("%s has not begun on a change:\n%s", s.name, log.raw)
+	case t.status != "":
+		log.exit = 0 // what crashed after its end was not the story
+	}
+	r := log.judge(s)
+	if r.verdict == crashed {
+		r.cutShort(t, m.step.Dir)
+	}
+	return r, nil
 }
 
 // panicked is the verdict on a story in which the lock has panicked. Package testing does
@@ -329,37 +260,11 @@ func rows(t *test) int {
 	return strings.Count(t.timeline, "\n")
 }
 
-// clearest returns the failed result that tells most. A story that has no timeline is long.
-func (m *mutants) clearest(results []result) (best result, ok bool) {
-	probeOf := func(r result) probe {
-		return m.stories[slices.IndexFunc(m.stories, func(p probe) bool { return p.name == r.name })]
-	}
-	rowsOf := func(r result) int { return rows(r.log.failing(r.name)[0]) }
-	for _, r := range results {
-		if r.verdict != failed {
-			continue
-		}
-		if !ok || cmp.Or(barren(r)-barren(best), boolean(probeOf(best).plain)-boolean(probeOf(r).plain),
-			rowsOf(r)-rowsOf(best), probeOf(r).place-probeOf(best).place) < 0 {
-			best, ok = r, true
-		}
-	}
-	return best, ok
-}
-
-// isBarren reports whether a story fails by an assertion without its own message.
-func isBarren(r result) bool { return noMessage.MatchString(r.log.failing(r.name)[0].message()[0]) }
-
-func barren(r result) int { return boolean(isBarren(r)) }
-
-var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
-
-// tryAll tries mutants on all processors.
-func (m *mutants) tryAll(ctx context.Context, t *tour, list []mutant.Mutant) ([]reason, error) {
-	reasons := make([]reason, len(list))
-	var group errgroup.Group
-	group.SetLimit(runtime.NumCPU())
-	for i, mu := range list {
+// tryAll tries all mutants on all processors.
+func (m *mutants) tryAll(ctx context.Context) ([]reason, error) {
+	reasons := make([]reason, len(m.list))
+	group := onAllProcessors()
+	for i, mu := range m.list {
 		group.Go(func() (err error) {
 			reasons[i], err = m.try(ctx, mu)
 			return err

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,73 +26,58 @@ const whyDir = "docs/read/why"
 func whyFile(s course.Step) string { return fmt.Sprintf("%s/step%02d.json", whyDir, s.N) }
 func whyPage(s course.Step) string { return fmt.Sprintf("%s/step%02d.md", whyDir, s.N) }
 
+const tryThemAll = "go run ./docs/tour why -all"
+
 // known is what was found out about a step's mutants.
 type known struct {
+	step    course.Step
+	changed bool // its lock or its stories since then; the mutants are the same
+
 	Of      string   `json:"of"` // the files from which it was found out, as a hash
 	Reasons []reason `json:"reasons"`
 }
 
-const tryThemAll = "go run ./docs/tour why -all"
-
-// fingerprint is the hash of a step's lock and of what plays on it.
-func (t *tour) fingerprint(s course.Step) (string, error) {
-	sum := sha256.New()
-	names := append(t.sources(s.Dir), course.NewFile)
-	labs, err := filepath.Glob(t.path(s.Dir, "lab*_test.go"))
-	if err != nil {
-		return "", err
-	}
-	for _, lab := range labs {
-		names = append(names, filepath.Base(lab))
-	}
-	for _, f := range s.Guarantees() {
-		names = append(names, f.Name)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(t.path(s.Dir, name))
-		if err != nil {
-			return "", err
-		}
-		sum.Write(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil)[:8]), nil
-}
-
-// readKnown returns what is known of a step's mutants. changed reports that its lock or
-// its stories are not those from which it was found out; the mutants are the same.
-func (t *tour) readKnown(s course.Step) (reasons []reason, changed bool, err error) {
+// readKnown returns what is known of a step's mutants.
+func (t *tour) readKnown(s course.Step) (k *known, err error) {
 	text, err := os.ReadFile(t.path("", whyFile(s)))
 	if err != nil {
-		return nil, false, fmt.Errorf("%w\ntry its changes: %s %s", err, tryThemAll, s.Arg())
+		return nil, fmt.Errorf("%w\ntry its changes: %s %s", err, tryThemAll, s.Arg())
 	}
-	var k known
-	if err := json.Unmarshal(text, &k); err != nil {
-		return nil, false, fmt.Errorf("cannot read %s: %w", whyFile(s), err)
-	}
-	now, err := t.fingerprint(s)
-	if err != nil {
-		return nil, false, err
+	k = &known{step: s}
+	if err := json.Unmarshal(text, k); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", whyFile(s), err)
 	}
 	f, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	stale := fmt.Errorf("%s is not about the lock as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
-	if len(k.Reasons) != len(f.Mutants) {
-		return nil, false, stale
+	if !slices.EqualFunc(k.Reasons, f.Mutants, func(r reason, mu mutant.Mutant) bool { return r.Key() == mu.Key() }) {
+		return nil, fmt.Errorf("%s is not about the lock as it is now; try its changes again: %s %s", whyFile(s), tryThemAll, s.Arg())
 	}
 	for i, mu := range f.Mutants {
-		if k.Reasons[i].Key() != mu.Key() {
-			return nil, false, stale
-		}
 		k.Reasons[i].Mutant = mu
 	}
-	return k.Reasons, k.Of != now, t.excuse(s, k.Reasons)
+	now, err := hashOf(t.root, s.Dir, nil)
+	k.changed = k.Of != now
+	return k, cmp.Or(err, t.excuse(s, k.Reasons))
+}
+
+// readAllKnown returns what is known of all steps. A step of which nothing is has none.
+func (t *tour) readAllKnown() (all []*known, err error) {
+	for _, s := range course.Steps {
+		k, err := t.readKnown(s)
+		if err == nil {
+			all = append(all, k)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // keepReasons writes what was found out, one mutant in a line.
 func (t *tour) keepReasons(s course.Step, reasons []reason) error {
-	of, err := t.fingerprint(s)
+	of, err := hashOf(t.root, s.Dir, nil)
 	if err != nil {
 		return err
 	}
@@ -107,78 +91,51 @@ func (t *tour) keepReasons(s course.Step, reasons []reason) error {
 		}
 		lines = append(lines, strings.TrimSpace(js.String()))
 	}
-	file := t.path("", whyFile(s))
 	text := fmt.Sprintf("{\"of\": %q, \"reasons\": [\n%s\n]}\n", of, strings.Join(lines, ",\n"))
-	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666))
+	return t.putGenerated(map[string]string{whyFile(s): text}, "", false)
 }
 
-// excusesFile says of the mutants on which no story fails why that is so.
-const excusesFile = whyDir + "/equivalent.txt"
-
-// An excuse is one entry of that file:
+// excusesFile says of the mutants on which no story fails why that is so:
 //
 //	steps 05-07: Lock.run: the change
 //		why no one can see a difference
-type excuse struct {
-	from, to int
-	key      string
-	why      string
-	line     int
-}
+const excusesFile = whyDir + "/equivalent.txt"
 
-func (t *tour) excuses() (list []excuse, err error) {
-	text, err := os.ReadFile(t.path("", excusesFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	for i, line := range strings.Split(string(text), "\n") {
-		switch {
-		case strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "":
-		case strings.HasPrefix(line, "\t"):
-			if list == nil {
-				return nil, fmt.Errorf("%s:%d: a reason without a change", excusesFile, i+1)
-			}
-			e := &list[len(list)-1]
-			e.why = strings.TrimSpace(e.why + " " + strings.TrimSpace(line))
-		default:
-			e := excuse{line: i + 1}
-			head, key, ok := strings.Cut(line, ": ")
-			if _, err := fmt.Sscanf(head, "steps %d-%d", &e.from, &e.to); err != nil {
-				_, err = fmt.Sscanf(head, "step %d", &e.from)
-				e.to, ok = e.from, ok && err == nil
-			}
-			if !ok {
-				return nil, fmt.Errorf("%s:%d: an entry begins with \"step 05: \" or \"steps 05-08: \"", excusesFile, i+1)
-			}
-			e.key = key
-			list = append(list, e)
-		}
-	}
-	return list, err
-}
+var excuseHead = regexp.MustCompile(`^steps? (\d+)(?:-(\d+))?: (.+)$`)
 
 // excuse says of the mutants that survive why, where that is known. An excuse that no
 // survivor needs is an error.
 func (t *tour) excuse(s course.Step, reasons []reason) error {
-	list, err := t.excuses()
-	if err != nil {
+	text, err := os.ReadFile(t.path("", excusesFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, e := range list {
-		if s.N < e.from || s.N > e.to {
-			continue
+	var of *reason // nil between the entries about this step
+	for i, line := range lines(string(text)) {
+		where := fmt.Sprintf("%s:%d", excusesFile, i+1)
+		switch head := excuseHead.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "":
+		case strings.HasPrefix(line, "\t"):
+			if of != nil {
+				of.Fate, of.Says = equivalent, strings.TrimSpace(of.Says+" "+strings.TrimSpace(line))
+			}
+		case head == nil:
+			return fmt.Errorf("%s: an entry begins with \"step 05: \" or \"steps 05-08: \"", where)
+		default:
+			from, _ := strconv.Atoi(head[1])
+			to, _ := strconv.Atoi(cmp.Or(head[2], head[1]))
+			if of = nil; s.N < from || s.N > to {
+				continue
+			}
+			n := slices.IndexFunc(reasons, func(r reason) bool { return r.Key() == head[3] })
+			if n < 0 {
+				return fmt.Errorf("%s: %s has no such change: %s", where, s.Subject(), head[3])
+			}
+			if of = &reasons[n]; of.Fate != survived {
+				return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", where, s.Subject(), of.Story, head[3])
+			}
+			of.Says = ""
 		}
-		i := slices.IndexFunc(reasons, func(r reason) bool { return r.Key() == e.key })
-		where := fmt.Sprintf("%s:%d", excusesFile, e.line)
-		switch {
-		case i < 0:
-			return fmt.Errorf("%s: %s has no such change: %s", where, s.Subject(), e.key)
-		case e.why == "":
-			return fmt.Errorf("%s: the reason is missing", where)
-		case reasons[i].Fate != survived:
-			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", where, s.Subject(), reasons[i].Story, e.key)
-		}
-		reasons[i].Fate, reasons[i].Says = equivalent, e.why
 	}
 	return nil
 }
@@ -200,22 +157,23 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step, file string, 
 		}
 		if line > 0 {
 			m.list = slices.DeleteFunc(m.list, func(mu mutant.Mutant) bool { return mu.File != file || mu.Line != line })
-			reasons, err := m.tryAll(ctx, t, m.list)
-			for _, r := range reasons {
-				t.printf("%s %s\n  %s\n", r.Place(), sentence(r), r.Story)
-			}
-			return err
 		}
 		done := t.progress(fmt.Sprintf("trying %d changes of %s", len(m.list), s.Label()))
-		reasons, err := m.tryAll(ctx, t, m.list)
+		reasons, err := m.tryAll(ctx)
 		done()
-		if err == nil {
+		if err == nil && line == 0 {
 			err = t.keepReasons(s, reasons)
 		}
 		if err != nil {
 			return err
 		}
 		m.bin.remove()
+		if line > 0 {
+			for _, r := range reasons {
+				t.printf("%s %s\n  %s\n", r.Place(), sentence(r), r.Story)
+			}
+			return nil
+		}
 		if err := t.excuse(s, reasons); err != nil {
 			t.printf("%v\n", err)
 		}
@@ -241,106 +199,77 @@ func tallied(reasons []reason) string {
 
 // runWhyCheck compares the pages with what is known, asks for a reason for every survivor,
 // and plays the stories that are kept for some mutants again: those of steps that have
-// changed first, then of others, in an order that the seed gives, until the time has passed.
-func (t *tour) runWhyCheck(ctx context.Context, seed uint64, budget time.Duration) error {
-	if err := t.writeWhy(true); err != nil {
+// changed first, then of others, by chance, until the time has passed.
+func (t *tour) runWhyCheck(ctx context.Context, budget time.Duration) error {
+	all, err := t.readAllKnown()
+	if err == nil {
+		err = t.writeWhy(all, true)
+	}
+	if err != nil {
 		return err
 	}
 	start := time.Now()
-	steps := slices.Clone(course.Steps[:])
-	random := rand.New(rand.NewPCG(seed, 0))
-	random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
-	changed := map[int]bool{}
-	all := map[int][]reason{}
-	for _, s := range slices.Clone(steps) {
-		reasons, now, err := t.readKnown(s)
-		if errors.Is(err, os.ErrNotExist) {
-			steps = slices.DeleteFunc(steps, func(other course.Step) bool { return other.N == s.N })
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, r := range reasons {
+	for _, k := range all {
+		for _, r := range k.Reasons {
 			if r.Fate == survived {
 				return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why no one can see a difference",
-					s.Dir, r.Place(), r.Key(), tryThemAll, s.Arg(), r.Place(), excusesFile)
+					k.step.Dir, r.Place(), r.Key(), tryThemAll, k.step.Arg(), r.Place(), excusesFile)
 			}
 		}
-		all[s.N], changed[s.N] = reasons, now
 	}
-	slices.SortStableFunc(steps, func(a, b course.Step) int {
-		if changed[a.N] == changed[b.N] {
-			return 0
-		}
-		return map[bool]int{true: -1, false: 1}[changed[a.N]]
-	})
-	for i, s := range steps {
-		left := budget - time.Since(start)
-		if left <= 0 || i > 0 && left < budget/4 {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	slices.SortStableFunc(all, func(a, b *known) int { return boolean(b.changed) - boolean(a.changed) })
+	for i, k := range all {
+		if left := budget - time.Since(start); left <= 0 || i > 0 && left < budget/4 {
 			break
 		}
-		m, err := t.newMutants(ctx, s)
-		if err != nil {
+		if err := t.again(ctx, k, start.Add(budget)); err != nil {
 			return err
 		}
-		reasons := slices.DeleteFunc(all[s.N], func(r reason) bool { return r.Fate != byStory })
-		random.Shuffle(len(reasons), func(i, j int) { reasons[i], reasons[j] = reasons[j], reasons[i] })
-		n, err := t.again(ctx, m, reasons, start.Add(budget))
-		if err != nil {
-			return fmt.Errorf("%w\nthe seed was %d", err, seed)
-		}
-		t.printf("%s: on %d of %d changes the story that is kept for them fails (seed %d)\n", s.Label(), n, len(reasons), seed)
-		m.bin.remove()
 	}
 	return nil
 }
 
-// again plays the kept stories until a time, and returns how many.
-func (t *tour) again(ctx context.Context, m *mutants, reasons []reason, until time.Time) (n int, err error) {
+// again plays the kept stories of a step until a time.
+func (t *tour) again(ctx context.Context, k *known, until time.Time) error {
+	m, err := t.newMutants(ctx, k.step)
+	if err != nil {
+		return err
+	}
+	defer m.bin.remove()
+	n := 0
+	reasons := slices.DeleteFunc(slices.Clone(k.Reasons), func(r reason) bool { return r.Fate != byStory })
+	rand.Shuffle(len(reasons), func(i, j int) { reasons[i], reasons[j] = reasons[j], reasons[i] })
 	for _, r := range reasons {
 		if time.Now().After(until) {
 			break
 		}
-		res, err := m.replay(ctx, t, r, false)
+		res, err := m.replay(ctx, r, false)
 		if err != nil {
-			return n, err
+			return err
 		}
-		// Of several things that are wrong, a story may meet either first.
-		if res.verdict != failed && res.verdict != panicked && res.verdict != hung {
-			return n, fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
-				m.step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, m.step.Arg())
+		if res.verdict != failed {
+			return fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
+				k.step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.step.Arg())
 		}
 		n++
 	}
-	return n, nil
+	t.printf("%s: on %d of %d changes the story that is kept for them fails\n", k.step.Label(), n, len(reasons))
+	return nil
 }
 
 // replay plays the story that is kept for a mutant; with sayIt, a few times if need be to
 // hear the message that is kept.
-func (m *mutants) replay(ctx context.Context, t *tour, r reason, sayIt bool) (res result, err error) {
-	s := story{name: storyOf(r.Story)}
-	for _, f := range m.step.Guarantees() {
-		list, err := t.storiesOf(m.step.Dir, f.Name)
-		if err != nil {
-			return result{}, err
-		}
-		if i := slices.IndexFunc(list, func(other story) bool { return other.name == s.name }); i >= 0 {
-			s = list[i]
-		}
-	}
-	if s.file == "" {
-		return result{}, fmt.Errorf("%s: no story %s; try the changes again: %s %s", m.step.Dir, s.name, tryThemAll, m.step.Arg())
-	}
+func (m *mutants) replay(ctx context.Context, r reason, sayIt bool) (res result, err error) {
 	// On some mutants, the order of the lock's goroutines decides: then the story fails at
 	// times, soon, or in another place. On a busy machine, one that goes round and round may
 	// not come to its end in time.
 	for range 5 {
-		results, err := m.play(ctx, r.Mutant, []story{s})
+		res, err = m.play(ctx, r.Mutant, story{name: storyOf(r.Story)})
 		if err != nil {
 			return result{}, err
 		}
-		if res = results[0]; res.verdict == passed || res.verdict == timedOut {
+		if res.verdict == passed || res.verdict == timedOut {
 			continue
 		}
 		if !sayIt || res.verdict != failed || alike(res.log.failing(res.name)[0].message()[0], r.Says) {
@@ -350,12 +279,19 @@ func (m *mutants) replay(ctx context.Context, t *tour, r reason, sayIt bool) (re
 	return res, nil
 }
 
+// alike reports whether two messages differ in numbers only.
+func alike(a, b string) bool {
+	return digits.ReplaceAllString(a, "") == digits.ReplaceAllString(b, "")
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
 // runWhyLine shows what happens without one line.
 func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line int) error {
 	if err := t.hasFile(s, file); err != nil {
 		return err
 	}
-	reasons, _, err := t.readKnown(s)
+	k, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
@@ -367,11 +303,15 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line 
 	if line > len(source) {
 		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
 	}
-	reasons = inFile(reasons, file)
-	here := onLine(reasons, line)
+	here := onLine(k.Reasons, file, line)
+	if here == nil { // the line of a statement that begins before it
+		here = plainestFirst(k.Reasons, func(r reason) bool {
+			return r.File == file && r.First <= line && line <= r.Last && r.Last-r.First < 4
+		})
+	}
 	if here == nil {
 		return errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
-			s.Dir, file, line, strings.TrimSpace(source[line-1]), near(reasons, line))
+			s.Dir, file, line, strings.TrimSpace(source[line-1]), near(k.Reasons, file, line))
 	}
 	m, err := t.newMutants(ctx, s)
 	if err != nil {
@@ -396,22 +336,15 @@ func (t *tour) hasFile(s course.Step, file string) error {
 	return nil
 }
 
-func inFile(reasons []reason, file string) []reason {
-	return slices.DeleteFunc(slices.Clone(reasons), func(r reason) bool { return r.File != file })
+// onLine returns the reasons of what begins on a line, the plainest change first.
+func onLine(reasons []reason, file string, line int) []reason {
+	return plainestFirst(reasons, func(r reason) bool { return r.File == file && r.Line == line })
 }
 
-// onLine returns the reasons of a line of their file, the plainest change first.
-func onLine(reasons []reason, line int) (list []reason) {
+func plainestFirst(reasons []reason, wanted func(reason) bool) (list []reason) {
 	for _, r := range reasons {
-		if r.Line == line {
+		if wanted(r) {
 			list = append(list, r)
-		}
-	}
-	if list == nil { // the line of a statement that begins before it
-		for _, r := range reasons {
-			if r.First <= line && line <= r.Last && r.Last-r.First < 4 {
-				list = append(list, r)
-			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b reason) int { return cmp.Compare(rank(a), rank(b)) })
@@ -426,22 +359,18 @@ func rank(r reason) int {
 }
 
 // near names the lines around one that have a reason.
-func near(reasons []reason, line int) string {
-	before, after := 0, 0
+func near(reasons []reason, file string, line int) string {
+	var list []int
 	for _, r := range reasons {
-		if r.Line < line {
-			before = max(before, r.Line)
-		} else if after == 0 || r.Line < after {
-			after = r.Line
+		if r.File == file {
+			list = append(list, r.Line)
 		}
 	}
-	var list []string
-	for _, n := range []int{before, after} {
-		if n > 0 {
-			list = append(list, strconv.Itoa(n))
-		}
-	}
-	return strings.Join(list, ", ")
+	slices.Sort(list)
+	list = slices.Compact(list)
+	i, _ := slices.BinarySearch(list, line)
+	around := fmt.Sprint(list[max(0, i-1):min(len(list), i+1)])
+	return strings.ReplaceAll(strings.Trim(around, "[]"), " ", ", ")
 }
 
 // whyMutant shows one mutant; a story that was shown before, by name only.
@@ -461,7 +390,7 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 		t.message(red, []string{r.Says})
 		return nil
 	}
-	res, err := m.replay(ctx, t, r, true)
+	res, err := m.replay(ctx, r, true)
 	if err != nil {
 		return err
 	}
@@ -479,16 +408,9 @@ func (t *tour) whyMutant(ctx context.Context, m *mutants, r reason, shown map[st
 	return nil
 }
 
-// alike reports whether two messages differ in numbers only.
-func alike(a, b string) bool {
-	return digits.ReplaceAllString(a, "") == digits.ReplaceAllString(b, "")
-}
-
-var digits = regexp.MustCompile(`\d+`)
-
 // runWhyStep shows the lock's files, each line with the story that needs it.
 func (t *tour) runWhyStep(s course.Step) error {
-	reasons, _, err := t.readKnown(s)
+	k, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
@@ -498,26 +420,19 @@ func (t *tour) runWhyStep(s course.Step) error {
 			return err
 		}
 		t.strong("%s", file)
-		here := inFile(reasons, file)
 		for i, line := range lines(string(text)) {
 			t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
-			if at := reasonsAt(here, i+1); len(at) > 0 {
-				r := at[0]
-				t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(r)))
-				if r.Fate == byStory {
-					t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+r.Story))
+			if at := onLine(k.Reasons, file, i+1); at != nil {
+				t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(at[0])))
+				if at[0].Fate == byStory {
+					t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+at[0].Story))
 				}
 			}
 		}
 		t.printf("\n")
 	}
-	t.printf("%s\n", tallied(reasons))
+	t.printf("%s\n", tallied(k.Reasons))
 	return nil
-}
-
-// reasonsAt is onLine without the lines that only continue a statement.
-func reasonsAt(reasons []reason, line int) []reason {
-	return slices.DeleteFunc(onLine(reasons, line), func(r reason) bool { return r.Line != line })
 }
 
 // sentence is a reason in a sentence.
@@ -540,14 +455,6 @@ func parseWhy(req request, args []string) (request, error) {
 	req.steps = course.Steps[:]
 	args, req.all = takeFlag(args, "all")
 	args, req.check = takeFlag(args, "check")
-	if i := slices.Index(args, "-seed"); i >= 0 && req.check && i+1 < len(args) {
-		seed, err := strconv.ParseUint(args[i+1], 10, 64)
-		if err != nil {
-			return request{}, wrongUsage("-seed takes a number: %s", args[i+1])
-		}
-		req.seed = seed
-		args = slices.Delete(args, i, i+2)
-	}
 	if req.all && req.check {
 		return request{}, wrongUsage("why takes -all or -check, one of the two")
 	}
@@ -583,12 +490,13 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 	case req.all:
 		return t.runWhyAll(ctx, req.steps, req.file, req.line)
 	case req.check:
-		if req.seed == 0 {
-			req.seed = 1 + rand.Uint64N(1_000_000)
-		}
-		return t.runWhyCheck(ctx, req.seed, 45*time.Second)
+		return t.runWhyCheck(ctx, 45*time.Second)
 	case len(req.steps) > 1:
-		return t.writeWhy(false)
+		all, err := t.readAllKnown()
+		if err != nil {
+			return err
+		}
+		return t.writeWhy(all, false)
 	case req.line > 0:
 		return t.runWhyLine(ctx, req.steps[0], req.file, req.line)
 	}

@@ -3,12 +3,8 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,10 +23,6 @@ type whyStep struct {
 	All   int
 	Parts []part   // declarations that are new or changed in this step
 	Same  []string // those that are as an earlier step left them, with a link to its page
-
-	reasons []reason
-	decls   []source.Declaration
-	pageOf  map[string]int // the step whose page has a declaration
 }
 
 // A part is a declaration, and what happens without its lines.
@@ -47,137 +39,82 @@ type whyLine struct {
 }
 
 // writeWhy writes the pages from what is known, or compares them with it.
-func (t *tour) writeWhy(check bool) error {
-	pages, err := t.whyPages()
+func (t *tour) writeWhy(all []*known, check bool) error {
+	pages, err := t.whyPages(all)
+	if err == nil {
+		err = t.putGenerated(pages, "go run ./docs/tour why", check)
+	}
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, file := range slices.Sorted(maps.Keys(pages)) {
-		if check {
-			errs = append(errs, t.compareWhy(file, pages[file]))
-			continue
-		}
-		errs = append(errs, os.MkdirAll(filepath.Dir(t.path("", file)), 0o777), os.WriteFile(t.path("", file), []byte(pages[file]), 0o666))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if check {
-		t.printf("%s is up to date\n", whyDir)
-	} else {
-		t.printf("written to %s\n", whyDir)
-	}
-	return nil
-}
-
-func (t *tour) compareWhy(file, want string) error {
-	have, err := os.ReadFile(t.path("", file))
-	if err != nil {
-		return fmt.Errorf("%w\nwrite it: go run ./docs/tour why", err)
-	}
-	if diff := unified(file, "as the stories are", string(have), want); diff != nil {
-		return fmt.Errorf("%s is stale; write it again: go run ./docs/tour why\n%s", file, strings.Join(diff, "\n"))
-	}
+	t.printf(map[bool]string{true: "%s is up to date\n", false: "written to %s\n"}[check], whyDir)
 	return nil
 }
 
 // whyPages returns the pages by their names.
-func (t *tour) whyPages() (map[string]string, error) {
-	var steps []*whyStep
-	for _, s := range course.Steps {
-		reasons, _, err := t.readKnown(s)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+func (t *tour) whyPages(all []*known) (map[string]string, error) {
+	pages := map[string]string{}
+	var steps []whyStep
+	latest := map[string]source.Declaration{} // by their names, as the steps until then leave them
+	pageOf := map[string]int{}                // the step whose page has such a declaration
+	for _, k := range all {
+		list, err := source.ReadDir(t.path(k.step.Dir, ""))
 		if err != nil {
 			return nil, err
 		}
-		w := &whyStep{Step: s, Files: t.sources(s.Dir), Count: map[string]int{}, All: len(reasons), reasons: reasons}
-		for _, r := range reasons {
+		w := whyStep{Step: k.step, Files: t.sources(k.step.Dir), Count: map[string]int{}, All: len(k.Reasons)}
+		byLine := map[string]map[int][]reason{} // of each declaration
+		for _, r := range k.Reasons {
 			w.Count[string(r.Fate)]++
+			if byLine[r.In] == nil {
+				byLine[r.In] = map[int][]reason{}
+			}
+			byLine[r.In][r.Line] = append(byLine[r.In][r.Line], r)
+		}
+		same := map[int][]string{} // by step
+		for _, d := range list {
+			if latest[d.Name].Text != d.Text {
+				pageOf[d.Name] = k.step.N
+			}
+			latest[d.Name] = d
+			if n := pageOf[d.Name]; byLine[d.Name] != nil && n < k.step.N {
+				same[n] = append(same[n], "`"+d.Name+"`")
+			} else if byLine[d.Name] != nil {
+				w.Parts = append(w.Parts, newPart(d, byLine[d.Name]))
+			}
+		}
+		for _, n := range slices.Sorted(maps.Keys(same)) {
+			w.Same = append(w.Same, fmt.Sprintf("[step %02d](step%02[1]d.md): %s", n, strings.Join(same[n], ", ")))
 		}
 		steps = append(steps, w)
-	}
-	var before *whyStep
-	for _, w := range steps {
-		var err error
-		if w.decls, err = source.ReadDir(t.path(w.Dir, "")); err != nil {
-			return nil, err
-		}
-		if err := t.parts(w, before); err != nil {
-			return nil, err
-		}
-		before = w
-	}
-	pages := map[string]string{}
-	for _, w := range steps {
-		pages[whyPage(w.Step)] = render("step", w)
+		pages[whyPage(k.step)] = render("step", w)
 	}
 	pages[whyDir+"/README.md"] = render("index", steps)
 	return pages, nil
 }
 
-// parts collects what a step's page says: of each declaration that the step before has not,
-// or has otherwise, each line once.
-func (t *tour) parts(w, before *whyStep) error {
-	code := map[string][]string{}
-	for _, file := range w.Files {
-		text, err := os.ReadFile(t.path(w.Dir, file))
-		if err != nil {
-			return err
+// newPart tells what the plainest change of each line does.
+func newPart(d source.Declaration, byLine map[int][]reason) part {
+	p := part{Name: d.Name, File: d.File}
+	for _, n := range slices.Sorted(maps.Keys(byLine)) {
+		l := whyLine{N: n, Code: strings.TrimSpace(lines(d.Text)[n-d.From])}
+		r := slices.MinFunc(byLine[n], func(a, b reason) int { return rank(a) - rank(b) })
+		says := plain(r.Says)
+		switch r.Fate {
+		case byPanic:
+			says = "the lock panics"
+		case equivalent:
+			says = "no difference. " + capital(r.Says)
+		case survived:
+			says = "no story fails by an assertion"
 		}
-		code[file] = lines(string(text))
-	}
-	w.pageOf = map[string]int{}
-	same := map[int][]string{} // by step
-	for _, d := range w.decls {
-		w.pageOf[d.Name] = w.N
-		byLine := map[int][]reason{}
-		for _, r := range w.reasons {
-			if r.In == d.Name {
-				byLine[r.Line] = append(byLine[r.Line], r)
-			}
+		if r.Story != "" {
+			says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
 		}
-		if len(byLine) == 0 {
-			continue
-		}
-		if before != nil && slices.ContainsFunc(before.decls, func(old source.Declaration) bool { return old.Name == d.Name && old.Text == d.Text }) {
-			n := before.pageOf[d.Name]
-			w.pageOf[d.Name] = n
-			same[n] = append(same[n], "`"+d.Name+"`")
-			continue
-		}
-		p := part{Name: d.Name, File: d.File}
-		for _, n := range slices.Sorted(maps.Keys(byLine)) {
-			p.Lines = append(p.Lines, newWhyLine(n, strings.TrimSpace(code[d.File][n-1]), byLine[n]))
-		}
-		w.Parts = append(w.Parts, p)
+		l.Says = l.change(r) + ": " + says
+		p.Lines = append(p.Lines, l)
 	}
-	for _, n := range slices.Sorted(maps.Keys(same)) {
-		w.Same = append(w.Same, fmt.Sprintf("[step %02d](step%02[1]d.md): %s", n, strings.Join(same[n], ", ")))
-	}
-	return nil
-}
-
-// newWhyLine tells what the plainest change of a line does.
-func newWhyLine(n int, code string, reasons []reason) whyLine {
-	l := whyLine{N: n, Code: code}
-	r := slices.MinFunc(reasons, func(a, b reason) int { return rank(a) - rank(b) })
-	says := plain(r.Says)
-	switch r.Fate {
-	case byPanic:
-		says = "the lock panics"
-	case equivalent:
-		says = "no difference. " + capital(r.Says)
-	case survived:
-		says = "no story fails by an assertion"
-	}
-	if r.Story != "" {
-		says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
-	}
-	l.Says = l.change(r) + ": " + says
-	return l
+	return p
 }
 
 // change says what is changed, for a reader who has the line before him.
@@ -198,7 +135,7 @@ func (l whyLine) change(r reason) string {
 	case mutant.Silent:
 		return "with nil instead of " + code(r.Was)
 	}
-	if r.InWords() {
+	if r.Words() != "" {
 		return "with " + r.String()
 	}
 	return "with " + code(r.Now) + " instead of " + code(r.Was)
@@ -220,10 +157,7 @@ func plain(text string) string { return markdown.ReplaceAllString(text, `\$0`) }
 //go:embed why.tmpl
 var whyText string
 
-var whyTemplate = template.Must(template.New("why").Funcs(template.FuncMap{
-	"join": strings.Join,
-	"code": code,
-}).Parse(whyText))
+var whyTemplate = template.Must(template.New("why").Funcs(template.FuncMap{"code": code}).Parse(whyText))
 
 func render(name string, data any) string {
 	var b bytes.Buffer

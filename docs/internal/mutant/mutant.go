@@ -7,7 +7,6 @@
 package mutant
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -28,12 +27,10 @@ import (
 )
 
 // Env names the variable that turns a mutant on, by its number. With ReachEnv, the tests
-// write to that file how many switches they have come by, and the numbers of the mutants
-// among them. LimitEnv is how many they may come by; then they panic with Spins.
+// write to that file the numbers of the mutants that they have come by.
 const (
 	Env      = "REDISLOCK_MUTANT"
 	ReachEnv = "REDISLOCK_REACHED"
-	LimitEnv = "REDISLOCK_LIMIT"
 )
 
 // Spins is what the tests panic with when a mutant goes round and round: without asking
@@ -80,7 +77,7 @@ func (m Mutant) String() string {
 	case Silent:
 		return "nil instead of `" + m.Was + "`"
 	}
-	if words := m.words(); words != "" {
+	if words := m.Words(); words != "" {
 		return words
 	}
 	return "`" + m.Now + "` instead of `" + m.Was + "`"
@@ -92,8 +89,8 @@ const (
 	wrapped   = "%w of "
 )
 
-// words says what is changed where the code does not.
-func (m Mutant) words() string {
+// Words says what is changed where the code before and after does not, and is "" otherwise.
+func (m Mutant) Words() string {
 	switch {
 	case m.Was == errorText:
 		return "an empty text instead of the error's"
@@ -108,9 +105,6 @@ func (m Mutant) words() string {
 // Place is where the line is in the lock's folder: "lock.go:40".
 func (m Mutant) Place() string { return fmt.Sprintf("%s:%d", m.File, m.Line) }
 
-// InWords reports whether String does not quote the code before and after the change.
-func (m Mutant) InWords() bool { return m.words() != "" }
-
 // A Lock is the files of a lock with all their mutants.
 type Lock struct {
 	Mutants []Mutant
@@ -122,7 +116,7 @@ type Lock struct {
 // switches, and a test file that says which of them were reached.
 func (l *Lock) Files() map[string][]byte {
 	files := maps.Clone(l.sources)
-	files["mutant_switch.go"] = fmt.Appendf(nil, switches, l.name, Env, len(l.Mutants)+1, LimitEnv, Spins)
+	files["mutant_switch.go"] = fmt.Appendf(nil, switches, l.name, Env, len(l.Mutants)+1, Spins)
 	files["mutant_reached_test.go"] = fmt.Appendf(nil, reached, l.name, ReachEnv)
 	return files
 }
@@ -172,12 +166,10 @@ func Read(dir string) (*Lock, error) {
 // exports finds what the compiler knows of the packages that a package imports.
 func exports(dir string) (importer.Lookup, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", ".")
-	cmd.Dir = dir
-	var noise bytes.Buffer
-	cmd.Stderr = &noise
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, noise.String())
+		return nil, fmt.Errorf("go list in %s: %w", dir, err)
 	}
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {
@@ -199,12 +191,10 @@ var mutantNow, _ = strconv.Atoi(os.Getenv(%q))
 
 var mutantReached [%d]atomic.Bool
 
-var mutantLimit, _ = strconv.ParseInt(os.Getenv(%q), 10, 64)
-
 var mutantAsked atomic.Int64
 
 func mutantIs(n int) bool {
-	if mutantAsked.Add(1) == mutantLimit {
+	if mutantAsked.Add(1) == 20_000_000 { // no story asks as often
 		panic(%q)
 	}
 	mutantReached[n].Store(true)
@@ -239,7 +229,7 @@ func mutantScript(is string, would map[int]string) string {
 const reached = `package %s
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"testing"
 )
@@ -247,28 +237,26 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if name := os.Getenv(%q); name != "" {
-		f, err := os.Create(name)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(f, mutantAsked.Load())
+		list := []int{}
 		for n := range mutantReached {
 			if mutantReached[n].Load() {
-				fmt.Fprintln(f, n)
+				list = append(list, n)
 			}
 		}
-		f.Close()
+		js, _ := json.Marshal(list)
+		if err := os.WriteFile(name, js, 0o666); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(code)
 }
 `
 
-// An edit puts text at an offset of the source.
+// An edit puts text at an offset of the source. Of several at the same, the one with the
+// lower order comes first.
 type edit struct {
-	at   int
-	open bool // of two around something; the other one closes it
-	size int  // of what they are around
-	text string
+	at, order int
+	text      string
 }
 
 // A generator finds mutants and makes edits for them.
@@ -300,28 +288,11 @@ func (g *generator) begin(name string, src []byte, f *ast.File) {
 	}
 }
 
-// source is the source with the switches. What is around something else comes before it
-// and after it; no edit adds a line.
-func (g *generator) source() []byte {
-	edits := slices.Clone(g.edits)
-	slices.SortStableFunc(edits, func(a, b edit) int {
-		if c := cmp.Compare(a.at, b.at); c != 0 {
-			return c
-		}
-		if a.open != b.open { // what ends here ends before something else begins
-			if b.open {
-				return -1
-			}
-			return 1
-		}
-		if a.open {
-			return b.size - a.size
-		}
-		return a.size - b.size
-	})
-	var out []byte
+// source is the source with the switches. No edit adds a line.
+func (g *generator) source() (out []byte) {
+	slices.SortStableFunc(g.edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.order-b.order) })
 	last := 0
-	for _, e := range edits {
+	for _, e := range g.edits {
 		out = append(append(out, g.src[last:e.at]...), e.text...)
 		last = e.at
 	}
@@ -338,19 +309,16 @@ func (g *generator) text(n ast.Node) string {
 // short is code in one line, without what a block has inside.
 func (g *generator) short(n ast.Node) string {
 	text := g.text(n)
-	if first, rest, more := strings.Cut(text, "\n"); more {
-		text, _, _ = strings.Cut(first, " //")
-		first = text
-		if strings.HasSuffix(first, "{") {
-			text += " ... }"
-			if _, end, ok := strings.Cut(rest[max(0, strings.LastIndex(rest, "\n")):], "}"); ok {
-				text += end
-			}
-		} else {
-			text = strings.Join(strings.Fields(g.text(n)), " ")
-		}
+	first, rest, more := strings.Cut(text, "\n")
+	if !more {
+		return text
 	}
-	return text
+	first, _, _ = strings.Cut(first, " //")
+	if !strings.HasSuffix(first, "{") {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	_, end, _ := strings.Cut(rest[strings.LastIndex(rest, "\n")+1:], "}")
+	return first + " ... }" + end
 }
 
 // add is a new mutant at a node, and returns its number.
@@ -377,17 +345,20 @@ func (g *generator) number() {
 }
 
 // around puts text before and after a node. Of two around the same node, the later call
-// is the inner one.
+// is the inner one. What ends at an offset ends before something else begins there, and
+// what is around something else comes before it and after it.
 func (g *generator) around(n ast.Node, before, after string) {
 	from, to := g.offset(n.Pos()), g.offset(n.End())
-	g.edits = append(g.edits, edit{from, true, to - from, before})
-	// Closing texts of one size come in reverse: see source.
-	i := slices.IndexFunc(g.edits, func(e edit) bool { return !e.open && e.at == to && e.size == to-from })
+	closing := edit{to, to - from, after}
+	g.edits = append(g.edits, edit{from, outermost - closing.order, before})
+	i := slices.IndexFunc(g.edits, func(e edit) bool { return e.at == to && e.order == closing.order })
 	if i < 0 {
 		i = len(g.edits)
 	}
-	g.edits = slices.Insert(g.edits, i, edit{to, false, to - from, after})
+	g.edits = slices.Insert(g.edits, i, closing)
 }
+
+const outermost = 1 << 30 // more than twice the size of a source
 
 func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
 
@@ -401,7 +372,7 @@ func (g *generator) typeName(t types.Type) string {
 		if !ok {
 			name = "mutant_" + p.Name()
 			g.imports[p.Path()] = name
-			g.edits = append(g.edits, edit{g.clause, false, 0, fmt.Sprintf("; import %s %q", name, p.Path())})
+			g.edits = append(g.edits, edit{g.clause, 0, fmt.Sprintf("; import %s %q", name, p.Path())})
 		}
 		if name == "" {
 			return p.Name()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,7 +29,7 @@ func (g *generator) script(lit *ast.BasicLit) {
 	for i, line := range lines {
 		for _, c := range changes(line) {
 			n := g.addLines(first+i, first+i, c.kind, c.was, c.now)
-			other := append(append(append([]string{}, lines[:i]...), c.line), lines[i+1:]...)
+			other := slices.Concat(lines[:i], []string{c.line}, lines[i+1:])
 			would = append(would, fmt.Sprintf("%d: %q", n, strings.Join(other, "\n")))
 		}
 	}
@@ -79,15 +80,15 @@ func operands(indent, cond string) (list []change) {
 		list = append(list, change{Out, part, "of " + cond, indent + "if " + rest + " then"})
 	}
 	for i, part := range parts {
-		rest := append(append([]string{}, parts[:i]...), parts[i+1:]...)
+		rest := slices.Concat(parts[:i], parts[i+1:])
 		if len(parts) > 1 {
 			without(part, strings.Join(rest, " or "))
 		}
 		ands := strings.Split(part, " and ")
 		for j := range ands {
 			if len(ands) > 1 {
-				some := strings.Join(append(append([]string{}, ands[:j]...), ands[j+1:]...), " and ")
-				all := append(append(append([]string{}, parts[:i]...), some), parts[i+1:]...)
+				some := strings.Join(slices.Concat(ands[:j], ands[j+1:]), " and ")
+				all := slices.Concat(parts[:i], []string{some}, parts[i+1:])
 				without(ands[j], strings.Join(all, " or "))
 			}
 		}

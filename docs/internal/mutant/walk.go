@@ -46,8 +46,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 		if d.Tok == token.CONST && !d.Lparen.IsValid() {
 			// The keyword is as long as the comment that takes its place is short.
 			at := g.offset(d.Pos())
-			g.edits = append(g.edits, edit{at, false, 0, "var "}, edit{at, false, 0, "/*"},
-				edit{at + len("const"), false, 0, "*/"})
+			g.edits = append(g.edits, edit{at, 0, "var /*"}, edit{at + len("const"), 0, "*/"})
 			g.constant(value.Values[0])
 		}
 	}
@@ -66,8 +65,21 @@ func (g *generator) stmts(list []ast.Stmt) {
 		if i+1 < len(list) {
 			g.later(s, list[i+1])
 		}
-		g.stmt(s)
+		switch assign := s.(type) {
+		case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt, *ast.BranchStmt:
+			g.out(s)
+		case *ast.AssignStmt:
+			if assign.Tok != token.DEFINE {
+				g.out(s)
+			}
+		}
+		g.walk(s)
 	}
+}
+
+func (g *generator) out(s ast.Stmt) {
+	n := g.add(s, Out, g.short(s), "")
+	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
 }
 
 // body is what a condition guards. To take out its only statement is to make the
@@ -77,24 +89,7 @@ func (g *generator) body(list []ast.Stmt) {
 		g.stmts(list)
 		return
 	}
-	g.inside(list[0])
-}
-
-func (g *generator) stmt(s ast.Stmt) {
-	switch s := s.(type) {
-	case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt, *ast.BranchStmt:
-		g.out(s)
-	case *ast.AssignStmt:
-		if s.Tok != token.DEFINE {
-			g.out(s)
-		}
-	}
-	g.inside(s)
-}
-
-func (g *generator) out(s ast.Stmt) {
-	n := g.add(s, Out, g.short(s), "")
-	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
+	g.walk(list[0])
 }
 
 // later lets a statement come after the next one, where both do something to others. A
@@ -110,33 +105,30 @@ func (g *generator) later(s, next ast.Stmt) {
 	g.mutants[n-1].Last = g.line(next.End())
 	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
 	end := g.offset(next.End())
-	g.edits = append(g.edits, edit{end, false, 1 << 20, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
+	g.edits = append(g.edits, edit{end, outermost / 2, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
 }
 
 // inOneLine keeps the lines of the file as they are. It leaves out comments at their ends.
-func inOneLine(code string) string {
+func inOneLine(code string) (line string) {
 	file := token.NewFileSet().AddFile("", -1, len(code))
 	var s scanner.Scanner
 	s.Init(file, []byte(code), nil, 0)
-	var b strings.Builder
-	for end, ended := 0, false; ; {
+	for end := 0; ; {
 		pos, tok, word := s.Scan()
-		if tok == token.EOF {
-			return b.String()
-		}
-		if tok == token.SEMICOLON && word == "\n" {
-			ended = true
-			continue
-		}
 		at := file.Offset(pos)
 		gap := code[end:at]
-		if ended {
-			gap, ended = "; ", false
-		} else if strings.Contains(gap, "\n") {
+		if strings.Contains(gap, "\n") {
 			gap = " "
 		}
-		b.WriteString(gap + cmp.Or(word, tok.String()))
-		end = at + len(cmp.Or(word, tok.String()))
+		switch end = at; {
+		case tok == token.EOF:
+			return strings.TrimSuffix(line, ";")
+		case word == "\n": // the semicolon that a line's end stands for
+			line += ";"
+		default:
+			word = cmp.Or(word, tok.String())
+			line, end = line+gap+word, at+len(word)
+		}
 	}
 }
 
@@ -176,69 +168,60 @@ func (g *generator) calls(n ast.Node) (found bool) {
 	return found
 }
 
-// inside changes the parts of a statement.
-func (g *generator) inside(s ast.Stmt) {
-	switch s := s.(type) {
+// walk changes the parts of a statement or an expression.
+func (g *generator) walk(n ast.Node) { ast.Inspect(n, g.visit) }
+
+// visit reports whether the parts of n are still to be changed.
+func (g *generator) visit(n ast.Node) bool {
+	if e, ok := n.(ast.Expr); ok && g.info.Types[e].Value != nil {
+		g.flip(e)
+		return false // other constants where it is known what they mean
+	}
+	switch n := n.(type) {
+	case *ast.DeclStmt, *ast.IndexExpr, *ast.SliceExpr:
+	case *ast.BlockStmt:
+		g.stmts(n.List)
 	case *ast.ExprStmt:
-		if call, ok := s.X.(*ast.CallExpr); ok {
+		call, ok := n.X.(*ast.CallExpr)
+		if ok {
 			g.arguments(call)
-			return
 		}
-		g.expr(s.X)
-	case *ast.SendStmt:
-		g.expr(s.Value)
-	case *ast.DeferStmt:
-		g.call(s.Call)
+		return !ok
 	case *ast.GoStmt:
-		n := g.add(s, Instead, "go", noGo)
-		g.around(s, fmt.Sprintf("if mutantIs(%d) { %s } else { ", n, inOneLine(g.text(s.Call))), " }")
-		g.call(s.Call)
+		g.around(n, fmt.Sprintf("if mutantIs(%d) { %s } else { ", g.add(n, Instead, "go", noGo), inOneLine(g.text(n.Call))), " }")
+		return true
 	case *ast.AssignStmt:
-		g.assign(s)
+		g.assign(n)
 	case *ast.ReturnStmt:
-		for _, e := range s.Results {
+		for _, e := range n.Results {
 			g.result(e)
 		}
-	case *ast.BlockStmt:
-		g.stmts(s.List)
 	case *ast.IfStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
+		if n.Init != nil {
+			g.walk(n.Init)
 		}
-		g.condition(s.Cond)
-		g.body(s.Body.List)
-		if s.Else != nil {
-			g.inside(s.Else)
+		g.condition(n.Cond)
+		g.body(n.Body.List)
+		if n.Else != nil {
+			g.walk(n.Else)
 		}
-	case *ast.ForStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
+	case *ast.CaseClause:
+		for _, cond := range n.List {
+			g.condition(cond)
 		}
-		if s.Cond != nil {
-			g.expr(s.Cond)
-		}
-		g.stmts(s.Body.List)
-	case *ast.RangeStmt:
-		g.expr(s.X)
-		g.stmts(s.Body.List)
-	case *ast.SwitchStmt:
-		if s.Init != nil {
-			g.inside(s.Init)
-		}
-		for _, c := range s.Body.List {
-			c := c.(*ast.CaseClause)
-			for _, cond := range c.List {
-				g.condition(cond)
-			}
-			g.body(c.Body)
-		}
-	case *ast.SelectStmt:
-		for _, c := range s.Body.List {
-			c := c.(*ast.CommClause)
-			g.communication(c)
-			g.body(c.Body)
-		}
+		g.body(n.Body)
+	case *ast.CommClause:
+		g.communication(n)
+		g.body(n.Body)
+	case *ast.BinaryExpr:
+		g.binary(n)
+		return true
+	case *ast.CallExpr:
+		g.call(n)
+	default:
+		return true
 	}
+	return false
 }
 
 func (g *generator) assign(s *ast.AssignStmt) {
@@ -247,31 +230,22 @@ func (g *generator) assign(s *ast.AssignStmt) {
 		if s.Tok == token.DEFINE && len(s.Rhs) == len(s.Lhs) && id != nil && g.isPlain(e) {
 			g.zero(e, Out, g.text(id)+" := "+g.short(e), "")
 		}
-		g.expr(e)
+		g.walk(e)
 	}
 }
 
 // isPlain reports whether the zero value of an expression's type means "none": otherwise
 // the program would only crash. Constants have their own mutants.
 func (g *generator) isPlain(e ast.Expr) bool {
-	tv := g.info.Types[e]
-	if tv.Value != nil || tv.Type == nil {
-		return false
-	}
-	if _, isTuple := tv.Type.(*types.Tuple); isTuple || types.Identical(tv.Type, errorType) {
-		return false
-	}
-	switch t := tv.Type.Underlying().(type) {
+	switch tv := g.info.Types[e]; tv.Type.Underlying().(type) {
 	case *types.Basic:
-		return t.Kind() != types.UntypedNil
+		return tv.Value == nil
 	case *types.Struct:
 		_, literal := e.(*ast.CompositeLit)
 		return !literal
 	}
 	return false
 }
-
-var errorType = types.Universe.Lookup("error").Type()
 
 func (g *generator) zero(e ast.Expr, kind Kind, was, now string) {
 	n := g.add(e, kind, was, now)
@@ -283,37 +257,27 @@ func (g *generator) pick(e ast.Expr, typ types.Type, would string) {
 	g.around(e, fmt.Sprintf("mutantPick[%s](%d, ", g.typeName(typ), n), ", "+would+")")
 }
 
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
 // result changes what is returned.
 func (g *generator) result(e ast.Expr) {
 	tv := g.info.Types[e]
+	_, isPointer := tv.Type.(*types.Pointer) // to one of go-redis's commands: its Error method is of another kind
 	switch {
-	case tv.IsNil() || tv.Type == nil:
-		return
-	case tv.Value != nil && tv.Value.Kind() == constant.Bool:
-		g.flip(e)
-		return
-	case types.Implements(tv.Type, errorType.Underlying().(*types.Interface)) && !g.isLibraryResult(tv.Type):
+	case types.Implements(tv.Type, errorType) && !isPointer:
 		n := g.add(e, Silent, g.short(e), "")
 		g.around(e, fmt.Sprintf("mutantZero[error](%d, ", n), ")")
-	case isBool(tv.Type):
+	case isBool(tv.Type) && tv.Value == nil:
 		g.condition(e)
 		return
 	}
-	g.expr(e)
-}
-
-// isLibraryResult tells go-redis's commands, which have an Error method of another kind.
-func (g *generator) isLibraryResult(t types.Type) bool {
-	_, isPointer := t.(*types.Pointer)
-	return isPointer
+	g.walk(e)
 }
 
 func isBool(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsBoolean != 0
 }
-
-func isStruct(t types.Type) bool { _, ok := t.Underlying().(*types.Struct); return ok }
 
 func (g *generator) flip(e ast.Expr) {
 	would := map[string]string{"true": "false", "false": "true"}[g.text(e)]
@@ -332,7 +296,7 @@ func (g *generator) condition(e ast.Expr) {
 		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
 	}
 	g.around(e, "((", after)
-	g.expr(e)
+	g.walk(e)
 }
 
 // communication lets a case of a select never be ready.
@@ -341,7 +305,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	switch s := c.Comm.(type) {
 	case *ast.SendStmt:
 		channel = s.Chan
-		g.expr(s.Value)
+		g.walk(s.Value)
 	case *ast.ExprStmt:
 		channel = s.X.(*ast.UnaryExpr).X
 	case *ast.AssignStmt:
@@ -351,44 +315,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	}
 	n := g.addLines(g.line(c.Pos()), g.line(c.Colon), Out, "case "+g.short(c.Comm), "")
 	g.around(channel, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(channel)), n), ")")
-	if _, isCall := channel.(*ast.CallExpr); isCall {
-		g.expr(channel)
-	}
-}
-
-// expr changes the parts of an expression.
-func (g *generator) expr(e ast.Expr) {
-	if tv := g.info.Types[e]; tv.Value != nil {
-		if tv.Value.Kind() == constant.Bool {
-			g.flip(e)
-		}
-		return // other constants where it is known what they mean
-	}
-	switch e := e.(type) {
-	case *ast.ParenExpr:
-		g.expr(e.X)
-	case *ast.UnaryExpr:
-		g.expr(e.X)
-	case *ast.StarExpr:
-		g.expr(e.X)
-	case *ast.BinaryExpr:
-		g.binary(e)
-	case *ast.CallExpr:
-		g.call(e)
-	case *ast.FuncLit:
-		g.stmts(e.Body.List)
-	case *ast.CompositeLit:
-		for _, part := range e.Elts {
-			if kv, ok := part.(*ast.KeyValueExpr); ok {
-				part = kv.Value
-			}
-			g.expr(part)
-		}
-	case *ast.SelectorExpr:
-		g.expr(e.X)
-	case *ast.TypeAssertExpr:
-		g.expr(e.X)
-	}
+	g.walk(channel)
 }
 
 func (g *generator) binary(e *ast.BinaryExpr) {
@@ -418,8 +345,6 @@ func (g *generator) binary(e *ast.BinaryExpr) {
 			g.pick(e, t, inOneLine(g.text(e.Y)))
 		}
 	}
-	g.expr(e.X)
-	g.expr(e.Y)
 }
 
 // call changes what a call is asked for.
@@ -451,20 +376,16 @@ func (g *generator) call(e *ast.CallExpr) {
 
 // arguments changes what is in a call.
 func (g *generator) arguments(e *ast.CallExpr) {
-	if fn, ok := e.Fun.(*ast.SelectorExpr); ok {
-		g.expr(fn.X)
-	}
-	if fn, ok := e.Fun.(*ast.FuncLit); ok {
-		g.stmts(fn.Body.List)
-	}
+	g.walk(e.Fun)
+	sig, isFunc := g.typeOf(e.Fun).(*types.Signature)
 	for i, arg := range e.Args {
-		if lit, ok := arg.(*ast.CompositeLit); ok && len(lit.Elts) == 1 && isStruct(g.typeOf(arg)) {
-			if sig, ok := g.typeOf(e.Fun).(*types.Signature); ok && i < sig.Params().Len() {
-				g.pick(arg, sig.Params().At(i).Type(), g.text(lit.Elts[0]))
-				continue
-			}
+		lit, isLit := arg.(*ast.CompositeLit)
+		_, isStruct := g.typeOf(arg).Underlying().(*types.Struct)
+		if isFunc && isLit && isStruct && len(lit.Elts) == 1 && i < sig.Params().Len() {
+			g.pick(arg, sig.Params().At(i).Type(), g.text(lit.Elts[0]))
+		} else {
+			g.walk(arg)
 		}
-		g.expr(arg)
 	}
 }
 
@@ -485,7 +406,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 	}
 	if fn, ok := e.Fun.(*ast.SelectorExpr); ok && g.typeOf(fn.X) != nil && types.Identical(g.typeOf(fn.X), whole) {
 		g.pickBefore(e, whole, inOneLine(g.text(fn.X)))
-	} else if len(e.Args) == 1 && g.typeOf(e.Args[0]) != nil && types.Identical(g.typeOf(e.Args[0]), whole) && !g.isBuiltin(e) {
+	} else if len(e.Args) == 1 && g.typeOf(e.Args[0]) != nil && types.Identical(g.typeOf(e.Args[0]), whole) && !g.info.Types[e.Fun].IsBuiltin() {
 		g.pickBefore(e, whole, inOneLine(g.text(e.Args[0])))
 	}
 }
@@ -496,8 +417,6 @@ func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
 	g.around(e, fmt.Sprintf("func() %s { if mutantIs(%d) { return %s }; return ", g.typeName(typ), n, would), " }()")
 }
 
-func (g *generator) isBuiltin(e *ast.CallExpr) bool { return g.info.Types[e.Fun].IsBuiltin() }
-
 // wraps lets errors.Is no longer find what an error wraps.
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
@@ -506,28 +425,19 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		g.around(e, fmt.Sprintf("mutantPick[error](%d, ", n), `, fmt.Errorf(""))`)
 		return
 	}
-	nested, verbs := 0, strings.Split(lit.Value, "%")[1:]
-	for i, verb := range verbs {
+	parts, nested := strings.Split(lit.Value, "%w"), 0
+	for i, verb := range strings.Split(lit.Value, "%")[1:] {
 		if verb[0] != 'w' {
 			continue
 		}
 		nested++
-		n := 0
-		text := nth(lit.Value, "%w", "%v", nested)
-		n = g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, wrapped+g.short(e.Args[1+i]), "%v")
+		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
+		n := g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, wrapped+g.short(e.Args[1+i]), "%v")
 		g.around(lit, fmt.Sprintf("mutantPick[string](%d, ", n), ", "+text+")")
 	}
 	for _, arg := range e.Args[1:] {
-		g.expr(arg)
+		g.walk(arg)
 	}
-}
-
-// nth replaces the nth of the strings in s.
-func nth(s, old, with string, n int) string {
-	parts := strings.SplitAfterN(s, old, n+1)
-	last := len(parts) - 2
-	parts[last] = strings.TrimSuffix(parts[last], old) + with
-	return strings.Join(parts, "")
 }
 
 // constant changes a number: a time becomes ten times as long, and how many of something

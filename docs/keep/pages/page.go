@@ -66,9 +66,12 @@ func regenerate(file, page string, outputs map[string]string) (string, map[strin
 
 // A rewriting says what becomes of the parts of a page.
 type rewriting struct {
-	line    func(at int, text string) (string, error)        // outside of blocks
-	body    func(opens line, old []string) ([]string, error) // of a fenced block
-	picture func(args string) (string, error)                // the line below its marker, unless nil
+	line func(at int, text string) (string, error) // outside of blocks
+
+	body func(opens line, old []string) ([]string, error) // of a fenced block
+
+	// picture returns the line below its marker, unless it is nil.
+	picture func(args string) (string, error)
 }
 
 func rewrite(file, page string, w rewriting) (string, error) {
