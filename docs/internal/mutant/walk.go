@@ -262,7 +262,8 @@ var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Inter
 // result changes what is returned.
 func (g *generator) result(e ast.Expr) {
 	tv := g.info.Types[e]
-	_, isPointer := tv.Type.(*types.Pointer) // to one of go-redis's commands: its Error method is of another kind
+	// A pointer is to one of go-redis's commands: its Error method is of another kind.
+	_, isPointer := tv.Type.(*types.Pointer)
 	switch {
 	case types.Implements(tv.Type, errorType) && !isPointer:
 		n := g.add(e, Silent, g.short(e), "")

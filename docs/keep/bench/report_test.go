@@ -54,7 +54,8 @@ func TestPage_IsThatOfTheLastRun(t *testing.T) {
 func TestPage_HasTheFiguresInTheirPlaces(t *testing.T) {
 	r := madeUp()
 	*r.Locks["step 05"] = figures{230 * time.Microsecond, "1.08 (0.92 to 1.22)", 2.07, 66, 10 * time.Millisecond, 22 * time.Millisecond, 900}
-	*r.Locks["redsync"] = figures{Pair: 298 * time.Microsecond, OfBare: "1.24", Trips: 2} // no one got in
+	// Of redsync, no one got in.
+	*r.Locks["redsync"] = figures{Pair: 298 * time.Microsecond, OfBare: "1.24", Trips: 2}
 	r.Locks["redsync on 5"].Pair = 500 * time.Microsecond
 	r.Locks["step 06"].Handoff = 1300 * time.Microsecond
 	r.Hung = hung{690 * time.Microsecond, "0.97 (0.89 to 1.08)", attempt{5 * time.Second, 6 * time.Second}, attempt{402 * time.Millisecond, 7 * time.Second}}
