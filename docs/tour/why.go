@@ -147,7 +147,7 @@ const (
 )
 
 // try finds the story that fails on a mutant, and tells most about it: of those that fail
-// by an assertion, the first that has a message of its own.
+// by an assertion, the first with a message that only it has.
 func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
 	r := reason{Mutant: mu, Fate: survived}
 	short, cancel := context.WithTimeout(ctx, patience)

@@ -194,7 +194,7 @@ var mutantReached [%d]atomic.Bool
 var mutantAsked atomic.Int64
 
 func mutantIs(n int) bool {
-	if mutantAsked.Add(1) == 20_000_000 { // no story asks as often
+	if mutantAsked.Add(1) == 20_000_000 { // more than any story asks
 		panic(%q)
 	}
 	mutantReached[n].Store(true)

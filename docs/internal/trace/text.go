@@ -195,7 +195,7 @@ func (r Row) parts() []string {
 	return parts
 }
 
-// wrap joins parts to lines, the first one of its own width: as many in a line as there is
+// wrap joins parts to lines, the first with another width: as many in a line as there is
 // room for, and one for which a line has no room is broken at its spaces.
 func wrap(parts []string, width, rest int) []string {
 	lines := []string{""}
