@@ -65,7 +65,7 @@ func TestPage_HasTheFiguresInTheirPlaces(t *testing.T) {
 	r.failed("step 05, 1000 waiters", errors.New("no answer"))
 	page := pageOf(t, r)
 	for _, want := range []string{
-		"\nA lock+unlock without competition takes 230 µs in step 05 and 200 µs in step 07; the two bare commands that no lock can do without take 200 µs.\n",
+		"\nA lock+unlock without competition takes 230 µs in step 05 and 200 µs in step 07; the two bare commands that no safe lock can do without take 200 µs.\n",
 		"\nWhen the holder leaves, the next of ten waiters is inside after 1.3 ms in step 06 and 400 µs in step 07, which are woken, and after 10 ms in step 05,",
 		"\nRedlock on five nodes takes 200 µs in step 08, and 500 µs in redsync; with two of the five hung, step 08 takes 690 µs, and redsync 5 s to lock.\n",
 		"\n| raw pair | 200 µs | 1 | 2 | - | - | - |\n",
