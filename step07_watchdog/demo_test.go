@@ -69,7 +69,8 @@ func TestAThirdInWholeSeconds_OfTwoSecondsIsNever(t *testing.T) {
 			defer close(done)
 			go renewEveryThird(alice.lockOf, alice.hold.Load(), c.seconds, done)
 			lab.note("alice has a lease of %v and works for longer", lease)
-			time.Sleep(slack(lease + lease/2))
+			// Not much longer: after a lease, her hold counts as lost, and extend sends nothing.
+			time.Sleep(slack(lease + lease/4))
 			require.Equal(t, c.kept, errors.Is(bob.TryLock(ctx), ErrNotAcquired), "is a lease of %v kept?", lease)
 		})
 	}
@@ -296,7 +297,7 @@ func TestRedisAnswersErrors_ALoopWithoutAPauseSendsThousands(t *testing.T) {
 				return alice.extend(alice.hold.Load())
 			})
 			time.Sleep(50 * time.Millisecond)
-			require.Equal(t, c.busy, sent.Load() > 100, "%d renewals in 50 ms", sent.Load())
+			require.Equal(t, c.busy, sent.Load() > 10, "%d renewals in 50 ms", sent.Load())
 		})
 	}
 }

@@ -81,12 +81,13 @@ function parts(r) {
 function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
   if (r.more > 0) return time + `... the same ${r.more} times more` + (last ? '' : ', until:');
-  const indent = r.who !== '' && r.who !== '**' ? 22 : 16, width = 64;
-  const lines = r.who === '**' ? parts(r).flatMap(part => wrap([part], width)) : wrap(parts(r), width);
+  const indent = r.who !== '' && r.who !== '**' ? 22 : 16;
+  const columns = 76, first = columns - time.length, rest = columns - indent; // as in docs/internal/trace
+  const lines = r.who === '**' ? parts(r).flatMap((part, i) => wrap([part], i === 0 ? first : rest, rest)) : wrap(parts(r), first, rest);
   return time + lines.join('\n' + ' '.repeat(indent));
 }
 
-function wrap(parts, width) {
+function wrap(parts, width, rest) {
   const lines = [''];
   parts.forEach((part, i) => {
     let last = lines.length - 1;
@@ -96,6 +97,7 @@ function wrap(parts, width) {
     }
     if (i > 0) {
       lines.push('');
+      width = rest;
       part = part.replace(/^ +/, '');
     }
     for (const word of part.match(/[^ ]* |[^ ]+$/g) ?? []) {
@@ -103,6 +105,7 @@ function wrap(parts, width) {
       if (lines[last] !== '' && lines[last].length + word.replace(/ +$/, '').length > width) {
         lines[last] = lines[last].replace(/ +$/, '');
         lines.push('');
+        width = rest;
         last++;
       }
       lines[last] += word;
