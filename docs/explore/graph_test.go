@@ -4,6 +4,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,11 +96,8 @@ func TestAWrongGraph_IsCaught(t *testing.T) {
 func TestWhichCells_HaveAGraph(t *testing.T) {
 	jobs, err := matrix(0, "")
 	require.NoError(t, err)
-	var without []string
 	for _, j := range jobs {
-		if !j.repeats() {
-			without = append(without, j.String())
-		}
+		waits := strings.HasSuffix(j.Fault, "waits")
+		require.Equal(t, j.Step != 8 || !waits, j.repeats(), "%s", j)
 	}
-	require.Equal(t, []string{"08/waits", "08/crash-waits", "08/resent-waits", "08/outage-waits"}, without)
 }
