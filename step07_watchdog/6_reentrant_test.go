@@ -33,6 +33,7 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")

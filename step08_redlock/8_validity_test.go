@@ -600,6 +600,7 @@ func TestTryLock_NestedTooFewNodes_KeepsTheHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
 		lab.restartEmpty(0)
 		goOn1, goOn2 := lab.hang(1), lab.hang(2)
 		err := alice.TryLock(ctx)
@@ -752,6 +753,7 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
 		lab.restartEmpty(0)
 		lab.restartEmpty(1)
 		require.Len(t, lab.keys(), 3)
@@ -799,6 +801,7 @@ func TestSomebodyElseHoldsANode_HealingLeavesItAlone(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes[:1], key, 10*ttl)
 		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
 		lab.restartEmpty(0)
 		require.NoError(t, bob.TryLock(ctx))
 		bobs := lab.owner(0)

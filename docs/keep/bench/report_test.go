@@ -65,14 +65,14 @@ func TestPage_HasTheFiguresInTheirPlaces(t *testing.T) {
 	r.failed("step 05, 1000 waiters", errors.New("no answer"))
 	page := pageOf(t, r)
 	for _, want := range []string{
-		"\nA lock+unlock without competition takes 230 µs in step 05 and 200 µs in step 07; the two bare commands that no safe lock can do without take 200 µs.\n",
-		"\nWhen the holder leaves, the next of ten waiters is inside after 1.3 ms in step 06 and 400 µs in step 07, which are woken, and after 10 ms in step 05,",
-		"\nRedlock on five nodes takes 200 µs in step 08, and 500 µs in redsync; with two of the five hung, step 08 takes 690 µs, and redsync 5 s to lock.\n",
+		"\nWithout competition, a lock+unlock takes 230 µs in step 05 and 200 µs in step 07; the two commands that every safe lock needs take 200 µs.\n",
+		"\nWhen the holder releases and ten wait, the next is inside after 1.3 ms in step 06 and 400 µs in step 07. Step 05, which polls every 30 ms, takes 10 ms.\n",
+		"\nRedlock on five nodes takes 200 µs in step 08 and 500 µs in redsync. With two of the five hung, step 08 takes 690 µs, but redsync needs 5 s to lock.\n",
 		"\n| raw pair | 200 µs | 1 | 2 | - | - | - |\n",
 		"\n| step 05 | 230 µs | 1.08 (0.92 to 1.22) | 2.1 | 66 | 10 ms | 22 ms |\n",
 		"\n| redsync | 298 µs | 1.24 | 2 | - | - | - |\n",
 		"\n| redsync on 5 | 500 µs | 1 | 2 | 1 | 400 µs | 600 µs |\n\n",
-		"round by round, 0.97 (0.89 to 1.08) times as long",
+		"lock+unlock, 0.97 (0.89 to 1.08) times as long",
 		"redsync takes 5 s to lock and 6 s to unlock, and with `ContextTimeoutEnabled` 402 ms and 7 s.",
 		"\n| step 05 | 200 ms, 2 | 200 ms, 2 | - |\n",
 		"\n| step 08 on 5 | 200 ms, 2 | 200 ms, 2 | 599 of 1000 in 30 s, 5 |\n",
