@@ -3,116 +3,142 @@ package main
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// maxLines keeps a page readable at one sitting.
-const maxLines = 300
-
-// maxOwnLines are for a page that shows questions, without these.
-const maxOwnLines = 265
-
-// maxColumns keeps a block readable without scrolling sideways; a tab has four.
-const maxColumns = 100
+// What is readable: a page at one sitting (one that shows questions, without these), a block
+// without scrolling sideways (a tab has four columns), and before the writing two screens. A
+// question is answered in 30 seconds.
+const (
+	maxLines    = 300
+	maxOwnLines = 265
+	maxColumns  = 100
+	maxWords    = 300
+	maxPictures = 3
+	minInLesson = 3
+	maxInLesson = 5
+	maxSpoken   = 70
+)
 
 // long are the pages that may be longer: programs write them.
 var long = []string{"docs/read/matrix.md", "docs/read/faults.md"}
 
+// forms are what GitHub shows otherwise than it was meant, and what no one keeps right.
+var forms = []rule{
+	reject(`<summary>`, "GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows").
+		unless(`<summary>.*</summary>\n\n`),
+	reject(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`, "a link into a source line needs a declaration's name in backticks as its text, or no one keeps its line right").
+		unless(sourceLink.String() + `|\([^)\s]*://`),
+}
+
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {
-	file = filepath.ToSlash(file)
-	var wrong []string
-	n, enough := strings.Count(page, "\n"), maxLines
-	for _, line := range lines(page) {
-		switch {
-		case line.shown:
+	all := lines(page)
+	wrong := check(forms, file, 1, prose(all))
+	n, enough := strings.Count(languageLine.ReplaceAllString(page, ""), "\n"), maxLines
+	for i, l := range all {
+		if l.shown {
 			n, enough = n-1, maxOwnLines
-		case !line.fenced && stampLine.MatchString(line.text):
-			n--
-		case !line.fenced && languageLine.MatchString(line.text):
-			n -= 2 // and an empty one
+		}
+		columns := utf8.RuneCountInString(strings.ReplaceAll(l.text, "\t", "    "))
+		if l.fenced && columns > maxColumns {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
 		}
 	}
-	if n > enough && !slices.Contains(long, english(file)) {
+	if n > enough && !slices.Contains(long, file) && !isChinese(file) { // a Chinese paragraph is one line
 		wrong = append(wrong, fmt.Sprintf("%s has %d lines: %d are enough", file, n, enough))
-	}
-	if strings.HasPrefix(file, "step0") && !isChinese(file) {
-		wrong = append(wrong, lessonForm(file, page)...)
 	}
 	if path.Dir(file) == interviewDir {
 		wrong = append(wrong, questionForm(file, page)...)
 	}
-	all := lines(page)
-	for i, line := range all {
-		columns := utf8.RuneCountInString(strings.ReplaceAll(line.text, "\t", "    "))
-		if line.fenced && columns > maxColumns {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
-		}
-		if line.fenced || !strings.Contains(line.text, "<summary>") {
-			continue
-		}
-		if !strings.HasSuffix(line.text, "</summary>") || i+1 == len(all) || all[i+1].text != "" {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: GitHub shows the text after <summary> as Markdown only if </summary> ends its line and an empty line follows", file, i+1))
-		}
-	}
-	if strings.Contains(page, "\n```mermaid\n") {
-		wrong = append(wrong, file+": a diagram drawn by hand goes stale: draw it from a run (<!-- picture: ... -->)")
-	}
-	for _, link := range lineLink.FindAllString(page, -1) {
-		if !sourceLink.MatchString(link) && !strings.Contains(link, "://") {
-			wrong = append(wrong, fmt.Sprintf("%s: %s: a link into a source line needs a declaration's name in backticks as its text, or no one keeps its line right", file, link))
-		}
+	if strings.HasPrefix(file, "step0") {
+		wrong = append(wrong, lessonForm(file, page)...)
 	}
 	return wrong
 }
 
-var lineLink = regexp.MustCompile(`\[[^\]]*\]\([^)\s]+\.go#[^)]*\)`)
+// lesson are the headings of a step's README, in their order: who reads it from the top
+// writes the lock before he has seen it.
+var lesson = []string{"The incident", "Timeline", "See it fail", "Predict", "Write it", "Why", "The fix",
+	"See it hold", "Still broken", "Questions", "Your turn", "Copy it?"}
 
-// A line of a page, and what it is part of.
-type line struct {
-	text   string
-	opens  bool   // it opens a fenced block
-	fenced bool   // it is inside one
-	marker string // of what a program writes here: <!-- run: ... --> before this block or picture
-	shown  bool   // it is of a question that an interview page has
-}
+var chineseLesson = strings.Fields("事故现场 时间线 看它失败 先猜一猜 自己写 为什么 怎么修 看它通过 还没解决的问题 面试题 动手练习 能直接用吗？")
 
-// plain lines are neither in a block nor its fence.
-func (l line) plain() bool {
-	return !l.fenced && !strings.HasPrefix(strings.TrimSpace(l.text), "```")
-}
+// spoiler begins the last line before what gives the fix away.
+const spoiler = "**Spoiler:** from here on, this page gives the fix away."
 
-// made lines are what a program writes after a marker.
-func (l line) made() bool { return l.marker != "" && !l.opens }
+// solutions are the sources of a lesson's lock, what it does, and links to it.
+const solutions = `^<!-- code: |^<!-- (run|picture):.* (green|diff) |^\s*` + "```+(go|diff|lua)$" + `|\]\((\.\./%s/)?\w+\.go\b`
 
-// lines splits a page. A fence is in no block.
-func lines(page string) (list []line) {
-	open := "" // the fence that has opened the block
-	marker, shown := "", false
-	for text := range strings.SplitSeq(page, "\n") {
-		shown = shown && text != questionsEnd
-		l := line{text: text, shown: shown}
-		trimmed := strings.TrimSpace(text)
-		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
-		switch {
-		case open != "" && trimmed == open:
-			open, marker = "", ""
-		case open != "":
-			l.fenced, l.marker = true, marker
-		case len(fence) >= len("```"):
-			open, l.opens, l.marker = fence, true, marker
-		default:
-			if strings.HasPrefix(text, "<picture>") {
-				l.marker = marker
-			}
-			marker = markerLine.FindString(text)
-			shown = shown || questionsLine.MatchString(text)
-		}
-		list = append(list, l)
+// lessonForm returns what is wrong with the form of a lesson.
+func lessonForm(file, page string) (wrong []string) {
+	complain := func(format string, args ...any) {
+		wrong = append(wrong, file+": "+fmt.Sprintf(format, args...))
 	}
-	return list
+	want := lesson
+	if isChinese(file) {
+		want = chineseLesson
+	}
+	if got := headings(page); !slices.Equal(got, want) {
+		complain("its headings are %q, a lesson's are %q", got, want)
+	}
+	if isChinese(file) || wrong != nil {
+		return wrong
+	}
+	start, rest, _ := strings.Cut(page, "\n## Write it\n")
+	write, _, _ := strings.Cut(rest, "\n## Why\n")
+	_, predict, _ := strings.Cut(start, "\n## Predict\n")
+	if n := words(prose(lines(start))); n > maxWords {
+		complain(`%d words: %d are enough before "Write it"`, n, maxWords)
+	}
+	if n := strings.Count(start, "\n<!-- picture: "); n > maxPictures {
+		complain(`%d pictures before "Write it", %d are enough`, n, maxPictures)
+	}
+	fix := reject(fmt.Sprintf(solutions, path.Dir(file)), `it gives the fix away before "Why"`).unless(`\w+_test\.go`)
+	wrong = append(wrong, check([]rule{fix}, file, 1, start+"\n\n"+write)...)
+	question, _, folded := strings.Cut(predict, "<details>")
+	if !folded || strings.Count(question, "?") != 1 {
+		complain(`"Predict" asks one question, and folds its answer: <details><summary>Answer</summary>`)
+	}
+	if last := strings.TrimSpace(write); !strings.HasPrefix(last[strings.LastIndex(last, "\n")+1:], spoiler) {
+		complain(`"Write it" ends with the line %q`, spoiler)
+	}
+	for _, verb := range []string{"try", "hint"} {
+		command := fmt.Sprintf("%s %s %s", tourCommand, verb, file[len("step0"):][:1])
+		if !strings.Contains(write, command) {
+			complain(`"Write it" does not name the command %s`, command)
+		}
+	}
+	if strings.Contains(page, "<summary>Hint") {
+		complain("hints come from the command (%s hint), a page has none", tourCommand)
+	}
+	return wrong
+}
+
+// headings returns those of the second level.
+func headings(page string) (found []string) {
+	for _, s := range sections(page) {
+		if s.level == 2 {
+			found = append(found, s.title)
+		}
+	}
+	return found
+}
+
+var (
+	linkTarget = regexp.MustCompile(`\]\([^)\s]*\)`)
+	letter     = regexp.MustCompile(`\pL|\pN`)
+)
+
+// words counts them in prose: no markers, no targets of links.
+func words(text string) (n int) {
+	for _, word := range strings.Fields(htmlTag.ReplaceAllString(linkTarget.ReplaceAllString(text, "]"), " ")) {
+		if letter.MatchString(word) {
+			n++
+		}
+	}
+	return n
 }

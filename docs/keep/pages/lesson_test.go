@@ -73,7 +73,7 @@ func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
 		return strings.Replace(goodLesson, "## "+heading+"\n", "## "+heading+"\n\n"+text+"\n", 1)
 	}
 	words := strings.Repeat("word ", maxWords)
-	pictures := strings.Repeat("<picture></picture>\n", maxPictures)
+	pictures := strings.Repeat("<!-- picture: b | B | red 5 TestX -->\n", maxPictures)
 	for name, c := range map[string]struct{ page, want string }{
 		"a heading is missing":        {strings.Replace(goodLesson, "## Questions\n", "", 1), "its headings are"},
 		"the fix before the writing":  {strings.Replace(strings.Replace(goodLesson, "## Why", "## Write", 1), "## Write it", "## Why", 1), "its headings are"},

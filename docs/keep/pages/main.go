@@ -4,7 +4,7 @@
 //	go run -C docs/keep ./pages [-check] [page.md ...]
 //	go run -C docs/keep ./pages -zh [page.md ...]
 //	go run -C docs/keep ./pages -stale [page.md ...]
-//	go run -C docs/keep ./pages -stamp page.md[#anchor] ...
+//	go run -C docs/keep ./pages -stamp page.md ...
 //	go run -C docs/keep ./pages -words [file ...]
 //
 // It runs at the root of the repository. Without names, it first runs the programs that
@@ -26,10 +26,10 @@
 // rules of its form, or names a story or a declaration in a command that is not there.
 //
 // A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the line
-// numbers of the English one; its pictures are drawn with Chinese titles. Before each of
-// its headings stands the hash of the English section that it says in Chinese: -check fails
-// when that has changed, -stale shows how, and -stamp writes the hash once the Chinese says
-// the same. -zh is what takes no time: it carries over blocks and links, and checks.
+// numbers of the English one; its pictures are drawn with Chinese titles. Its first line is
+// the hash of the English text that it says in Chinese: -check fails when that has changed,
+// -stale shows how, and -stamp writes the hash once the Chinese says the same. -zh is what
+// takes no time: it carries over blocks and links, and checks.
 //
 // Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench).
 package main
@@ -40,7 +40,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -66,7 +65,7 @@ func main() {
 	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
 	zh := flag.Bool("zh", false, "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing")
 	stale := flag.Bool("stale", false, "show what has changed in English since it was translated")
-	stamps := flag.Bool("stamp", false, "say of Chinese pages, or of a section (page.md#anchor), that they say what the English says")
+	stamps := flag.Bool("stamp", false, "say of Chinese pages that they say what the English says")
 	words := flag.Bool("words", false, "list wordings that are not plain English, in the files named or in all")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -99,13 +98,23 @@ func runHere(ctx context.Context, files []string, check bool) error {
 	if err != nil {
 		return err
 	}
-	defer sh.close()
+	defer os.RemoveAll(sh.dir)
 	return run(files, check, sh.command)
 }
 
-// run regenerates or checks pages. command runs a command and returns what it prints.
+// carryOver writes what is the same in both editions, and returns where they disagree.
+func carryOver(files []string) error {
+	files, err := newLibrary().editions(files)
+	if err != nil {
+		return err
+	}
+	return run(files, false, nil)
+}
+
+// run regenerates or checks pages. command runs a command and returns what it prints; without
+// it, the pages are Chinese, and take from the English ones what is the same.
 func run(files []string, check bool, command func(string) (string, error)) error {
-	all, err := pages(".")
+	all, err := pages()
 	if err != nil {
 		return err
 	}
@@ -113,36 +122,34 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	if len(files) == 0 {
 		files, stale = all, writePages(check, command)
 	}
-	outputs, err := runAll(files, command)
-	if err != nil {
-		return errors.Join(stale, err)
+	b := newLibrary()
+	var outputs map[string]string
+	if command != nil {
+		if outputs, err = b.runAll(files, command); err != nil {
+			return errors.Join(stale, err)
+		}
 	}
 	var complaints []string
 	made := map[string]string{} // by file
-	var texts strings.Builder
-	b := newLibrary()
+	decks := false
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		page, drawn, wrong, err := b.regenerate(file, outputs)
-		if err != nil {
-			return err
-		}
-		for name, svg := range drawn {
-			if other, ok := made[name]; ok && other != svg {
-				return fmt.Errorf("%s: another page draws %s otherwise", file, name)
+		decks = decks || path.Dir(file) == interviewDir
+		files, wrong := b.regenerate(file, outputs)
+		for name, text := range files {
+			if other, ok := made[name]; ok && other != text {
+				wrong = append(wrong, fmt.Sprintf("%s: another page draws %s otherwise", file, name))
 			}
-			made[name] = svg
+			made[name] = text
 		}
-		made[file] = page
-		texts.WriteString(page)
-		complaints = slices.Concat(complaints, wrong, form(file, page), wrongNames(file, page))
+		complaints = slices.Concat(complaints, wrong, form(file, files[file]), wrongNames(file, files[file]))
+		if command == nil {
+			made[english(file)] = b.withLanguages(english(file), b.text(english(file)))
+		}
 	}
-	if slices.ContainsFunc(files, func(file string) bool { return path.Dir(filepath.ToSlash(file)) == interviewDir }) {
-		for _, name := range []string{"/deck.tsv", "/deck.zh-CN.tsv"} {
-			if deck := b.deck(strings.Contains(name, "zh-CN")); deck != "" {
-				made[interviewDir+name] = deck
-			}
-		}
+	if decks {
+		made[interviewDir+"/deck.tsv"] = b.deck(false)
+		made[interviewDir+"/deck.zh-CN.tsv"] = b.deck(true)
 	}
 	for _, file := range slices.Sorted(maps.Keys(made)) {
 		complaint, err := put(file, made[file], check)
@@ -154,15 +161,19 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		}
 	}
 	if len(files) == len(all) {
-		complaints = append(complaints, unseen(texts.String())...)
+		complaints = append(complaints, unseen(made)...)
 	}
 	if len(complaints) > 0 {
-		stale = errors.Join(stale, errors.New(strings.Join(complaints, "\n")))
+		return errors.Join(stale, errors.New(strings.Join(complaints, "\n")))
 	}
 	if stale != nil {
 		return stale
 	}
-	fmt.Printf("%d pages show what the code does\n", len(files))
+	says := "pages show what the code does"
+	if command == nil {
+		says = "Chinese pages are in step"
+	}
+	fmt.Println(len(files), says)
 	return nil
 }
 
@@ -200,42 +211,16 @@ func writePages(check bool, command func(string) (string, error)) error {
 	return errors.Join(errs...)
 }
 
-// pages lists the Markdown files under root, without packages that npm installed and
-// hidden folders other than .github.
-func pages(root string) ([]string, error) {
-	var files []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" || d.Name() == "node_modules") {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) == ".md" {
-			files = append(files, path)
-		}
-		return nil
-	})
-	return files, err
-}
-
 // runAll runs each command of the pages once, a few at a time, and returns what they print.
-func runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
+func (b *library) runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.NumCPU())
 	var mu sync.Mutex
 	outputs := map[string]string{}
 	seen := map[string]bool{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range markers(string(text)) {
-			if isChinese(file) && m.verb != "picture" {
-				continue // copied from the English page
-			}
-			for _, line := range m.commands() {
+		for i, l := range lines(b.text(file)) {
+			for _, line := range commands(markerOf(l.text)) {
 				if seen[line] {
 					continue
 				}
@@ -243,7 +228,7 @@ func runAll(files []string, command func(string) (string, error)) (map[string]st
 				g.Go(func() error {
 					out, err := command(line)
 					if err != nil {
-						return fmt.Errorf("%s:%d: %w", file, m.line, err)
+						return fmt.Errorf("%s:%d: %w", file, i+1, err)
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -254,6 +239,20 @@ func runAll(files []string, command func(string) (string, error)) (map[string]st
 		}
 	}
 	return outputs, g.Wait()
+}
+
+// commands are those whose output a marker needs.
+func commands(verb, args string) (list []string) {
+	switch verb {
+	case "run":
+		return []string{args}
+	case "picture":
+		d, _ := parseDrawing(args) // an error shows when it is drawn
+		for _, r := range d.runs {
+			list = append(list, r.command)
+		}
+	}
+	return list
 }
 
 // A shell runs commands. The tour is built once for all.
@@ -272,14 +271,10 @@ func newShell(ctx context.Context) (*shell, error) {
 	}
 	s := &shell{ctx: ctx, dir: dir, tour: filepath.Join(dir, "tour.exe")}
 	if _, err := s.run("go", "build", "-o", s.tour, "./docs/tour"); err != nil {
-		s.close()
+		os.RemoveAll(dir)
 		return nil, err
 	}
 	return s, nil
-}
-
-func (s *shell) close() {
-	os.RemoveAll(s.dir)
 }
 
 func (s *shell) command(command string) (string, error) {

@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -18,13 +18,8 @@ var inlineCommand = regexp.MustCompile("`(?:" + regexp.QuoteMeta(tourCommand) + 
 // wrongNames returns which commands in the text of a page name stories or declarations
 // that are not there. Those in markers have been run.
 func wrongNames(file, page string) (wrong []string) {
-	var text strings.Builder
-	for _, l := range lines(page) {
-		if !l.fenced {
-			text.WriteString(strings.TrimSpace(l.text) + " ")
-		}
-	}
-	for _, m := range inlineCommand.FindAllStringSubmatch(text.String(), -1) {
+	text := strings.Join(strings.Fields(prose(lines(page))), " ")
+	for _, m := range inlineCommand.FindAllStringSubmatch(text, -1) {
 		s, err := course.Parse(m[2])
 		for _, name := range strings.Fields(m[3]) {
 			switch {
@@ -44,38 +39,20 @@ func wrongNames(file, page string) (wrong []string) {
 // unknown is an error if a command on step s cannot find name.
 func unknown(s course.Step, verb, name string) error {
 	if verb == "diff" {
-		return undeclared(s, name)
+		now, err := source.ReadDir(s.Dir)
+		before, failed := source.ReadDir(s.Before().Dir)
+		if _, missing := source.Find(append(now, before...), name); missing != nil {
+			return errors.Join(err, failed, fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject()))
+		}
+		return nil
 	}
 	name, _, _ = strings.Cut(name, "/") // a subtest
-	files, _ := filepath.Glob(filepath.FromSlash(s.Dir) + "/*_test.go")
-	var all []source.Declaration
-	var errs []error
+	files, _ := filepath.Glob(s.Dir + "/*_test.go")
 	for _, file := range files {
-		list, err := source.Read(filepath.FromSlash(file))
-		all, errs = append(all, list...), append(errs, err)
-	}
-	if !slices.ContainsFunc(all, func(d source.Declaration) bool { return d.Name == name }) {
-		errs = append(errs, fmt.Errorf("no story %s in %s", name, s.Dir))
-	}
-	return errors.Join(errs...)
-}
-
-// undeclared is an error if diff cannot find a declaration in a step or the one before.
-func undeclared(s course.Step, name string) error {
-	var all []source.Declaration
-	for _, step := range []course.Step{s.Before(), s} {
-		read, from := source.ReadDir, step.Dir
-		if step.Source != course.LockFile {
-			read, from = source.Read, step.Path()
+		text, _ := os.ReadFile(file)
+		if strings.Contains(string(text), "\nfunc "+name+"(") {
+			return nil
 		}
-		list, err := read(filepath.FromSlash(from))
-		if err != nil {
-			return err
-		}
-		all = append(all, list...)
 	}
-	if _, err := source.Find(all, name); err != nil {
-		return fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject())
-	}
-	return nil
+	return fmt.Errorf("no story %s in %s", name, s.Dir)
 }

@@ -5,158 +5,209 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// A marker asks for the fenced block in the lines after it.
-type marker struct {
-	verb, args string
-	line       int // of the marker, from 1
+// A line of a page, and what it is part of.
+type line struct {
+	text   string
+	opens  bool   // it opens a fenced block
+	fenced bool   // it is inside one
+	marker string // of what a program writes here: <!-- run: ... --> before this block or picture
+	shown  bool   // it is of a question that an interview page has
 }
 
-// commands are those whose output the marker needs.
-func (m marker) commands() (list []string) {
-	switch m.verb {
-	case "run":
-		return []string{m.args}
-	case "picture":
-		d, _ := parseDrawing(m.args) // an error shows when it is drawn
-		for _, r := range d.runs {
-			list = append(list, r.command)
-		}
-	}
-	return list
+// plain lines are neither in a block nor its fence.
+func (l line) plain() bool {
+	return !l.fenced && !strings.HasPrefix(strings.TrimSpace(l.text), "```")
 }
+
+// made lines are what a program writes after a marker.
+func (l line) made() bool { return l.marker != "" && !l.opens }
 
 var (
 	markerLine = regexp.MustCompile(`^<!-- (run|code|picture): (.*\S) -->$`)
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
 
-func markers(page string) []marker {
-	var found []marker
-	for i, line := range strings.Split(page, "\n") {
-		if m := markerLine.FindStringSubmatch(line); m != nil {
-			found = append(found, marker{m[1], m[2], i + 1})
-		}
+// markerOf returns what a line asks a program to write below it: "run" and a command.
+func markerOf(text string) (verb, args string) {
+	if m := markerLine.FindStringSubmatch(text); m != nil {
+		return m[1], m[2]
 	}
-	return found
+	return "", ""
 }
 
-// regenerate returns the page with its blocks and source links made anew, and its
-// pictures. outputs is what each command prints.
-func regenerate(file, page string, outputs map[string]string) (string, map[string]string, error) {
-	drawn := map[string]string{}
-	page, err := rewrite(file, page, rewriting{
-		line: func(_ int, text string) (string, error) { return relink(file, text) },
-		body: func(l line, old []string) ([]string, error) {
-			if l.marker == "" {
-				return old, nil
+// lines splits a page. A fence is in no block.
+func lines(page string) (list []line) {
+	open := "" // the fence that has opened the block
+	marker, shown := "", false
+	for text := range strings.SplitSeq(page, "\n") {
+		shown = shown && text != questionsEnd
+		l := line{text: text, shown: shown}
+		trimmed := strings.TrimSpace(text)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case open != "" && trimmed == open:
+			open, marker = "", ""
+		case open != "":
+			l.fenced, l.marker = true, marker
+		case len(fence) >= len("```"):
+			open, l.opens, l.marker = fence, true, marker
+		default:
+			if strings.HasPrefix(text, "<picture>") {
+				l.marker = marker
 			}
-			return body(l, outputs)
-		},
-		picture: func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) },
-	})
-	return page, drawn, err
+			marker = markerLine.FindString(text)
+			shown = shown || questionsLine.MatchString(text)
+		}
+		list = append(list, l)
+	}
+	return list
 }
 
-// A rewriting says what becomes of the parts of a page.
-type rewriting struct {
-	line func(at int, text string) (string, error) // outside of blocks
-
-	body func(opens line, old []string) ([]string, error) // of a fenced block
-
-	// picture returns the line below its marker, unless it is nil.
-	picture func(args string) (string, error)
+// prose is what there is between blocks and questions, in the same lines: each of theirs
+// is ~~~, and that of a picture is empty.
+func prose(part []line) string {
+	var list []string
+	for _, l := range part {
+		switch {
+		case !l.plain() || l.shown:
+			l.text = "~~~"
+		case l.made():
+			l.text = ""
+		}
+		list = append(list, l.text)
+	}
+	return strings.Join(list, "\n")
 }
 
-func rewrite(file, page string, w rewriting) (string, error) {
+// A block is what is below a marker, or in a fence without one.
+type block struct {
+	marker     string // the whole line, or ""
+	verb, args string // run, code or picture, and of what
+	body       []string
+}
+
+// rewrite returns a page with what link makes of its lines outside of blocks, and with what
+// fill makes of its blocks and pictures. Where they fail, it says so, and changes nothing.
+func rewrite(file, page string, link func(string) (string, error), fill func(block) ([]string, error)) (_ string, wrong []string) {
 	all := lines(page)
 	var out []string
-	for i := 0; i < len(all); i++ {
+	for i := 0; i < len(all); {
 		l := all[i]
-		fail := func(err error) (string, error) { return "", fmt.Errorf("%s:%d: %w", file, i+1, err) }
+		i++
+		at := i
+		complain := func(err error) {
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, at, err))
+			}
+		}
+		b := block{marker: l.text}
+		if l.opens {
+			b.marker = l.marker
+		}
+		b.verb, b.args = markerOf(b.marker)
+		if l.plain() {
+			var err error
+			l.text, err = link(l.text)
+			complain(err)
+		}
+		out = append(out, l.text)
 		switch {
-		case l.opens && !l.shown:
-			var old []string
-			end := i + 1
-			for ; end < len(all) && all[end].fenced; end++ {
-				old = append(old, all[end].text)
-			}
-			if end == len(all) {
-				return fail(fmt.Errorf("the block has no closing %s", strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")))
-			}
-			body, err := w.body(l, old)
-			if err != nil {
-				i-- // its marker asks for this
-				return fail(err)
-			}
-			out = append(append(append(out, l.text), body...), all[end].text)
-			i = end
-		case l.made(): // a picture
-			if w.picture == nil {
-				out = append(out, l.text)
-			}
-		case !l.plain():
-			out = append(out, l.text)
+		case l.opens && l.marker != "":
+			at-- // its marker asks for what follows
+		case l.opens, l.plain() && b.verb == "picture":
+		case l.plain() && b.verb != "" && (i == len(all) || !all[i].opens):
+			complain(fmt.Errorf("no fenced block directly after %s", l.text))
+			continue
 		default:
-			text, err := w.line(i+1, l.text)
-			if err != nil {
-				return fail(err)
-			}
-			out = append(out, text)
-			m := markerLine.FindStringSubmatch(text)
-			if m == nil {
-				continue
-			}
-			if m[1] != "picture" && (i+1 == len(all) || !all[i+1].opens) {
-				return fail(fmt.Errorf("no fenced block directly after %s", text))
-			}
-			if m[1] == "picture" && w.picture != nil {
-				shown, err := w.picture(m[2])
-				if err != nil {
-					return fail(err)
-				}
-				out = append(out, shown)
-			}
+			continue
 		}
+		for i < len(all) && (all[i].fenced || all[i].made()) {
+			b.body = append(b.body, all[i].text)
+			i++
+		}
+		body, err := fill(b)
+		fence := strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")
+		closes := func(text string) bool { return strings.HasPrefix(text, fence) }
+		switch {
+		case l.opens && i == len(all):
+			err = fmt.Errorf("the block has no closing %s", fence)
+		case l.opens && slices.ContainsFunc(body, closes):
+			err = fmt.Errorf("the block contains its own closing fence %s: use a longer one", fence)
+		}
+		if err != nil {
+			complain(err)
+			body = b.body
+		}
+		out = append(out, body...)
 	}
-	return strings.Join(out, "\n"), nil
+	return strings.Join(out, "\n"), wrong
 }
 
-// drawnAt draws a picture, and returns the line that shows it.
-func drawnAt(file, args string, outputs, drawn map[string]string) (string, error) {
-	d, err := parseDrawing(args)
-	if err != nil {
-		return "", err
-	}
-	files, shown, err := d.draw(file, outputs)
-	maps.Copy(drawn, files)
-	return shown, err
+// blocks are those of a page, with its pictures.
+func blocks(page string) (list []block) {
+	keep := func(text string) (string, error) { return text, nil }
+	rewrite("", page, keep, func(b block) ([]string, error) {
+		list = append(list, b)
+		return b.body, nil
+	})
+	return list
 }
 
-// body is what a marker asks for, in the block that opens with l.
-func body(l line, outputs map[string]string) (body []string, err error) {
-	m := markerLine.FindStringSubmatch(l.marker)
-	text := prompt(m[2]) + "\n" + outputs[m[2]]
-	if m[1] == "code" {
-		if text, err = excerpt(strings.Fields(m[2])); err != nil {
-			return nil, err
+// regenerate returns the files that a page makes, itself and its pictures, and what is wrong
+// with it. outputs is what each command prints; without it, pictures stay as they are.
+func (b *library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
+	made = map[string]string{}
+	page, wrong := b.withQuestions(file, b.text(file))
+	theirs := blocks(b.text(english(file))) // a Chinese page shows the same
+	nth := -1
+	page, lost := rewrite(file, page, func(text string) (string, error) {
+		if isChinese(file) {
+			text = b.chineseLinks(file, text)
 		}
+		return relink(file, text)
+	}, func(old block) ([]string, error) {
+		nth++
+		switch {
+		case old.verb == "picture" && outputs != nil:
+			files, shown, err := draw(file, old.args, outputs)
+			maps.Copy(made, files)
+			return []string{shown}, err
+		case old.verb == "picture":
+		case isChinese(file):
+			if nth < len(theirs) && theirs[nth].marker == old.marker && (old.verb != "" || old.body == nil) {
+				return theirs[nth].body, nil
+			}
+		case old.verb == "run":
+			return trimmed(prompt(old.args) + "\n" + outputs[old.args]), nil
+		case old.verb == "code":
+			text, err := excerpt(strings.Fields(old.args))
+			return trimmed(text), err
+		}
+		return old.body, nil
+	})
+	page = b.withLanguages(file, page)
+	b.set(file, page)
+	made[file] = page
+	wrong = append(wrong, lost...)
+	if isChinese(file) {
+		wrong = append(wrong, b.disagree(file)...)
 	}
-	fence := strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")
+	return made, wrong
+}
+
+// trimmed splits a text into lines without white space at their ends.
+func trimmed(text string) (list []string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		line = strings.TrimRight(line, " \t")
-		if strings.HasPrefix(line, fence) {
-			return nil, fmt.Errorf("the block contains its own closing fence %s: use a longer one", fence)
-		}
-		body = append(body, line)
+		list = append(list, strings.TrimRight(line, " \t"))
 	}
-	return body, nil
+	return list
 }
 
 // excerpt returns declarations as they are in a file, or in those of a lock:
@@ -188,7 +239,7 @@ func relink(file, line string) (string, error) {
 		if strings.Contains(m[2], "://") {
 			return link
 		}
-		d, err := find(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[2])), m[1])
+		d, err := find(path.Join(path.Dir(file), m[2]), m[1])
 		if err != nil {
 			failed = err
 			return link
@@ -204,28 +255,21 @@ func relink(file, line string) (string, error) {
 
 // find returns a declaration of a file, or of another one next to it: a lock has several,
 // and what it declares may move. Of a folder, it returns one of any file.
-func find(file, name string) (source.Declaration, error) {
-	if filepath.Ext(file) != ".go" {
-		return findIn(source.ReadDir, file, name)
+func find(file, name string) (d source.Declaration, err error) {
+	dir := file
+	if path.Ext(file) == ".go" {
+		list, _ := source.Read(file)
+		if d, err = source.Find(list, name); err == nil {
+			return d, nil
+		}
+		dir = path.Dir(file)
 	}
-	d, err := findIn(source.Read, file, name)
+	list, err := source.ReadDir(dir)
 	if err == nil {
-		return d, nil
+		d, err = source.Find(list, name)
 	}
-	if moved, err := findIn(source.ReadDir, filepath.Dir(file), name); err == nil {
-		return moved, nil
-	}
-	return d, err
-}
-
-func findIn(read func(string) ([]source.Declaration, error), where, name string) (source.Declaration, error) {
-	list, err := read(where)
 	if err != nil {
-		return source.Declaration{}, err
-	}
-	d, err := source.Find(list, name)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", filepath.ToSlash(where), err)
+		err = fmt.Errorf("%s: %w", file, err)
 	}
 	return d, err
 }

@@ -81,8 +81,12 @@ func (r played) head() string {
 	return strings.ToUpper(label[:1]) + label[1:] + ": " + s.Lock
 }
 
-// draw returns the picture's files, and the line that shows it on a page.
-func (d drawing) draw(page string, outputs map[string]string) (files map[string]string, line string, err error) {
+// draw returns the files of a page's picture, and the line that shows it.
+func draw(page, args string, outputs map[string]string) (files map[string]string, line string, err error) {
+	d, err := parseDrawing(args)
+	if err != nil {
+		return nil, "", err
+	}
 	var panels []picture.Panel
 	themes := map[string]picture.Theme{"": picture.Light, "-dark": picture.Dark}
 	name, colon, stop, say := d.name, ": ", ". ", func(text string) string { return text }
@@ -115,21 +119,18 @@ func (d drawing) draw(page string, outputs map[string]string) (files map[string]
 			return nil, "", err
 		}
 	}
-	to, err := filepath.Rel(filepath.Dir(page), filepath.FromSlash(pictures))
-	if err != nil {
-		return nil, "", err
-	}
-	src := filepath.ToSlash(to) + "/" + name
-	return files, fmt.Sprintf(`<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`,
-		src, html.EscapeString(strings.Join(says, stop)+strings.TrimSpace(stop))), nil
+	src := join(page, pictures+"/"+name, "")
+	alt := html.EscapeString(strings.Join(says, stop) + strings.TrimSpace(stop))
+	const shown = `<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`
+	return files, fmt.Sprintf(shown, src, alt), nil
 }
 
-// unseen returns complaints about pictures that no page shows.
-func unseen(pages string) (complaints []string) {
-	drawn, _ := filepath.Glob(filepath.FromSlash(pictures) + "/*.svg")
+// unseen returns complaints about pictures that no page has made.
+func unseen(made map[string]string) (complaints []string) {
+	drawn, _ := filepath.Glob(pictures + "/*.svg")
 	for _, file := range drawn {
-		if !strings.Contains(pages, "pictures/"+filepath.Base(file)) {
-			complaints = append(complaints, filepath.ToSlash(file)+" is on no page: delete it")
+		if file = filepath.ToSlash(file); made[file] == "" {
+			complaints = append(complaints, file+" is on no page: delete it")
 		}
 	}
 	return complaints

@@ -25,26 +25,25 @@ func recorded(verdict string) string {
 
 func TestPicture_IsDrawnAndShown(t *testing.T) {
 	outputs := map[string]string{redTestX: recorded("it's lost"), greenTestX: recorded("")}
-	page, drawn, err := regenerate("docs/read/a.md", drawingLine+"\nafter\n", outputs)
-	require.NoError(t, err)
+	page, made, wrong := remade("docs/read/a.md", drawingLine+"\nafter\n", outputs)
+	require.Empty(t, wrong)
 	require.Equal(t, drawingLine+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="pictures/late-dark.svg">`+
 		`<img alt="A late holder. Step 03: SET NX EX; DEL: it&#39;s lost. Step 04: SET token NX EX; GET, compare, DEL: all is well." src="pictures/late.svg"></picture>`+"\nafter\n", page)
-	require.Len(t, drawn, 2)
-	require.Contains(t, drawn["docs/read/pictures/late.svg"], "✗ it&#39;s lost")
-	require.Contains(t, drawn["docs/read/pictures/late.svg"], "✓ all is well")
-	require.NotEqual(t, drawn["docs/read/pictures/late.svg"], drawn["docs/read/pictures/late-dark.svg"])
+	light, dark := made["docs/read/pictures/late.svg"], made["docs/read/pictures/late-dark.svg"]
+	require.Contains(t, light, "✗ it&#39;s lost")
+	require.Contains(t, light, "✓ all is well")
+	require.NotEmpty(t, dark)
+	require.NotEqual(t, light, dark)
 
-	again, _, err := regenerate("docs/read/a.md", page, outputs)
-	require.NoError(t, err)
+	again, _, _ := remade("docs/read/a.md", page, outputs)
 	require.Equal(t, page, again, "a second run changes the page again")
-	deeper, _, err := regenerate("docs/fencing/README.md", page, outputs)
-	require.NoError(t, err)
+	deeper, _, _ := remade("docs/fencing/README.md", page, outputs)
 	require.Contains(t, deeper, `src="../read/pictures/late.svg"`)
 }
 
 func TestCheck_ComparesPictures(t *testing.T) {
 	inRepository(t)
-	require.NoError(t, os.WriteFile("README.md", []byte(drawingLine+"\n"), 0o644))
+	writeAll(t, "README.md", drawingLine+"\n")
 	verdict := "it is lost"
 	command := func(command string) (string, error) {
 		if command == redTestX {
@@ -59,33 +58,15 @@ func TestCheck_ComparesPictures(t *testing.T) {
 	err := run(nil, true, command)
 	require.ErrorContains(t, err, "docs/read/pictures/late.svg is stale")
 	require.ErrorContains(t, err, "docs/read/pictures/late-dark.svg is stale")
-	old, err := os.ReadFile("docs/read/pictures/late.svg")
-	require.NoError(t, err)
-	require.Contains(t, string(old), "it is lost", "a check wrote")
+	require.Contains(t, read(t, "docs/read/pictures/late.svg"), "it is lost", "a check wrote")
 
 	verdict = "it is lost"
-	require.NoError(t, os.WriteFile("docs/read/pictures/old.svg", nil, 0o644))
+	writeAll(t, "docs/read/pictures/old.svg", "")
 	require.ErrorContains(t, run(nil, true, command), "docs/read/pictures/old.svg is on no page: delete it")
 	require.NoError(t, os.Remove("docs/read/pictures/old.svg"))
 	require.NoError(t, os.Remove("docs/read/pictures/late-dark.svg"))
 	require.ErrorContains(t, run(nil, true, command), "docs/read/pictures/late-dark.svg is stale")
 
-	other := strings.Replace(drawingLine, "A late holder", "Another title", 1)
-	require.NoError(t, os.WriteFile("other.md", []byte(other+"\n"), 0o644))
-	require.ErrorContains(t, run(nil, false, command), "another page draws docs/read/pictures/late")
-}
-
-func TestAPictureThatCannotBeDrawn_SaysWhy(t *testing.T) {
-	for args, want := range map[string]string{
-		"late":                                      "a.md:1: a picture needs a name, a title and a run",
-		"late | A title | blue 4 TestX":             `a.md:1: "blue 4 TestX" is not a run`,
-		"late | A title | red 4":                    `"red 4" is not a run`,
-		"late | A title | red 12 TestX":             "no such step: 12",
-		"late | A title | red 4 TestX | until soon": "invalid duration",
-	} {
-		_, _, err := regenerate("a.md", "<!-- picture: "+args+" -->\n", nil)
-		require.ErrorContains(t, err, want)
-	}
-	_, _, err := regenerate("a.md", drawingLine, map[string]string{redTestX: "no records"})
-	require.ErrorContains(t, err, redTestX)
+	writeAll(t, "other.md", strings.Replace(drawingLine, "A late holder", "Another title", 1)+"\n")
+	require.ErrorContains(t, run(nil, true, command), "another page draws docs/read/pictures/late")
 }

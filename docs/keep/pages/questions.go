@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,15 +16,6 @@ import (
 const (
 	interviewDir = "docs/read/interview"
 	questionsEnd = "<!-- /questions -->"
-)
-
-// What a question takes: one is said in 30 seconds, and a page is read at one sitting.
-const (
-	maxSpoken     = 70
-	maxOnePage    = 2500
-	minInLesson   = 3
-	maxInLesson   = 5
-	questionLevel = 3
 )
 
 // themes are the first pages of the decks, in their order.
@@ -54,7 +44,7 @@ func (s section) paragraph(label *regexp.Regexp) (text string) {
 }
 
 func (s section) isQuestion() bool {
-	return s.level == questionLevel && s.paragraph(keyWords)+s.paragraph(spoken) != ""
+	return s.level == 3 && s.paragraph(keyWords)+s.paragraph(spoken) != ""
 }
 
 // questionForm returns what is wrong with the questions of an interview page.
@@ -63,29 +53,18 @@ func questionForm(file, page string) (wrong []string) {
 		if !s.isQuestion() {
 			continue
 		}
+		complain := func(format string, args ...any) {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: ", file, s.from, s.title)+fmt.Sprintf(format, args...))
+		}
 		said := s.paragraph(spoken)
 		if s.paragraph(keyWords) == "" || said == "" {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: a question has **Key words.** and **30 s.**", file, s.from, s.title))
+			complain("a question has **Key words.** and **30 s.**")
 		}
-		if n := words([]line{{text: said}}); n > maxSpoken && !isChinese(file) {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: %d words, in 30 seconds one says %d", file, s.from, s.title, n, maxSpoken))
+		if n := words(said); n > maxSpoken && !isChinese(file) {
+			complain("%d words, in 30 seconds one says %d", n, maxSpoken)
 		}
-	}
-	if n := words(lines(page)); n > maxOnePage && !isChinese(file) {
-		wrong = append(wrong, fmt.Sprintf("%s: %d words, %d are enough for a page", file, n, maxOnePage))
 	}
 	return wrong
-}
-
-// asked splits the arguments of a marker: the page and the anchor of each question.
-func asked(args string) (list [][2]string) {
-	from := ""
-	for _, name := range strings.Fields(args) {
-		file, anchor, _ := strings.Cut(name, "#")
-		from = cmp.Or(file, from)
-		list = append(list, [2]string{from, anchor})
-	}
-	return list
 }
 
 // withQuestions returns the page with its questions as the interview pages have them, the
@@ -105,12 +84,15 @@ func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
 		if !slices.ContainsFunc(all[i:], func(l line) bool { return l.text == questionsEnd }) {
 			return page, append(wrong, fmt.Sprintf("%s:%d: no %s after it", file, i+1, questionsEnd))
 		}
-		list := asked(m[1])
+		list := strings.Fields(m[1])
 		if n := len(list); strings.HasPrefix(file, "step0") && (n < minInLesson || n > maxInLesson) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %d questions: a lesson shows %d to %d", file, i+1, n, minInLesson, maxInLesson))
 		}
-		for _, q := range list {
-			text, err := b.question(file, q[0], q[1])
+		from := ""
+		for _, name := range list {
+			page, anchor, _ := strings.Cut(name, "#")
+			from = cmp.Or(page, from)
+			text, err := b.question(file, from, anchor)
 			if err != nil {
 				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, i+1, err))
 			}
@@ -134,14 +116,14 @@ func (b *library) question(lesson, from, anchor string) ([]string, error) {
 		return nil, fmt.Errorf("%s has no question #%s", page, anchor)
 	}
 	out := []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
-	for _, l := range list[i].lines {
+	for _, l := range list[i].lines[1:] {
 		switch {
 		case l.fenced:
 			out = append(out, l.text)
 		case fold.MatchString(l.text), markerLine.MatchString(l.text), l.text == "" && out[len(out)-1] == "":
 		default:
 			out = append(out, linkTo.ReplaceAllStringFunc(l.text, func(link string) string {
-				return "](" + seenFrom(lesson, page, link[2:len(link)-1]) + ")"
+				return "](" + b.seenFrom(lesson, page, link[2:len(link)-1]) + ")"
 			}))
 		}
 	}
@@ -152,16 +134,12 @@ func (b *library) question(lesson, from, anchor string) ([]string, error) {
 }
 
 // seenFrom returns the link of a page as another page has it.
-func seenFrom(other, page, link string) string {
-	if strings.Contains(link, ":") {
+func (b *library) seenFrom(other, page, link string) string {
+	file, anchor, _ := b.target(page, link)
+	if file == "" {
 		return link
 	}
-	file, anchor, _ := strings.Cut(link, "#")
-	to := page
-	if file != "" {
-		to = path.Join(path.Dir(page), file)
-	}
-	return join(other, to, anchor)
+	return join(other, file, anchor)
 }
 
 var (
@@ -186,23 +164,18 @@ const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
 // in 30 seconds, and the page.
 func (b *library) deck(inChinese bool) string {
 	files, _ := filepath.Glob(interviewDir + "/*.md")
-	rank := func(file string) int {
-		i := slices.Index(themes, strings.TrimSuffix(path.Base(english(file)), ".md"))
-		return (i + len(themes) + 1) % (len(themes) + 1) // others come last
-	}
-	for i, file := range files {
-		files[i] = filepath.ToSlash(file)
-	}
-	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	files = slices.DeleteFunc(files, func(file string) bool { return isChinese(file) != inChinese })
+	theme := func(file string) string { return strings.TrimSuffix(filepath.Base(english(file)), ".md") }
+	slices.SortStableFunc(files, func(a, b string) int {
+		rank := func(file string) uint { return uint(slices.Index(themes, theme(file))) } // others come last
+		return cmp.Compare(rank(a), rank(b))
+	})
 	cards := ""
 	for _, file := range files {
-		if isChinese(file) != inChinese {
-			continue
-		}
-		for _, s := range b.sections(file) {
+		for _, s := range b.sections(filepath.ToSlash(file)) {
 			if s.isQuestion() {
 				back := "<b>" + inHTML(s.paragraph(keyWords)) + "</b><br><br>" + inHTML(s.paragraph(spoken))
-				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, strings.TrimSuffix(path.Base(english(file)), ".md"))
+				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, theme(file))
 			}
 		}
 	}

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -16,178 +17,66 @@ import (
 // are in English only, and docs/read/glossary.md is in both languages.
 const bilingual = "docs/read/glossary.md"
 
-const suffix = ".zh-CN.md"
+const suffix = ".zh-CN"
 
-func isChinese(file string) bool { return strings.HasSuffix(file, suffix) }
+func isChinese(file string) bool { return strings.HasSuffix(file, suffix+path.Ext(file)) }
 
-// english and chinese are the names of the two editions of a page.
+// english and chinese are the names of the two editions of a file.
 func english(file string) string {
-	if name, ok := strings.CutSuffix(file, suffix); ok {
-		return name + ".md"
-	}
-	return file
+	ext := path.Ext(file)
+	return strings.TrimSuffix(strings.TrimSuffix(file, ext), suffix) + ext
 }
 
-func chinese(file string) string { return strings.TrimSuffix(english(file), ".md") + suffix }
-
-// A section is a heading, and what follows up to the next one.
-type section struct {
-	level int // 0 is what stands before the first heading
-	title string
-	slug  string // its anchor
-	stamp string // in a Chinese page: the hash of the English section when it was translated
-	lines []line
-	from  int // the line of its heading in the page, from 1
+func chinese(file string) string {
+	ext := path.Ext(file)
+	return strings.TrimSuffix(english(file), ext) + suffix + ext
 }
 
 var (
-	headingLine  = regexp.MustCompile(`^(#{1,6}) +(.*\S)`)
-	stampLine    = regexp.MustCompile(`^<!-- en: ([0-9a-f]*) -->$`)
-	languageLine = regexp.MustCompile(`^(English \| \[中文\]\([^)]*\)|\[English\]\([^)]*\) \| 中文)$`)
+	stampLine    = regexp.MustCompile(`(?m)^<!-- en: (.*) -->\n`)
+	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
+	titleLine    = regexp.MustCompile(`(?m)^# .*\n`)
+	linkTo       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
+	lineNumber   = regexp.MustCompile(`#L[0-9]+$`)
 )
 
-// sections splits a page at its headings. The line of languages is in none, nor are the
-// questions of a lesson: they are compared where they come from.
-func sections(page string) []section {
-	var list []section
-	slugs := slugger{}
-	now := section{from: 1}
-	end := func() {
-		if now.level > 0 || slices.ContainsFunc(now.lines, func(l line) bool { return l.text != "" }) {
-			list = append(list, now)
-		}
+// withLanguages returns the page with the line that links to its other edition.
+func (b *library) withLanguages(file, page string) string {
+	page = languageLine.ReplaceAllString(page, "")
+	title := titleLine.FindStringIndex(page)
+	if title == nil || !b.has(chinese(file)) {
+		return page
 	}
-	stamp := ""
-	for i, l := range lines(page) {
-		m := stampLine.FindStringSubmatch(l.text)
-		heading := headingLine.FindStringSubmatch(l.text)
-		switch {
-		case l.shown:
-		case l.fenced:
-			now.lines = append(now.lines, l)
-		case m != nil:
-			stamp = m[1]
-		case heading != nil:
-			end()
-			now = section{level: len(heading[1]), title: heading[2], slug: slugs.slug(heading[2]), stamp: stamp, from: i + 1}
-			stamp = ""
-		case !languageLine.MatchString(l.text):
-			now.lines = append(now.lines, l)
-		}
+	other := "[English](" + path.Base(english(file)) + ") | 中文"
+	if !isChinese(file) {
+		other = "English | [中文](" + path.Base(chinese(file)) + ")"
 	}
-	end()
-	return list
+	return page[:title[1]] + "\n" + other + "\n" + page[title[1]:]
 }
 
-// A slugger makes GitHub's anchors of the headings of one page.
-type slugger map[string]int
+// chineseLinks returns a line of a Chinese page with its links to the Chinese editions that
+// there are.
+func (b *library) chineseLinks(file, text string) string {
+	return linkTo.ReplaceAllStringFunc(text, func(link string) string {
+		return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
+	})
+}
 
-var (
-	linkTo    = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
-	notInSlug = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc} -]`)
-)
-
-func (s slugger) slug(title string) string {
-	text := linkTo.ReplaceAllString(title, "")
-	text = strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
-	slug := text
-	for _, used := s[slug]; used; _, used = s[slug] {
-		s[text]++
-		slug = fmt.Sprintf("%s-%d", text, s[text])
+// inChinese returns the link of a page, of whatever language, as its Chinese edition has it.
+func (b *library) inChinese(from, link string) string {
+	file, anchor, isPage := b.target(from, link)
+	other := chinese(file)
+	if file == "" || !isPage && !b.has(other) {
+		return link
 	}
-	s[slug] = 0
-	return slug
-}
-
-// A fencedBlock of a page, with the marker before it.
-type fencedBlock struct {
-	marker string // the whole line, or ""
-	open   string // the line that opens it
-	body   []string
-}
-
-// blocks are the fenced blocks of a section.
-func (s section) blocks() (list []fencedBlock) {
-	for _, l := range s.lines {
-		if l.opens {
-			list = append(list, fencedBlock{marker: l.marker, open: l.text})
-		}
-		if l.fenced {
-			last := &list[len(list)-1]
-			last.body = append(last.body, l.text)
-		}
+	if !b.has(other) {
+		other = english(file)
 	}
-	return list
-}
-
-// prose is the text of a section with its heading: no blocks, no comments, no pictures.
-func (s section) prose() string {
-	list := []string{s.title}
-	for _, l := range s.lines {
-		trimmed := strings.TrimSpace(l.text)
-		if l.plain() && !strings.HasPrefix(trimmed, "<!--") && !strings.HasPrefix(trimmed, "<picture>") {
-			list = append(list, l.text)
-		}
-	}
-	return strings.Join(list, "\n")
-}
-
-// text is what a translator reads of a section: without what a program writes.
-func (s section) text() string {
-	list := []string{strings.Repeat("#", s.level) + " " + s.title}
-	for _, l := range s.lines {
-		if !l.made() {
-			list = append(list, l.text)
-		}
-	}
-	return strings.Join(list, "\n") + "\n"
-}
-
-// hash is of what must be translated: no targets of links, no white space.
-func (s section) hash() string {
-	text := strings.Fields(linkTo.ReplaceAllString(s.text(), "]"))
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(text, " "))))[:10]
-}
-
-// A library has the pages as they are on disk.
-type library struct {
-	texts map[string]string
-	sects map[string][]section
-}
-
-func newLibrary() *library {
-	return &library{map[string]string{}, map[string][]section{}}
-}
-
-// text returns a page, or "" if there is none.
-func (b *library) text(file string) string {
-	text, ok := b.texts[file]
-	if !ok {
-		data, _ := os.ReadFile(filepath.FromSlash(file))
-		text = strings.ReplaceAll(string(data), "\r\n", "\n")
-		b.texts[file] = text
-	}
-	return text
-}
-
-func (b *library) has(file string) bool { return b.text(file) != "" }
-
-func (b *library) set(file, text string) {
-	b.texts[file] = text
-	delete(b.sects, file)
-}
-
-func (b *library) sections(file string) []section {
-	list, ok := b.sects[file]
-	if !ok {
-		list = sections(b.text(file))
-		b.sects[file] = list
-	}
-	return list
+	return join(chinese(from), other, b.sameHeading(english(file), other, anchor))
 }
 
 // target returns where the link of a page leads: the file, and its anchor. A folder is its README.
-func (b *library) target(from, link string) (file, anchor string, ok bool) {
+func (b *library) target(from, link string) (file, anchor string, isPage bool) {
 	if strings.Contains(link, ":") {
 		return "", "", false
 	}
@@ -199,32 +88,6 @@ func (b *library) target(from, link string) (file, anchor string, ok bool) {
 		file += "/README.md"
 	}
 	return file, anchor, path.Ext(file) == ".md"
-}
-
-// inEnglish returns the link of a Chinese page as the English page has it.
-func (b *library) inEnglish(from, link string) string {
-	file, anchor, ok := b.target(from, link)
-	if !ok {
-		return strings.Replace(lineNumber.ReplaceAllString(link, ""), ".zh-CN.", ".", 1)
-	}
-	return join(english(from), english(file), b.sameHeading(file, english(file), anchor))
-}
-
-// inChinese returns the link for a Chinese page: to the Chinese edition, if there is one.
-func (b *library) inChinese(from, link string) string {
-	file, anchor, ok := b.target(from, link)
-	if !ok {
-		return link
-	}
-	// A link that is Chinese already goes to its English page first: then both are one case.
-	anchor, file = b.sameHeading(file, english(file), anchor), english(file)
-	if !b.has(chinese(file)) {
-		if file == english(from) {
-			return link
-		}
-		return join(from, file, anchor)
-	}
-	return join(from, chinese(file), b.sameHeading(file, chinese(file), anchor))
 }
 
 // join writes the link from one page to another one.
@@ -254,117 +117,208 @@ func (b *library) sameHeading(from, to, anchor string) string {
 	return dest[i].slug
 }
 
-var lineNumber = regexp.MustCompile(`#L[0-9]+$`)
-
-// withLanguages returns the page with the line that links to its other edition.
-func (b *library) withLanguages(file, page string) string {
-	all := lines(page)
-	var out []string
-	title := -1
-	for i := 0; i < len(all); i++ {
-		if !all[i].fenced && languageLine.MatchString(all[i].text) {
-			if i++; i < len(all) && all[i].text != "" {
-				i--
+// disagree returns where a Chinese page is not in step with its English one, and where it
+// breaks a rule of its form.
+func (b *library) disagree(file string) (wrong []string) {
+	page := english(file)
+	ours, theirs := b.sections(file), b.sections(page)
+	if here, there := levels(ours), levels(theirs); !slices.Equal(here, there) {
+		return []string{fmt.Sprintf("%s has other headings than %s: %s, in English %s", file, page,
+			without(here, there), without(there, here))}
+	}
+	for i, s := range ours {
+		for _, same := range sameInBoth {
+			here, there := same.of(b, file, s), same.of(b, page, theirs[i])
+			for _, differs := range [][2]string{{"not in English", without(here, there)}, {"lacks", without(there, here)}} {
+				if differs[1] != "" {
+					wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s): %s: %s: %s",
+						file, s.from, s.title, theirs[i].title, page, same.what, differs[0], differs[1]))
+				}
 			}
+		}
+	}
+	if hash := hash(b.text(page)); hash != stampOf(b.text(file)) {
+		wrong = append(wrong, fmt.Sprintf(`%s: %s has changed since it was translated
+  see what: go run -C docs/keep ./pages -stale %[2]s
+  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page))
+	}
+	return append(wrong, b.chineseForm(file)...)
+}
+
+// levels are those of the headings, in their order.
+func levels(list []section) (texts []string) {
+	for i, s := range list {
+		texts = append(texts, fmt.Sprintf("%d. %s", i+1, strings.Repeat("#", s.level)))
+	}
+	return texts
+}
+
+// sameInBoth are what a section has in both languages.
+var sameInBoth = []struct {
+	what string
+	of   func(b *library, file string, s section) []string
+}{
+	{"blocks and markers (an empty block is filled by -zh)", (*library).blocksOf},
+	{"the links", (*library).linksOf},
+	{"the code in backticks", func(_ *library, _ string, s section) []string { return s.all(codeSpan) }},
+	{"the names of tests", func(_ *library, _ string, s section) []string { return s.all(testName) }},
+	{"rows of tables and <details>", func(_ *library, _ string, s section) []string {
+		text := prose(s.lines)
+		return []string{fmt.Sprintf("%d and %d", strings.Count(text, "\n|"), strings.Count(text, "<details"))}
+	}},
+}
+
+// comment is what may be translated in a block.
+var comment = map[string]*regexp.Regexp{
+	"sh": regexp.MustCompile(`(^|\s)#.*`),
+	"go": regexp.MustCompile(`(^|\s)//.*`),
+}
+
+// blocksOf are the lines of a section's blocks, and its markers, each with its place.
+func (b *library) blocksOf(_ string, s section) (list []string) {
+	nth, at, says := 0, 0, (*regexp.Regexp)(nil)
+	for _, l := range s.lines {
+		text := strings.TrimSpace(l.text)
+		switch {
+		case l.opens:
+			nth, at, says = nth+1, 0, comment[strings.Trim(text, "` ")]
+		case l.fenced:
+			text = strings.TrimRight(l.text, " \t")
+			if says != nil {
+				text = strings.TrimRight(says.ReplaceAllString(text, ""), " \t")
+			}
+		case l.plain() && (markerLine.MatchString(text) || questionsLine.MatchString(text)):
+		default:
 			continue
 		}
-		out = append(out, all[i].text)
-		if title < 0 && !all[i].fenced && strings.HasPrefix(all[i].text, "# ") {
-			title = len(out)
+		list = append(list, fmt.Sprintf("%d.%d: %s", nth, at, text))
+		at++
+	}
+	return list
+}
+
+// linksOf are the targets of a section's links, as the Chinese page has them.
+func (b *library) linksOf(file string, s section) (list []string) {
+	for _, m := range linkTo.FindAllStringSubmatch(prose(s.lines), -1) {
+		list = append(list, lineNumber.ReplaceAllString(b.inChinese(file, m[1]), ""))
+	}
+	return list
+}
+
+var (
+	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
+	testName = regexp.MustCompile(`\b(Test[A-Z]\w*)`)
+)
+
+// all are the parts of a section's prose that a group of re finds.
+func (s section) all(re *regexp.Regexp) (list []string) {
+	for _, m := range re.FindAllStringSubmatch(strings.Join(strings.Fields(prose(s.lines)), " "), -1) {
+		list = append(list, strings.Join(m[1:], ""))
+	}
+	return list
+}
+
+// without returns what some have and others have not.
+func without(some, others []string) string {
+	some = slices.Compact(slices.Sorted(slices.Values(some)))
+	return strings.Join(slices.DeleteFunc(some, func(text string) bool { return slices.Contains(others, text) }), "  ")
+}
+
+// hash is of what must be translated of an English page: not of what a program writes, the
+// questions that another page has, the targets of links and white space.
+func hash(page string) string {
+	var text []string
+	for _, l := range lines(page) {
+		if !l.made() && !l.shown && !languageLine.MatchString(l.text+"\n") {
+			text = append(text, strings.Fields(linkTo.ReplaceAllString(l.text, "]"))...)
 		}
 	}
-	other := "[English](" + path.Base(english(file)) + ") | 中文"
-	if !isChinese(file) {
-		other = "English | [中文](" + path.Base(chinese(file)) + ")"
-	}
-	if title > 0 && b.has(chinese(file)) {
-		out = slices.Insert(out, title, "", other)
-	}
-	return strings.Join(out, "\n")
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(text, " "))))[:10]
 }
 
-// regenerate is what regenerate does with an English page, and for a Chinese one what
-// belongs to it: what it has in common with the English page, Chinese pictures, and where
-// the two disagree.
-func (b *library) regenerate(file string, outputs map[string]string) (page string, drawn map[string]string, wrong []string, err error) {
-	if isChinese(file) {
-		drawn = map[string]string{}
-		page, wrong, err = b.carry(file, func(args string) (string, error) { return drawnAt(file, args, outputs, drawn) })
-		b.set(file, page)
-		return page, drawn, append(wrong, b.disagree(file)...), err
+// stampOf returns the hash of the English page of which a Chinese page is the translation.
+func stampOf(page string) string {
+	if m := stampLine.FindStringSubmatch(page); m != nil {
+		return m[1]
 	}
-	page, wrong = b.withQuestions(file, b.text(file))
-	page, drawn, err = regenerate(file, page, outputs)
-	page = b.withLanguages(file, page)
-	b.set(file, page)
-	return page, drawn, wrong, err
+	return ""
 }
 
-// carry returns a Chinese page with what it has in common with the English one: its blocks,
-// the targets of its links, and their line numbers. draw makes the line that shows a
-// picture; without it, pictures stay as they are.
-func (b *library) carry(file string, draw func(args string) (string, error)) (page string, wrong []string, err error) {
-	ours, theirs := b.sections(file), b.sections(english(file))
-	page, wrong = b.withQuestions(file, b.text(file))
-	here := -1 // the section
-	if len(ours) > 0 && ours[0].level == 0 {
-		here = 0
+// stamp says of pages that the Chinese says what the English says.
+func stamp(files []string) error {
+	if len(files) == 0 {
+		return errors.New("name a page: go run -C docs/keep ./pages -stamp docs/read/redlock.md")
 	}
-	nth := 0         // the block in it
-	var same section // the English one: without it, nothing says which block is which
-	enter := func() {
-		if nth = 0; here >= 0 && sameTree(ours, theirs) {
-			same = theirs[here]
+	b := newLibrary()
+	list, err := b.editions(files)
+	for _, file := range list {
+		page := stampLine.ReplaceAllString(b.text(file), "")
+		_, failed := put(file, "<!-- en: "+hash(b.text(english(file)))+" -->\n"+page, false)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// editions returns the Chinese pages of the files named, or all there are.
+func (b *library) editions(files []string) (list []string, err error) {
+	if len(files) == 0 {
+		if files, err = pages(); err != nil {
+			return nil, err
+		}
+		files = slices.DeleteFunc(files, func(file string) bool { return !isChinese(file) })
+	}
+	for _, file := range files {
+		file = chinese(filepath.ToSlash(filepath.Clean(file)))
+		if !b.has(file) {
+			return nil, fmt.Errorf("%s does not exist", file)
+		}
+		list = append(list, file)
+	}
+	return list, nil
+}
+
+// showStale prints what has changed in English since it was translated.
+func showStale(files []string) error {
+	b := newLibrary()
+	list, err := b.editions(files)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, file := range list {
+		page := english(file)
+		stamped := stampOf(b.text(file))
+		if stamped == hash(b.text(page)) {
+			continue
+		}
+		n++
+		commit := translated(page, stamped)
+		if commit == "" {
+			fmt.Printf("%s: the text that was translated (%s) is not in the history of %s: compare the whole page\n", file, stamped, page)
+			continue
+		}
+		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", commit, "--", page)
+		diff.Stdout, diff.Stderr = os.Stdout, os.Stderr
+		if err := diff.Run(); err != nil {
+			return err
 		}
 	}
-	enter()
-	page, err = rewrite(file, page, rewriting{
-		line: func(at int, text string) (string, error) {
-			if headingLine.MatchString(text) {
-				here++
-				enter()
-			}
-			text = linkTo.ReplaceAllStringFunc(text, func(link string) string {
-				return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
-			})
-			linked, err := relink(file, same.sameSource(text))
-			if err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, at, err))
-			}
-			return linked, nil
-		},
-		body: func(l line, old []string) ([]string, error) {
-			list := same.blocks()
-			if nth++; nth <= len(list) && list[nth-1].marker == l.marker && (l.marker != "" || len(old) == 0) {
-				return list[nth-1].body, nil
-			}
-			return old, nil
-		},
-		picture: draw,
-	})
-	return b.withLanguages(file, page), wrong, err
+	if n == 0 {
+		fmt.Printf("%d Chinese pages are in step\n", len(list))
+		return nil
+	}
+	fmt.Printf("\n%d to look at; when one says what the English says: go run -C docs/keep ./pages -stamp page.md\n", n)
+	return nil
 }
 
-// sameSource returns a line of a Chinese page with its links to declarations as the English
-// section has them: a story may have moved to another file.
-func (s section) sameSource(text string) string {
-	prose := s.prose()
-	return sourceLink.ReplaceAllStringFunc(text, func(link string) string {
-		m := sourceLink.FindStringSubmatch(link)
-		moved := ""
-		for _, e := range sourceLink.FindAllStringSubmatch(prose, -1) {
-			switch {
-			case e[1] == m[1] && e[2] == m[2]:
-				return link
-			case e[1] == m[1]:
-				moved = e[0]
-			}
+// translated returns the last commit with the text of a page that has been translated.
+func translated(page, stamped string) string {
+	commits, _ := exec.Command("git", "log", "--format=%H", "--", page).Output()
+	for commit := range strings.FieldsSeq(string(commits)) {
+		text, err := exec.Command("git", "show", commit+":./"+page).Output()
+		if err == nil && hash(strings.ReplaceAll(string(text), "\r\n", "\n")) == stamped {
+			return commit
 		}
-		return cmp.Or(moved, link)
-	})
-}
-
-// sameTree reports whether two pages have headings of the same levels.
-func sameTree(a, b []section) bool {
-	return slices.EqualFunc(a, b, func(a, b section) bool { return a.level == b.level })
+	}
+	return ""
 }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// A rule is a pattern that is wrong in a text, and what to do about it.
+type rule struct {
+	find   *regexp.Regexp
+	except *regexp.Regexp // not what this matches too, even if only in part
+	why    string
+	needs  []string
+}
+
+// reject is a rule without exceptions. In its pattern, case makes no difference, and ^ and $
+// are the ends of a line.
+func reject(find, why string) rule {
+	re := regexp.MustCompile(`(?im)` + find)
+	tree, _ := syntax.Parse(find, syntax.Perl)
+	return rule{find: re, why: why, needs: needs(tree)}
+}
+
+func say(find, instead string) rule { return reject(find, "write "+instead) }
+
+func (r rule) unless(except string) rule {
+	r.except = regexp.MustCompile(`(?im)` + except)
+	return r
+}
+
+// needs returns texts of which one, in lower case, is in all that re matches. To look for
+// them first is ten times as fast as the pattern alone. Without an answer, it returns nil.
+func needs(re *syntax.Regexp) (list []string) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return []string{strings.ToLower(string(re.Rune))}
+	case syntax.OpCapture:
+		return needs(re.Sub[0])
+	case syntax.OpConcat: // all parts are in it: take the one with the longest texts
+		longest := 0
+		for _, part := range re.Sub {
+			texts := needs(part)
+			if texts == nil {
+				continue
+			}
+			if n := len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) })); n > longest {
+				list, longest = texts, n
+			}
+		}
+	case syntax.OpAlternate:
+		for _, part := range re.Sub {
+			texts := needs(part)
+			if texts == nil {
+				return nil
+			}
+			list = append(list, texts...)
+		}
+	}
+	return list
+}
+
+// check returns where a text breaks the rules. It begins at a line of the file.
+func check(rules []rule, file string, line int, text string) (wrong []string) {
+	lower := strings.ToLower(text)
+	there := func(text string) bool { return strings.Contains(lower, text) }
+	for _, r := range rules {
+		if r.needs != nil && !slices.ContainsFunc(r.needs, there) {
+			continue
+		}
+		for _, at := range r.find.FindAllStringIndex(text, -1) {
+			overlaps := func(other []int) bool { return other[0] < at[1] && at[0] < other[1] }
+			if r.except != nil && slices.ContainsFunc(r.except.FindAllStringIndex(text, -1), overlaps) {
+				continue
+			}
+			n := line + strings.Count(text[:at[0]], "\n")
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %q: %s", file, n, around(text, at), r.why))
+		}
+	}
+	return wrong
+}
+
+// around is the first line of a match, or its end, with what is next to it.
+func around(text string, at []int) string {
+	before := []rune(text[strings.LastIndex(text[:at[0]], "\n")+1 : at[0]])
+	first, _, _ := strings.Cut(text[at[0]:at[1]], "\n")
+	rest, _, _ := strings.Cut(text[at[0]+len(first):], "\n")
+	match, after := []rune(first), []rune(rest)
+	before = append(before[max(0, len(before)-10):], match[max(0, len(match)-50):]...)
+	return strings.TrimSpace(string(before) + string(after[:min(20, len(after))]))
+}
