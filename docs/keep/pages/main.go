@@ -8,7 +8,7 @@
 //	go run -C docs/keep ./pages -words [file ...]
 //
 // It runs at the root of the repository. Without names, it first runs the programs that
-// write whole pages (written). Then it regenerates, in place, in the pages named or in
+// write whole pages. Then it regenerates, in place, in the pages named or in
 // all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
@@ -56,36 +56,25 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// written are the programs that write whole pages: docs/read/matrix.md and docs/read/faults.md.
-// Each has its own -check. The page of docs/play is only written here: .ci/run checks it
-// next to the other steps, and go test ./docs/play, in a second, that it is of the sources.
-var written = []string{tourCommand + " matrix", "go run ./docs/explore"}
-
 func main() {
-	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
-	zh := flag.Bool("zh", false, "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing")
-	stale := flag.Bool("stale", false, "show what has changed in English since it was translated")
-	stamps := flag.Bool("stamp", false, "say of Chinese pages that they say what the English says")
-	words := flag.Bool("words", false, "list wordings that are not plain English, in the files named or in all")
-	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
+	check := flag.Bool("check", false, "compare only; exit 1 if a page is stale")
+	do := func(files []string) error { return runHere(ctx, files, *check) }
+	instead := func(name, says string, other func(files []string) error) {
+		flag.BoolFunc(name, says, func(string) error { do = other; return nil })
+	}
+	instead("zh", "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing", carryOver)
+	instead("stale", "show what has changed in English since it was translated", showStale)
+	instead("stamp", "say of Chinese pages that they say what the English says", stamp)
+	instead("words", "list wordings that are not plain English, in the files named or in all", showWords)
+	flag.Parse()
 	root, err := course.Root()
 	if err == nil {
 		err = os.Chdir(root) // -C has left it
 	}
-	switch files := flag.Args(); {
-	case err != nil:
-	case *zh:
-		err = carryOver(files)
-	case *stale:
-		err = showStale(files)
-	case *words:
-		err = showWords(files)
-	case *stamps:
-		err = stamp(files)
-	default:
-		err = runHere(ctx, files, *check)
+	if err == nil {
+		err = do(flag.Args())
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "pages: %v\n", err)
@@ -93,22 +82,27 @@ func main() {
 	}
 }
 
-func runHere(ctx context.Context, files []string, check bool) error {
-	sh, err := newShell(ctx)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(sh.dir)
-	return run(files, check, sh.command)
-}
-
 // carryOver writes what is the same in both editions, and returns where they disagree.
 func carryOver(files []string) error {
-	files, err := newLibrary().editions(files)
+	files, err := library{}.editions(files)
 	if err != nil {
 		return err
 	}
 	return run(files, false, nil)
+}
+
+// runHere is run with the commands of this repository, which it is at the root of.
+func runHere(ctx context.Context, files []string, check bool) error {
+	dir, err := os.MkdirTemp("", "pages")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	sh := shell{ctx, dir}
+	if _, err := sh.run("go", "build", "-o", sh.tour(), "./docs/tour"); err != nil {
+		return err
+	}
+	return run(files, check, sh.command)
 }
 
 // run regenerates or checks pages. command runs a command and returns what it prints; without
@@ -118,56 +112,46 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	if err != nil {
 		return err
 	}
-	var stale error
+	var wrong []string
 	if len(files) == 0 {
-		files, stale = all, writePages(check, command)
+		files, wrong = all, writePages(check, command)
 	}
-	b := newLibrary()
-	var outputs map[string]string
-	if command != nil {
-		if outputs, err = b.runAll(files, command); err != nil {
-			return errors.Join(stale, err)
-		}
+	b := library{}
+	outputs, err := b.runAll(files, command)
+	if err != nil {
+		return errors.New(strings.Join(append(wrong, err.Error()), "\n"))
 	}
-	var complaints []string
 	made := map[string]string{} // by file
-	decks := false
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		decks = decks || path.Dir(file) == interviewDir
-		files, wrong := b.regenerate(file, outputs)
-		for name, text := range files {
+		ours, complaints := b.regenerate(file, outputs)
+		for name, text := range ours {
 			if other, ok := made[name]; ok && other != text {
 				wrong = append(wrong, fmt.Sprintf("%s: another page draws %s otherwise", file, name))
 			}
 			made[name] = text
 		}
-		complaints = slices.Concat(complaints, wrong, form(file, files[file]), wrongNames(file, files[file]))
+		wrong = slices.Concat(wrong, complaints, form(file, ours[file]), wrongNames(file, ours[file]))
 		if command == nil {
-			made[english(file)] = b.withLanguages(english(file), b.text(english(file)))
+			made[english(file)] = b.withLanguages(english(file), b.page(english(file)).text)
 		}
-	}
-	if decks {
-		made[interviewDir+"/deck.tsv"] = b.deck(false)
-		made[interviewDir+"/deck.zh-CN.tsv"] = b.deck(true)
+		if path.Dir(file) == interviewDir {
+			made[interviewDir+"/deck.tsv"], made[interviewDir+"/deck.zh-CN.tsv"] = "", ""
+		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(made)) {
-		complaint, err := put(file, made[file], check)
-		if err != nil {
-			return err
+		if path.Ext(file) == ".tsv" { // of all pages
+			made[file] = b.deck(isChinese(file))
 		}
-		if complaint != "" {
-			complaints = append(complaints, complaint)
+		if err := put(file, made[file], check); err != nil {
+			wrong = append(wrong, err.Error())
 		}
 	}
 	if len(files) == len(all) {
-		complaints = append(complaints, unseen(made)...)
+		wrong = append(wrong, unseen(made)...)
 	}
-	if len(complaints) > 0 {
-		return errors.Join(stale, errors.New(strings.Join(complaints, "\n")))
-	}
-	if stale != nil {
-		return stale
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
 	}
 	says := "pages show what the code does"
 	if command == nil {
@@ -178,48 +162,57 @@ func run(files []string, check bool, command func(string) (string, error)) error
 }
 
 // put writes what is in a generated file, or with check says that it is another one.
-func put(file, text string, check bool) (complaint string, err error) {
-	old, _ := os.ReadFile(filepath.FromSlash(file))
+func put(file, text string, check bool) error {
+	old, _ := os.ReadFile(file)
 	switch {
 	case string(old) == text:
-		return "", nil
+		return nil
 	case check:
-		return fmt.Sprintf("%s is stale: %s\n  regenerate it: go run -C docs/keep ./pages [page.md]", file, firstDifference(string(old), text)), nil
+		return fmt.Errorf("%s is stale: %s\n  regenerate it: go run -C docs/keep ./pages [page.md]", file, firstDifference(string(old), text))
 	}
 	fmt.Println("wrote", file)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
-	}
-	return "", os.WriteFile(filepath.FromSlash(file), []byte(text), 0o644)
+	return errors.Join(os.MkdirAll(path.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644))
 }
 
-// writePages runs the programs that write whole pages. One after the other: each uses all
-// processors.
-func writePages(check bool, command func(string) (string, error)) error {
-	var errs []error
-	for _, program := range written {
-		if check {
-			program += " -check"
+func firstDifference(old, now string) string {
+	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 		}
-		_, err := command(program)
-		errs = append(errs, err)
 	}
-	if !check {
-		_, err := command("go run ./docs/play -write")
-		errs = append(errs, err)
+	return fmt.Sprintf("it has %d lines, and should have %d", len(a), len(b))
+}
+
+// writePages runs the programs that write whole pages, each with its own -check. One after
+// the other: each uses all processors. The page of docs/play is only written here: .ci/run
+// checks it next to the other steps, and go test ./docs/play, in a second, that it is of the
+// sources.
+func writePages(check bool, command func(string) (string, error)) (wrong []string) {
+	programs := []string{tourCommand + " matrix", "go run ./docs/explore", "go run ./docs/play -write"}
+	if check {
+		programs = []string{programs[0] + " -check", programs[1] + " -check"}
 	}
-	return errors.Join(errs...)
+	for _, program := range programs {
+		if _, err := command(program); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	return wrong
 }
 
 // runAll runs each command of the pages once, a few at a time, and returns what they print.
-func (b *library) runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
+func (b library) runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
+	if command == nil {
+		return nil, nil
+	}
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.NumCPU())
 	var mu sync.Mutex
 	outputs := map[string]string{}
 	seen := map[string]bool{}
 	for _, file := range files {
-		for i, l := range lines(b.text(file)) {
+		for i, l := range lines(b.page(file).text) {
 			for _, line := range commands(markerOf(l.text)) {
 				if seen[line] {
 					continue
@@ -255,31 +248,19 @@ func commands(verb, args string) (list []string) {
 	return list
 }
 
-// A shell runs commands. The tour is built once for all.
-type shell struct {
-	ctx  context.Context
-	dir  string
-	tour string
-}
-
 const tourCommand = "go run ./docs/tour"
 
-func newShell(ctx context.Context) (*shell, error) {
-	dir, err := os.MkdirTemp("", "pages")
-	if err != nil {
-		return nil, err
-	}
-	s := &shell{ctx: ctx, dir: dir, tour: filepath.Join(dir, "tour.exe")}
-	if _, err := s.run("go", "build", "-o", s.tour, "./docs/tour"); err != nil {
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	return s, nil
+// A shell runs commands. The tour is built once for all, into dir.
+type shell struct {
+	ctx context.Context
+	dir string
 }
 
-func (s *shell) command(command string) (string, error) {
+func (s shell) tour() string { return filepath.Join(s.dir, "tour.exe") }
+
+func (s shell) command(command string) (string, error) {
 	if args, ok := strings.CutPrefix(command, tourCommand); ok {
-		return s.run(s.tour, strings.Fields(args)...)
+		return s.run(s.tour(), strings.Fields(args)...)
 	}
 	fields := strings.Fields(command)
 	if len(fields) == 0 || fields[0] != "go" {
@@ -291,7 +272,7 @@ func (s *shell) command(command string) (string, error) {
 // run returns the standard output: progress and compiler noise go to the other stream. It
 // fails unless the command ends with 0: a page shows what readers should do, and
 // that works.
-func (s *shell) run(name string, args ...string) (string, error) {
+func (s shell) run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
@@ -303,14 +284,4 @@ func (s *shell) run(name string, args ...string) (string, error) {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
 	}
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
-}
-
-func firstDifference(old, now string) string {
-	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
-		}
-	}
-	return fmt.Sprintf("it has %d lines, and should have %d", len(a), len(b))
 }

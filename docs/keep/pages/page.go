@@ -162,10 +162,10 @@ func blocks(page string) (list []block) {
 
 // regenerate returns the files that a page makes, itself and its pictures, and what is wrong
 // with it. outputs is what each command prints; without it, pictures stay as they are.
-func (b *library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
+func (b library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
 	made = map[string]string{}
-	page, wrong := b.withQuestions(file, b.text(file))
-	theirs := blocks(b.text(english(file))) // a Chinese page shows the same
+	page, wrong := b.withQuestions(file, b.page(file).text)
+	theirs := blocks(b.page(english(file)).text) // a Chinese page shows the same
 	nth := -1
 	page, lost := rewrite(file, page, func(text string) (string, error) {
 		if isChinese(file) {

@@ -63,7 +63,7 @@ func change(t *testing.T, file, old, now string) {
 
 // remade is a page made anew, with its pictures, and what is wrong with it.
 func remade(file, page string, outputs map[string]string) (string, map[string]string, string) {
-	b := newLibrary()
+	b := library{}
 	b.set(file, page)
 	made, wrong := b.regenerate(file, outputs)
 	return made[file], made, strings.Join(wrong, "\n")

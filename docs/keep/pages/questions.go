@@ -69,7 +69,7 @@ func questionForm(file, page string) (wrong []string) {
 
 // withQuestions returns the page with its questions as the interview pages have them, the
 // Chinese page with those of the Chinese ones.
-func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
+func (b library) withQuestions(file, page string) (_ string, wrong []string) {
 	var out []string
 	all := lines(page)
 	for i, l := range all {
@@ -104,13 +104,13 @@ func (b *library) withQuestions(file, page string) (_ string, wrong []string) {
 
 // question returns a question of an interview page as a lesson shows it: folded, with its
 // links as they are from there.
-func (b *library) question(lesson, from, anchor string) ([]string, error) {
+func (b library) question(lesson, from, anchor string) ([]string, error) {
 	page := from
 	if isChinese(lesson) {
 		page = chinese(from)
 	}
 	slug := b.sameHeading(from, page, anchor)
-	list := b.sections(page)
+	list := b.page(page).sections
 	i := slices.IndexFunc(list, func(s section) bool { return s.slug == slug && s.isQuestion() })
 	if i < 0 {
 		return nil, fmt.Errorf("%s has no question #%s", page, anchor)
@@ -134,7 +134,7 @@ func (b *library) question(lesson, from, anchor string) ([]string, error) {
 }
 
 // seenFrom returns the link of a page as another page has it.
-func (b *library) seenFrom(other, page, link string) string {
+func (b library) seenFrom(other, page, link string) string {
 	file, anchor, _ := b.target(page, link)
 	if file == "" {
 		return link
@@ -162,7 +162,7 @@ const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
 
 // deck has all questions of the interview pages of one language: the question, what is said
 // in 30 seconds, and the page.
-func (b *library) deck(inChinese bool) string {
+func (b library) deck(inChinese bool) string {
 	files, _ := filepath.Glob(interviewDir + "/*.md")
 	files = slices.DeleteFunc(files, func(file string) bool { return isChinese(file) != inChinese })
 	theme := func(file string) string { return strings.TrimSuffix(filepath.Base(english(file)), ".md") }
@@ -172,7 +172,7 @@ func (b *library) deck(inChinese bool) string {
 	})
 	cards := ""
 	for _, file := range files {
-		for _, s := range b.sections(filepath.ToSlash(file)) {
+		for _, s := range b.page(filepath.ToSlash(file)).sections {
 			if s.isQuestion() {
 				back := "<b>" + inHTML(s.paragraph(keyWords)) + "</b><br><br>" + inHTML(s.paragraph(spoken))
 				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, theme(file))

@@ -105,7 +105,7 @@ func TestQuestions_ThatAreNotThere(t *testing.T) {
 		require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: "+want)
 	}
 	inInterview(t)
-	_, wrong := newLibrary().withQuestions("step05_lua_release/README.md", read(t, subLesson))
+	_, wrong := library{}.withQuestions("step05_lua_release/README.md", read(t, subLesson))
 	require.Equal(t, []string{"step05_lua_release/README.md:5: 2 questions: a lesson shows 3 to 5"}, wrong)
 	change(t, subLesson, questionsEnd, "")
 	require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: no "+questionsEnd+" after it")

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -59,38 +58,22 @@ func (s slugger) slug(title string) string {
 }
 
 // A library has the pages as they are on disk, and those that have been made anew.
-type library struct {
-	texts map[string]string
-	sects map[string][]section
+type library map[string]page
+
+// A page that does not exist has no text.
+type page struct {
+	text     string
+	sections []section
 }
 
-func newLibrary() *library {
-	return &library{map[string]string{}, map[string][]section{}}
-}
-
-// text returns a page, or "" if there is none.
-func (b *library) text(file string) string {
-	text, ok := b.texts[file]
-	if !ok {
-		data, _ := os.ReadFile(filepath.FromSlash(file))
-		text = strings.ReplaceAll(string(data), "\r\n", "\n")
-		b.texts[file] = text
+func (b library) page(file string) page {
+	if _, ok := b[file]; !ok {
+		data, _ := os.ReadFile(file)
+		b.set(file, strings.ReplaceAll(string(data), "\r\n", "\n"))
 	}
-	return text
+	return b[file]
 }
 
-func (b *library) has(file string) bool { return b.text(file) != "" }
+func (b library) set(file, text string) { b[file] = page{text, sections(text)} }
 
-func (b *library) set(file, text string) {
-	b.texts[file] = text
-	delete(b.sects, file)
-}
-
-func (b *library) sections(file string) []section {
-	list, ok := b.sects[file]
-	if !ok {
-		list = sections(b.text(file))
-		b.sects[file] = list
-	}
-	return list
-}
+func (b library) has(file string) bool { return b.page(file).text != "" }

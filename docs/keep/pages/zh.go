@@ -41,7 +41,7 @@ var (
 )
 
 // withLanguages returns the page with the line that links to its other edition.
-func (b *library) withLanguages(file, page string) string {
+func (b library) withLanguages(file, page string) string {
 	page = languageLine.ReplaceAllString(page, "")
 	title := titleLine.FindStringIndex(page)
 	if title == nil || !b.has(chinese(file)) {
@@ -56,14 +56,14 @@ func (b *library) withLanguages(file, page string) string {
 
 // chineseLinks returns a line of a Chinese page with its links to the Chinese editions that
 // there are.
-func (b *library) chineseLinks(file, text string) string {
+func (b library) chineseLinks(file, text string) string {
 	return linkTo.ReplaceAllStringFunc(text, func(link string) string {
 		return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
 	})
 }
 
 // inChinese returns the link of a page, of whatever language, as its Chinese edition has it.
-func (b *library) inChinese(from, link string) string {
+func (b library) inChinese(from, link string) string {
 	file, anchor, isPage := b.target(from, link)
 	other := chinese(file)
 	if file == "" || !isPage && !b.has(other) {
@@ -76,7 +76,7 @@ func (b *library) inChinese(from, link string) string {
 }
 
 // target returns where the link of a page leads: the file, and its anchor. A folder is its README.
-func (b *library) target(from, link string) (file, anchor string, isPage bool) {
+func (b library) target(from, link string) (file, anchor string, isPage bool) {
 	if strings.Contains(link, ":") {
 		return "", "", false
 	}
@@ -108,8 +108,8 @@ func join(from, file, anchor string) string {
 
 // sameHeading returns the anchor of the heading at the same place in another edition. What
 // is not the anchor of a heading stays as it is.
-func (b *library) sameHeading(from, to, anchor string) string {
-	source, dest := b.sections(from), b.sections(to)
+func (b library) sameHeading(from, to, anchor string) string {
+	source, dest := b.page(from).sections, b.page(to).sections
 	i := slices.IndexFunc(source, func(s section) bool { return s.slug == anchor })
 	if anchor == "" || i < 0 || len(source) != len(dest) {
 		return anchor
@@ -119,9 +119,9 @@ func (b *library) sameHeading(from, to, anchor string) string {
 
 // disagree returns where a Chinese page is not in step with its English one, and where it
 // breaks a rule of its form.
-func (b *library) disagree(file string) (wrong []string) {
+func (b library) disagree(file string) (wrong []string) {
 	page := english(file)
-	ours, theirs := b.sections(file), b.sections(page)
+	ours, theirs := b.page(file).sections, b.page(page).sections
 	if here, there := levels(ours), levels(theirs); !slices.Equal(here, there) {
 		return []string{fmt.Sprintf("%s has other headings than %s: %s, in English %s", file, page,
 			without(here, there), without(there, here))}
@@ -137,7 +137,7 @@ func (b *library) disagree(file string) (wrong []string) {
 			}
 		}
 	}
-	if hash := hash(b.text(page)); hash != stampOf(b.text(file)) {
+	if hash := hash(b.page(page).text); hash != stampOf(b.page(file).text) {
 		wrong = append(wrong, fmt.Sprintf(`%s: %s has changed since it was translated
   see what: go run -C docs/keep ./pages -stale %[2]s
   when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page))
@@ -156,37 +156,31 @@ func levels(list []section) (texts []string) {
 // sameInBoth are what a section has in both languages.
 var sameInBoth = []struct {
 	what string
-	of   func(b *library, file string, s section) []string
+	of   func(b library, file string, s section) []string
 }{
-	{"blocks and markers (an empty block is filled by -zh)", (*library).blocksOf},
-	{"the links", (*library).linksOf},
-	{"the code in backticks", func(_ *library, _ string, s section) []string { return s.all(codeSpan) }},
-	{"the names of tests", func(_ *library, _ string, s section) []string { return s.all(testName) }},
-	{"rows of tables and <details>", func(_ *library, _ string, s section) []string {
+	{"blocks and markers (an empty block is filled by -zh)", library.blocksOf},
+	{"the links", library.linksOf},
+	{"the code in backticks", func(_ library, _ string, s section) []string { return s.all(codeSpan) }},
+	{"the names of tests", func(_ library, _ string, s section) []string { return s.all(testName) }},
+	{"rows of tables and <details>", func(_ library, _ string, s section) []string {
 		text := prose(s.lines)
 		return []string{fmt.Sprintf("%d and %d", strings.Count(text, "\n|"), strings.Count(text, "<details"))}
 	}},
 }
 
 // comment is what may be translated in a block.
-var comment = map[string]*regexp.Regexp{
-	"sh": regexp.MustCompile(`(^|\s)#.*`),
-	"go": regexp.MustCompile(`(^|\s)//.*`),
-}
+var comment = regexp.MustCompile(`(^|\s)(#|//).*`)
 
 // blocksOf are the lines of a section's blocks, and its markers, each with its place.
-func (b *library) blocksOf(_ string, s section) (list []string) {
-	nth, at, says := 0, 0, (*regexp.Regexp)(nil)
+func (b library) blocksOf(_ string, s section) (list []string) {
+	nth, at := 0, 0
 	for _, l := range s.lines {
 		text := strings.TrimSpace(l.text)
 		switch {
 		case l.opens:
-			nth, at, says = nth+1, 0, comment[strings.Trim(text, "` ")]
+			nth, at = nth+1, 0
 		case l.fenced:
-			text = strings.TrimRight(l.text, " \t")
-			if says != nil {
-				text = strings.TrimRight(says.ReplaceAllString(text, ""), " \t")
-			}
+			text = strings.TrimRight(comment.ReplaceAllString(l.text, ""), " \t")
 		case l.plain() && (markerLine.MatchString(text) || questionsLine.MatchString(text)):
 		default:
 			continue
@@ -198,7 +192,7 @@ func (b *library) blocksOf(_ string, s section) (list []string) {
 }
 
 // linksOf are the targets of a section's links, as the Chinese page has them.
-func (b *library) linksOf(file string, s section) (list []string) {
+func (b library) linksOf(file string, s section) (list []string) {
 	for _, m := range linkTo.FindAllStringSubmatch(prose(s.lines), -1) {
 		list = append(list, lineNumber.ReplaceAllString(b.inChinese(file, m[1]), ""))
 	}
@@ -249,18 +243,17 @@ func stamp(files []string) error {
 	if len(files) == 0 {
 		return errors.New("name a page: go run -C docs/keep ./pages -stamp docs/read/redlock.md")
 	}
-	b := newLibrary()
+	b := library{}
 	list, err := b.editions(files)
 	for _, file := range list {
-		page := stampLine.ReplaceAllString(b.text(file), "")
-		_, failed := put(file, "<!-- en: "+hash(b.text(english(file)))+" -->\n"+page, false)
-		err = errors.Join(err, failed)
+		page := stampLine.ReplaceAllString(b.page(file).text, "")
+		err = errors.Join(err, put(file, "<!-- en: "+hash(b.page(english(file)).text)+" -->\n"+page, false))
 	}
 	return err
 }
 
 // editions returns the Chinese pages of the files named, or all there are.
-func (b *library) editions(files []string) (list []string, err error) {
+func (b library) editions(files []string) (list []string, err error) {
 	if len(files) == 0 {
 		if files, err = pages(); err != nil {
 			return nil, err
@@ -279,7 +272,7 @@ func (b *library) editions(files []string) (list []string, err error) {
 
 // showStale prints what has changed in English since it was translated.
 func showStale(files []string) error {
-	b := newLibrary()
+	b := library{}
 	list, err := b.editions(files)
 	if err != nil {
 		return err
@@ -287,8 +280,8 @@ func showStale(files []string) error {
 	n := 0
 	for _, file := range list {
 		page := english(file)
-		stamped := stampOf(b.text(file))
-		if stamped == hash(b.text(page)) {
+		stamped := stampOf(b.page(file).text)
+		if stamped == hash(b.page(page).text) {
 			continue
 		}
 		n++

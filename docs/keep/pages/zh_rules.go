@@ -62,8 +62,8 @@ var (
 )
 
 // chineseForm returns what is wrong with the Chinese of a page.
-func (b *library) chineseForm(file string) []string {
-	raw := prose(lines(b.text(file)))
+func (b library) chineseForm(file string) []string {
+	raw := prose(lines(b.page(file).text))
 	text := codeSpan.ReplaceAllString(raw, "C")
 	text = bookTitle.ReplaceAllString(text, "《》")
 	text = anyLink.ReplaceAllString(text, "$1")
@@ -75,7 +75,7 @@ func (b *library) chineseForm(file string) []string {
 }
 
 // unsaidEnglish returns links to pages that are in English only, where the page does not say so.
-func (b *library) unsaidEnglish(file, text string) (wrong []string) {
+func (b library) unsaidEnglish(file, text string) (wrong []string) {
 	said := map[string]bool{bilingual: true}
 	for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
 		to, _, isPage := b.target(file, text[at[2]:at[3]])
