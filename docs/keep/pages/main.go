@@ -235,17 +235,15 @@ func (b library) runAll(files []string, command func(string) (string, error)) (m
 }
 
 // commands are those whose output a marker needs.
-func commands(verb, args string) (list []string) {
+func commands(verb, args string) []string {
 	switch verb {
 	case "run":
 		return []string{args}
 	case "picture":
 		d, _ := parseDrawing(args) // an error shows when it is drawn
-		for _, r := range d.runs {
-			list = append(list, r.command)
-		}
+		return d.commands
 	}
-	return list
+	return nil
 }
 
 const tourCommand = "go run ./docs/tour"

@@ -169,7 +169,7 @@ func (b library) regenerate(file string, outputs map[string]string) (made map[st
 	nth := -1
 	page, lost := rewrite(file, page, func(text string) (string, error) {
 		if isChinese(file) {
-			text = b.chineseLinks(file, text)
+			text = mapLinks(text, func(link string) string { return b.inChinese(file, link) })
 		}
 		return relink(file, text)
 	}, func(old block) ([]string, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,21 +22,15 @@ const pictures = "docs/read/pictures"
 //
 //	<!-- picture: late-holder | A title | red 4 TestX | green 4 TestX: all is well | until 30s -->
 //
-// It is the name of its files, a title, and one or more runs of stories. What stands
-// behind a colon is said below a run that passes.
+// It is the name of its files, a title, and one or more runs of stories, each in a panel. What
+// follows a colon is said below a run that passes.
 type drawing struct {
 	name, title string
-	runs        []played
-	until       time.Duration
+	panels      []picture.Panel
+	commands    []string // one for each panel
 }
 
-// A played is a run of one story.
-type played struct {
-	step    course.Step
-	color   string // red or green
-	good    string
-	command string
-}
+var drawnRun = regexp.MustCompile(`^(red|green) (\w+) (\w+)(?:: (.*))?$`)
 
 func parseDrawing(args string) (d drawing, err error) {
 	parts := strings.Split(args, " | ")
@@ -43,34 +38,36 @@ func parseDrawing(args string) (d drawing, err error) {
 		return d, errors.New("a picture needs a name, a title and a run: late-holder | A late holder unlocks | red 4 TestX")
 	}
 	d.name, d.title = parts[0], parts[1]
+	var until time.Duration
 	for _, part := range parts[2:] {
-		if until, ok := strings.CutPrefix(part, "until "); ok {
-			if d.until, err = time.ParseDuration(until); err != nil {
+		if limit, ok := strings.CutPrefix(part, "until "); ok {
+			if until, err = time.ParseDuration(limit); err != nil {
 				return d, err
 			}
 			continue
 		}
-		words, good, _ := strings.Cut(part, ": ")
-		fields := strings.Fields(words)
-		if len(fields) != 3 || fields[0] != "red" && fields[0] != "green" {
+		m := drawnRun.FindStringSubmatch(part)
+		if m == nil {
 			return d, fmt.Errorf("%q is not a run: write red 4 TestX, or green 4 TestX", part)
 		}
-		r := played{color: fields[0], good: good}
-		if r.step, err = course.Parse(fields[1]); err != nil {
+		step, err := course.Parse(m[2])
+		if err != nil {
 			return d, err
 		}
-		r.command = fmt.Sprintf("%s %s %s -json %s", tourCommand, fields[0], fields[1], fields[2])
-		d.runs = append(d.runs, r)
+		if m[1] == "red" {
+			step = step.Before()
+		}
+		d.panels = append(d.panels, picture.Panel{Head: head(step), Good: m[4]})
+		d.commands = append(d.commands, fmt.Sprintf("%s %s %s -json %s", tourCommand, m[1], m[2], m[3]))
+	}
+	for i := range d.panels {
+		d.panels[i].Until = until
 	}
 	return d, nil
 }
 
-// head says what the story is run on.
-func (r played) head() string {
-	s := r.step
-	if r.color == "red" {
-		s = s.Before()
-	}
+// head says what a story is run on.
+func head(s course.Step) string {
 	label := s.Label()
 	switch {
 	case s.Dir == course.Unfenced.Dir:
@@ -87,42 +84,39 @@ func draw(page, args string, outputs map[string]string) (files map[string]string
 	if err != nil {
 		return nil, "", err
 	}
-	var panels []picture.Panel
 	themes := map[string]picture.Theme{"": picture.Light, "-dark": picture.Dark}
-	name, colon, stop, say := d.name, ": ", ". ", func(text string) string { return text }
+	name, colon, stop, say := pictures+"/"+d.name, ": ", ". ", func(text string) string { return text }
 	if isChinese(page) {
-		name, colon, stop, say = d.name+".zh-CN", "：", "。", picture.InChinese
+		name, colon, stop, say = name+".zh-CN", "：", "。", picture.InChinese
 		for suffix, theme := range themes {
 			themes[suffix] = theme.Chinese()
 		}
 	}
-	says := []string{say(d.title)}
-	for _, r := range d.runs {
-		p := picture.Panel{Head: r.head(), Good: r.good, Until: d.until}
-		said := r.good
-		for records := json.NewDecoder(strings.NewReader(outputs[r.command])); records.More(); {
+	alt := say(d.title)
+	for i := range d.panels {
+		p := &d.panels[i]
+		said := p.Good
+		for records := json.NewDecoder(strings.NewReader(outputs[d.commands[i]])); records.More(); {
 			var record trace.Record
 			if err := records.Decode(&record); err != nil {
-				return nil, "", fmt.Errorf("%s: %w", r.command, err)
+				return nil, "", fmt.Errorf("%s: %w", d.commands[i], err)
 			}
 			if record.Kind == trace.Verdict {
 				said = record.Text
 			}
 			p.Records = append(p.Records, record)
 		}
-		panels = append(panels, p)
-		says = append(says, strings.TrimSuffix(say(p.Head)+colon+say(said), colon))
+		alt += stop + strings.TrimSuffix(say(p.Head)+colon+say(said), colon)
 	}
+	alt = html.EscapeString(alt + strings.TrimSpace(stop))
 	files = map[string]string{}
 	for suffix, theme := range themes {
-		if files[pictures+"/"+name+suffix+".svg"], err = picture.Story(d.title, panels, theme); err != nil {
+		if files[name+suffix+".svg"], err = picture.Story(d.title, d.panels, theme); err != nil {
 			return nil, "", err
 		}
 	}
-	src := join(page, pictures+"/"+name, "")
-	alt := html.EscapeString(strings.Join(says, stop) + strings.TrimSpace(stop))
 	const shown = `<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`
-	return files, fmt.Sprintf(shown, src, alt), nil
+	return files, fmt.Sprintf(shown, join(page, name, ""), alt), nil
 }
 
 // unseen returns complaints about pictures that no page has made.

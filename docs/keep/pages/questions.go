@@ -122,8 +122,11 @@ func (b library) question(lesson, from, anchor string) ([]string, error) {
 			out = append(out, l.text)
 		case fold.MatchString(l.text), markerLine.MatchString(l.text), l.text == "" && out[len(out)-1] == "":
 		default:
-			out = append(out, linkTo.ReplaceAllStringFunc(l.text, func(link string) string {
-				return "](" + b.seenFrom(lesson, page, link[2:len(link)-1]) + ")"
+			out = append(out, mapLinks(l.text, func(link string) string {
+				if file, anchor, _ := b.target(page, link); file != "" {
+					return join(lesson, file, anchor)
+				}
+				return link
 			}))
 		}
 	}
@@ -131,15 +134,6 @@ func (b library) question(lesson, from, anchor string) ([]string, error) {
 		out = append(out, "")
 	}
 	return append(out, "</details>"), nil
-}
-
-// seenFrom returns the link of a page as another page has it.
-func (b library) seenFrom(other, page, link string) string {
-	file, anchor, _ := b.target(page, link)
-	if file == "" {
-		return link
-	}
-	return join(other, file, anchor)
 }
 
 var (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/scanner"
 	"go/token"
@@ -143,25 +144,19 @@ func filesOf(in func(file string) bool) (files []string, err error) {
 	return files, err
 }
 
-// showWords lists the wordings of the files, or of all.
-func showWords(files []string) error {
+// showWords returns the wordings of the files, or of all.
+func showWords(files []string) (err error) {
 	if len(files) == 0 {
-		var err error
-		if files, err = englishFiles(); err != nil {
-			return err
-		}
+		files, err = englishFiles()
 	}
 	var wrong []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
+		text, failed := os.ReadFile(file)
+		err = errors.Join(err, failed)
 		wrong = append(wrong, badWords(file, string(text))...)
 	}
-	if wrong == nil {
-		return nil
+	if wrong != nil {
+		err = fmt.Errorf("%s\n%d places", strings.Join(wrong, "\n"), len(wrong))
 	}
-	fmt.Println(strings.Join(wrong, "\n"))
-	return fmt.Errorf("%d places", len(wrong))
+	return err
 }

@@ -33,7 +33,7 @@ func chinese(file string) string {
 }
 
 var (
-	stampLine    = regexp.MustCompile(`(?m)^<!-- en: (.*) -->\n`)
+	stampLine    = regexp.MustCompile(`(?m)^<!-- en: .* -->\n`)
 	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
 	titleLine    = regexp.MustCompile(`(?m)^# .*\n`)
 	linkTo       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
@@ -54,12 +54,9 @@ func (b library) withLanguages(file, page string) string {
 	return page[:title[1]] + "\n" + other + "\n" + page[title[1]:]
 }
 
-// chineseLinks returns a line of a Chinese page with its links to the Chinese editions that
-// there are.
-func (b library) chineseLinks(file, text string) string {
-	return linkTo.ReplaceAllStringFunc(text, func(link string) string {
-		return "](" + b.inChinese(file, link[2:len(link)-1]) + ")"
-	})
+// mapLinks returns a text with its links as f returns them.
+func mapLinks(text string, f func(link string) string) string {
+	return linkTo.ReplaceAllStringFunc(text, func(link string) string { return "](" + f(link[2:len(link)-1]) + ")" })
 }
 
 // inChinese returns the link of a page, of whatever language, as its Chinese edition has it.
@@ -137,7 +134,7 @@ func (b library) disagree(file string) (wrong []string) {
 			}
 		}
 	}
-	if hash := hash(b.page(page).text); hash != stampOf(b.page(file).text) {
+	if !strings.HasPrefix(b.page(file).text, stampOf(b.page(page).text)) {
 		wrong = append(wrong, fmt.Sprintf(`%s: %s has changed since it was translated
   see what: go run -C docs/keep ./pages -stale %[2]s
   when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page))
@@ -218,24 +215,17 @@ func without(some, others []string) string {
 	return strings.Join(slices.DeleteFunc(some, func(text string) bool { return slices.Contains(others, text) }), "  ")
 }
 
-// hash is of what must be translated of an English page: not of what a program writes, the
-// questions that another page has, the targets of links and white space.
-func hash(page string) string {
+// stampOf is the line that begins the Chinese edition of a page: a hash of what must be
+// translated, so not of what a program writes, the questions that another page has, the
+// targets of links and white space.
+func stampOf(page string) string {
 	var text []string
 	for _, l := range lines(page) {
 		if !l.made() && !l.shown && !languageLine.MatchString(l.text+"\n") {
 			text = append(text, strings.Fields(linkTo.ReplaceAllString(l.text, "]"))...)
 		}
 	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(text, " "))))[:10]
-}
-
-// stampOf returns the hash of the English page of which a Chinese page is the translation.
-func stampOf(page string) string {
-	if m := stampLine.FindStringSubmatch(page); m != nil {
-		return m[1]
-	}
-	return ""
+	return fmt.Sprintf("<!-- en: %.5x -->\n", sha256.Sum256([]byte(strings.Join(text, " "))))
 }
 
 // stamp says of pages that the Chinese says what the English says.
@@ -247,7 +237,7 @@ func stamp(files []string) error {
 	list, err := b.editions(files)
 	for _, file := range list {
 		page := stampLine.ReplaceAllString(b.page(file).text, "")
-		err = errors.Join(err, put(file, "<!-- en: "+hash(b.page(english(file)).text)+" -->\n"+page, false))
+		err = errors.Join(err, put(file, stampOf(b.page(english(file)).text)+page, false))
 	}
 	return err
 }
@@ -279,15 +269,14 @@ func showStale(files []string) error {
 	}
 	n := 0
 	for _, file := range list {
-		page := english(file)
-		stamped := stampOf(b.page(file).text)
-		if stamped == hash(b.page(page).text) {
+		page, stamped := english(file), stampLine.FindString(b.page(file).text)
+		if stamped == stampOf(b.page(page).text) {
 			continue
 		}
 		n++
 		commit := translated(page, stamped)
 		if commit == "" {
-			fmt.Printf("%s: the text that was translated (%s) is not in the history of %s: compare the whole page\n", file, stamped, page)
+			fmt.Printf("%s: the text that was translated is not in the history of %s: compare the whole page\n", file, page)
 			continue
 		}
 		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", commit, "--", page)
@@ -296,20 +285,16 @@ func showStale(files []string) error {
 			return err
 		}
 	}
-	if n == 0 {
-		fmt.Printf("%d Chinese pages are in step\n", len(list))
-		return nil
-	}
-	fmt.Printf("\n%d to look at; when one says what the English says: go run -C docs/keep ./pages -stamp page.md\n", n)
+	fmt.Printf("%d of %d Chinese pages are to be compared with the English ones\n", n, len(list))
 	return nil
 }
 
-// translated returns the last commit with the text of a page that has been translated.
+// translated returns the last commit with the text of a page that has been translated, or "".
 func translated(page, stamped string) string {
 	commits, _ := exec.Command("git", "log", "--format=%H", "--", page).Output()
 	for commit := range strings.FieldsSeq(string(commits)) {
 		text, err := exec.Command("git", "show", commit+":./"+page).Output()
-		if err == nil && hash(strings.ReplaceAll(string(text), "\r\n", "\n")) == stamped {
+		if err == nil && stampOf(strings.ReplaceAll(string(text), "\r\n", "\n")) == stamped {
 			return commit
 		}
 	}
