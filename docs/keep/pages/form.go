@@ -73,6 +73,8 @@ const spoiler = "**Spoiler:** from here on, this page gives the fix away."
 // solutions are the sources of a lesson's lock, what it does, and links to it.
 const solutions = `^<!-- code: |^<!-- (run|picture):.* (green|diff) |^\s*` + "```+(go|diff|lua)$" + `|\]\((\.\./%s/)?\w+\.go\b`
 
+var ownHint = reject(`<summary>Hint`, "hints come from the command ("+tourCommand+" hint), a page has none")
+
 // lessonForm returns what is wrong with the form of a lesson.
 func lessonForm(file, page string) (wrong []string) {
 	complain := func(format string, args ...any) {
@@ -99,6 +101,7 @@ func lessonForm(file, page string) (wrong []string) {
 	}
 	fix := reject(fmt.Sprintf(solutions, path.Dir(file)), `it gives the fix away before "Why"`).unless(`\w+_test\.go`)
 	wrong = append(wrong, check([]rule{fix}, file, 1, start+"\n\n"+write)...)
+	wrong = append(wrong, check([]rule{ownHint}, file, 1, page)...)
 	question, _, folded := strings.Cut(predict, "<details>")
 	if !folded || strings.Count(question, "?") != 1 {
 		complain(`"Predict" asks one question, and folds its answer: <details><summary>Answer</summary>`)
@@ -111,9 +114,6 @@ func lessonForm(file, page string) (wrong []string) {
 		if !strings.Contains(write, command) {
 			complain(`"Write it" does not name the command %s`, command)
 		}
-	}
-	if strings.Contains(page, "<summary>Hint") {
-		complain("hints come from the command (%s hint), a page has none", tourCommand)
 	}
 	return wrong
 }

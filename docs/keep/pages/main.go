@@ -7,9 +7,8 @@
 //	go run -C docs/keep ./pages -stamp page.md ...
 //	go run -C docs/keep ./pages -words [file ...]
 //
-// It runs at the root of the repository. Without names, it first runs the programs that
-// write whole pages. Then it regenerates, in place, in the pages named or in
-// all of them:
+// It runs at the root of the repository. Without names, it first runs the programs that write
+// whole pages. Then it regenerates, in place, in the pages named or in all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their
@@ -206,30 +205,28 @@ func (b library) runAll(files []string, command func(string) (string, error)) (m
 	if command == nil {
 		return nil, nil
 	}
+	wanted := map[string]string{} // where each command is
+	for _, file := range files {
+		for i, l := range lines(b.page(file).text) {
+			for _, line := range commands(markerOf(l.text)) {
+				wanted[line] = fmt.Sprintf("%s:%d", file, i+1)
+			}
+		}
+	}
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.NumCPU())
 	var mu sync.Mutex
 	outputs := map[string]string{}
-	seen := map[string]bool{}
-	for _, file := range files {
-		for i, l := range lines(b.page(file).text) {
-			for _, line := range commands(markerOf(l.text)) {
-				if seen[line] {
-					continue
-				}
-				seen[line] = true
-				g.Go(func() error {
-					out, err := command(line)
-					if err != nil {
-						return fmt.Errorf("%s:%d: %w", file, i+1, err)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					outputs[line] = out
-					return nil
-				})
+	for line, where := range wanted {
+		g.Go(func() error {
+			out, err := command(line)
+			mu.Lock()
+			defer mu.Unlock()
+			if outputs[line] = out; err != nil {
+				return fmt.Errorf("%s: %w", where, err)
 			}
-		}
+			return nil
+		})
 	}
 	return outputs, g.Wait()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 // inlineCommand is a command of the tour in the text of a page: `red 4 TestX`.
@@ -39,10 +37,10 @@ func wrongNames(file, page string) (wrong []string) {
 // unknown is an error if a command on step s cannot find name.
 func unknown(s course.Step, verb, name string) error {
 	if verb == "diff" {
-		now, err := source.ReadDir(s.Dir)
-		before, failed := source.ReadDir(s.Before().Dir)
-		if _, missing := source.Find(append(now, before...), name); missing != nil {
-			return errors.Join(err, failed, fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject()))
+		_, now := find(s.Dir, name)
+		_, before := find(s.Before().Dir, name)
+		if now != nil && before != nil {
+			return fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject())
 		}
 		return nil
 	}

@@ -95,7 +95,8 @@ type block struct {
 
 // rewrite returns a page with what link makes of its lines outside of blocks, and with what
 // fill makes of its blocks and pictures. Where they fail, it says so, and changes nothing.
-func rewrite(file, page string, link func(string) (string, error), fill func(block) ([]string, error)) (_ string, wrong []string) {
+func rewrite(file, page string, link func(string) (string, error),
+	fill func(block) ([]string, error)) (_ string, wrong []string) {
 	all := lines(page)
 	var out []string
 	for i := 0; i < len(all); {
