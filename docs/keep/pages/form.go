@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// What is readable: a page at one sitting (one that shows questions, without these), a block
-// without scrolling sideways (a tab has four columns), and before the writing two screens. A
-// question is answered in 30 seconds.
+// What is readable: a page at one sitting (one that shows questions, without these), a
+// block without scrolling sideways (a tab has four columns), and before the writing two
+// screens. A question is answered in 30 seconds.
 const (
 	maxLines    = 300
 	maxOwnLines = 265
@@ -128,14 +128,11 @@ func headings(page string) (found []string) {
 	return found
 }
 
-var (
-	linkTarget = regexp.MustCompile(`\]\([^)\s]*\)`)
-	letter     = regexp.MustCompile(`\pL|\pN`)
-)
+var letter = regexp.MustCompile(`\pL|\pN`)
 
 // words counts them in prose: no markers, no targets of links.
 func words(text string) (n int) {
-	for _, word := range strings.Fields(htmlTag.ReplaceAllString(linkTarget.ReplaceAllString(text, "]"), " ")) {
+	for _, word := range strings.Fields(htmlTag.ReplaceAllString(linkTo.ReplaceAllString(text, "]"), " ")) {
 		if letter.MatchString(word) {
 			n++
 		}

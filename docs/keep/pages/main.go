@@ -7,8 +7,8 @@
 //	go run -C docs/keep ./pages -stamp page.md ...
 //	go run -C docs/keep ./pages -words [file ...]
 //
-// It runs at the root of the repository. Without names, it first runs the programs that write
-// whole pages. Then it regenerates, in place, in the pages named or in all of them:
+// It runs at the root of the repository. Without names, it first runs the programs that
+// write whole pages. Then it regenerates, in place, in the pages named or in all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their
@@ -21,16 +21,18 @@
 //   - the file and the line in a link whose text is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1)
 //
-// With -check it writes nothing and exits with 1 if a page would change, breaks one of the
-// rules of its form, or names a story or a declaration in a command that is not there.
+// With -check it writes nothing and exits with 1 if a page would change, breaks one of
+// the rules of its form, or names a story or a declaration in a command that is not
+// there.
 //
-// A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the line
-// numbers of the English one; its pictures are drawn with Chinese titles. Its first line is
-// the hash of the English text that it says in Chinese: -check fails when that has changed,
-// -stale shows how, and -stamp writes the hash once the Chinese says the same. -zh is what
-// takes no time: it carries over blocks and links, and checks.
+// A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the
+// line numbers of the English one; its pictures are drawn with Chinese titles. Its first
+// line is the hash of the English text that it says in Chinese: -check fails when that
+// has changed, -stale shows how, and -stamp writes the hash once the Chinese says the
+// same. -zh is what takes no time: it carries over blocks and links, and checks.
 //
-// Not made here, because each run gives another one: docs/read/benchmarks.md (docs/keep/bench).
+// Not made here, because each run gives another one: docs/read/benchmarks.md
+// (docs/keep/bench).
 package main
 
 import (
@@ -104,8 +106,8 @@ func runHere(ctx context.Context, files []string, check bool) error {
 	return run(files, check, sh.command)
 }
 
-// run regenerates or checks pages. command runs a command and returns what it prints; without
-// it, the pages are Chinese, and take from the English ones what is the same.
+// run regenerates or checks pages. command runs a command and returns what it prints;
+// without it, the pages are Chinese, and take from the English ones what is the same.
 func run(files []string, check bool, command func(string) (string, error)) error {
 	all, err := pages()
 	if err != nil {
@@ -174,19 +176,18 @@ func put(file, text string, check bool) error {
 }
 
 func firstDifference(old, now string) string {
-	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
-		}
+	a, b := strings.Split(old+"\n<end>", "\n"), strings.Split(now+"\n<end>", "\n")
+	i := 0
+	for a[i] == b[i] {
+		i++
 	}
-	return fmt.Sprintf("it has %d lines, and should have %d", len(a), len(b))
+	return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 }
 
-// writePages runs the programs that write whole pages, each with its own -check. One after
-// the other: each uses all processors. The page of docs/play is only written here: .ci/run
-// checks it next to the other steps, and go test ./docs/play, in a second, that it is of the
-// sources.
+// writePages runs the programs that write whole pages, each with its own -check. One
+// after the other: each uses all processors. The page of docs/play is only written here:
+// .ci/run checks it next to the other steps, and go test ./docs/play, in a second, that
+// it is of the sources.
 func writePages(check bool, command func(string) (string, error)) (wrong []string) {
 	programs := []string{tourCommand + " matrix", "go run ./docs/explore", "go run ./docs/play -write"}
 	if check {
@@ -200,7 +201,8 @@ func writePages(check bool, command func(string) (string, error)) (wrong []strin
 	return wrong
 }
 
-// runAll runs each command of the pages once, a few at a time, and returns what they print.
+// runAll runs each command of the pages once, a few at a time, and returns what they
+// print.
 func (b library) runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
 	if command == nil {
 		return nil, nil

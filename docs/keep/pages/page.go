@@ -93,8 +93,9 @@ type block struct {
 	body       []string
 }
 
-// rewrite returns a page with what link makes of its lines outside of blocks, and with what
-// fill makes of its blocks and pictures. Where they fail, it says so, and changes nothing.
+// rewrite returns a page with what link makes of its lines outside of blocks, and with
+// what fill makes of its blocks and pictures. Where they fail, it says so, and changes
+// nothing.
 func rewrite(file, page string, link func(string) (string, error),
 	fill func(block) ([]string, error)) (_ string, wrong []string) {
 	all := lines(page)
@@ -161,8 +162,9 @@ func blocks(page string) (list []block) {
 	return list
 }
 
-// regenerate returns the files that a page makes, itself and its pictures, and what is wrong
-// with it. outputs is what each command prints; without it, pictures stay as they are.
+// regenerate returns the files that a page makes, itself and its pictures, and what is
+// wrong with it. outputs is what each command prints; without it, pictures stay as they
+// are.
 func (b library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
 	made = map[string]string{}
 	page, wrong := b.withQuestions(file, b.page(file).text)
@@ -231,8 +233,9 @@ func excerpt(args []string) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// relink sets the lines, and the files, of the links whose text is the name of a declaration.
-// Only a lesson gives the lines of its tests: otherwise a new story would change most pages.
+// relink sets the lines, and the files, of the links whose text is the name of a
+// declaration. Only a lesson gives the lines of its tests: otherwise a new story would
+// change most pages.
 func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {

@@ -22,8 +22,8 @@ const pictures = "docs/read/pictures"
 //
 //	<!-- picture: late-holder | A title | red 4 TestX | green 4 TestX: all is well | until 30s -->
 //
-// It is the name of its files, a title, and one or more runs of stories, each in a panel. What
-// follows a colon is said below a run that passes.
+// It is the name of its files, a title, and one or more runs of stories, each in a panel.
+// What follows a colon is said below a run that passes.
 type drawing struct {
 	name, title string
 	panels      []picture.Panel

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// The pages in interviewDir are the one source of all questions. A lesson shows some of them,
-// between <!-- questions: page.md#anchor #anchor ... --> and <!-- /questions -->; the decks
-// have all.
+// The pages in interviewDir are the one source of all questions. A lesson shows some of
+// them, between <!-- questions: page.md#anchor #anchor ... --> and <!-- /questions -->;
+// the decks have all.
 const (
 	interviewDir = "docs/read/interview"
 	questionsEnd = "<!-- /questions -->"
@@ -154,8 +154,8 @@ func inHTML(text string) string {
 // deckHead says to Anki how the lines of a deck are to be read.
 const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
 
-// deck has all questions of the interview pages of one language: the question, what is said
-// in 30 seconds, and the page.
+// deck has all questions of the interview pages of one language: the question, what is
+// said in 30 seconds, and the page.
 func (b library) deck(inChinese bool) string {
 	files, _ := filepath.Glob(interviewDir + "/*.md")
 	files = slices.DeleteFunc(files, func(file string) bool { return isChinese(file) != inChinese })

@@ -16,8 +16,8 @@ type rule struct {
 	needs  []string
 }
 
-// reject is a rule without exceptions. In its pattern, case makes no difference, and ^ and $
-// are the ends of a line.
+// reject is a rule without exceptions. In its pattern, case makes no difference, and ^
+// and $ are the ends of a line.
 func reject(find, why string) rule {
 	re := regexp.MustCompile(`(?im)` + find)
 	tree, _ := syntax.Parse(find, syntax.Perl)
@@ -32,22 +32,18 @@ func (r rule) unless(except string) rule {
 }
 
 // needs returns texts of which one, in lower case, is in all that re matches. To look for
-// them first is ten times as fast as the pattern alone. Without an answer, it returns nil.
+// them first is ten times as fast as the pattern alone. Without an answer, it returns
+// nil.
 func needs(re *syntax.Regexp) (list []string) {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return []string{strings.ToLower(string(re.Rune))}
 	case syntax.OpCapture:
 		return needs(re.Sub[0])
-	case syntax.OpConcat: // all parts are in it: take the one with the longest texts
-		longest := 0
+	case syntax.OpConcat: // any of its parts will do
 		for _, part := range re.Sub {
-			texts := needs(part)
-			if texts == nil {
-				continue
-			}
-			if n := len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) })); n > longest {
-				list, longest = texts, n
+			if texts := needs(part); texts != nil && !slices.Contains(texts, " ") {
+				list = texts
 			}
 		}
 	case syntax.OpAlternate:

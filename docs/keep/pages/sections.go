@@ -18,8 +18,8 @@ type section struct {
 
 var headingLine = regexp.MustCompile(`^(#{1,6}) +(.*\S)`)
 
-// sections splits a page at its headings. The stamp and the line of languages are in none,
-// nor are the questions of a lesson: they are compared where they come from.
+// sections splits a page at its headings. The stamp and the line of languages are in
+// none, nor are the questions of a lesson: they are compared where they come from.
 func sections(page string) []section {
 	list := []section{{from: 1}}
 	slugs := slugger{}

@@ -62,8 +62,8 @@ var (
 	jsonKey      = regexp.MustCompile(`(?m)^.*?": `)
 )
 
-// readable returns what a person reads in a file, line by line: of a page all but blocks, code
-// and the words of others, of a Go file the comments and strings.
+// readable returns what a person reads in a file, line by line: of a page all but blocks,
+// code and the words of others, of a Go file the comments and strings.
 func readable(file, text string) string {
 	switch path.Ext(file) {
 	case ".go":

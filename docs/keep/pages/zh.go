@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// A page may have a Chinese edition next to it: README.zh-CN.md beside README.md. All others
-// are in English only, and docs/read/glossary.md is in both languages.
+// A page may have a Chinese edition next to it: README.zh-CN.md beside README.md. All
+// others are in English only, and docs/read/glossary.md is in both languages.
 const bilingual = "docs/read/glossary.md"
 
 const suffix = ".zh-CN"
@@ -59,7 +59,8 @@ func mapLinks(text string, f func(link string) string) string {
 	return linkTo.ReplaceAllStringFunc(text, func(link string) string { return "](" + f(link[2:len(link)-1]) + ")" })
 }
 
-// inChinese returns the link of a page, of whatever language, as its Chinese edition has it.
+// inChinese returns the link of a page, of whatever language, as its Chinese edition has
+// it.
 func (b library) inChinese(from, link string) string {
 	file, anchor, isPage := b.target(from, link)
 	other := chinese(file)
@@ -72,7 +73,8 @@ func (b library) inChinese(from, link string) string {
 	return join(chinese(from), other, b.sameHeading(english(file), other, anchor))
 }
 
-// target returns where the link of a page leads: the file, and its anchor. A folder is its README.
+// target returns where the link of a page leads: the file, and its anchor. A folder is
+// its README.
 func (b library) target(from, link string) (file, anchor string, isPage bool) {
 	if strings.Contains(link, ":") {
 		return "", "", false
@@ -91,10 +93,7 @@ func (b library) target(from, link string) (file, anchor string, isPage bool) {
 func join(from, file, anchor string) string {
 	link := ""
 	if from != file {
-		relative, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(file))
-		if err != nil {
-			return file
-		}
+		relative, _ := filepath.Rel(path.Dir(from), file) // both are in the repository
 		link = filepath.ToSlash(relative)
 	}
 	if anchor != "" {
@@ -103,8 +102,8 @@ func join(from, file, anchor string) string {
 	return link
 }
 
-// sameHeading returns the anchor of the heading at the same place in another edition. What
-// is not the anchor of a heading stays as it is.
+// sameHeading returns the anchor of the heading at the same place in another edition.
+// What is not the anchor of a heading stays as it is.
 func (b library) sameHeading(from, to, anchor string) string {
 	source, dest := b.page(from).sections, b.page(to).sections
 	i := slices.IndexFunc(source, func(s section) bool { return s.slug == anchor })
@@ -289,7 +288,8 @@ func showStale(files []string) error {
 	return nil
 }
 
-// translated returns the last commit with the text of a page that has been translated, or "".
+// translated returns the last commit with the text of a page that has been translated, or
+// "".
 func translated(page, stamped string) string {
 	commits, _ := exec.Command("git", "log", "--format=%H", "--", page).Output()
 	for commit := range strings.FieldsSeq(string(commits)) {

@@ -74,7 +74,8 @@ func (b library) chineseForm(file string) []string {
 	return append(wrong, b.unsaidEnglish(file, raw)...)
 }
 
-// unsaidEnglish returns links to pages that are in English only, where the page does not say so.
+// unsaidEnglish returns links to pages that are in English only, where the page does not
+// say so.
 func (b library) unsaidEnglish(file, text string) (wrong []string) {
 	said := map[string]bool{bilingual: true}
 	for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
