@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,12 +121,13 @@ func draw(page, args string, outputs map[string]string) (files map[string]string
 	return files, fmt.Sprintf(shown, join(page, name, ""), alt), nil
 }
 
-// unseen returns complaints about pictures that no page has made.
+// unseen returns complaints about pictures that no page shows.
 func unseen(made map[string]string) (complaints []string) {
+	pages := strings.Join(slices.Collect(maps.Values(made)), "\n")
 	drawn, _ := filepath.Glob(pictures + "/*.svg")
 	for _, file := range drawn {
-		if file = filepath.ToSlash(file); made[file] == "" {
-			complaints = append(complaints, file+" is on no page: delete it")
+		if !strings.Contains(pages, "pictures/"+filepath.Base(file)) {
+			complaints = append(complaints, filepath.ToSlash(file)+" is on no page: delete it")
 		}
 	}
 	return complaints

@@ -43,7 +43,7 @@ func TestPicture_IsDrawnAndShown(t *testing.T) {
 
 func TestCheck_ComparesPictures(t *testing.T) {
 	inRepository(t)
-	writeAll(t, "README.md", drawingLine+"\n")
+	writeAll(t, "README.md", drawingLine+"\n\n![Another program draws it](docs/read/pictures/other.svg)\n", "docs/read/pictures/other.svg", "")
 	verdict := "it is lost"
 	command := func(command string) (string, error) {
 		if command == redTestX {
