@@ -48,7 +48,8 @@ func form(file, page string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
 		}
 	}
-	if n > enough && !slices.Contains(long, file) && !isChinese(file) { // a Chinese paragraph is one line
+	// A Chinese page is shorter: its paragraphs are one line.
+	if n > enough && !slices.Contains(long, file) && !isChinese(file) {
 		wrong = append(wrong, fmt.Sprintf("%s has %d lines: %d are enough", file, n, enough))
 	}
 	if path.Dir(file) == interviewDir {

@@ -161,7 +161,8 @@ func (b library) deck(inChinese bool) string {
 	files = slices.DeleteFunc(files, func(file string) bool { return isChinese(file) != inChinese })
 	theme := func(file string) string { return strings.TrimSuffix(filepath.Base(english(file)), ".md") }
 	slices.SortStableFunc(files, func(a, b string) int {
-		rank := func(file string) uint { return uint(slices.Index(themes, theme(file))) } // others come last
+		// Others come last: as a uint, -1 is the largest.
+		rank := func(file string) uint { return uint(slices.Index(themes, theme(file))) }
 		return cmp.Compare(rank(a), rank(b))
 	})
 	cards := ""
