@@ -30,7 +30,7 @@ func (l line) plain() bool {
 func (l line) made() bool { return l.marker != "" && !l.opens }
 
 var (
-	markerLine = regexp.MustCompile(`^<!-- (run|code|picture): (.*\S) -->$`)
+	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|questions): (.*\S) -->$`)
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
 
@@ -63,7 +63,7 @@ func lines(page string) (list []line) {
 				l.marker = marker
 			}
 			marker = markerLine.FindString(text)
-			shown = shown || questionsLine.MatchString(text)
+			shown = shown || strings.HasPrefix(marker, "<!-- questions: ")
 		}
 		list = append(list, l)
 	}
@@ -89,7 +89,7 @@ func prose(part []line) string {
 // A block is what is below a marker, or in a fence without one.
 type block struct {
 	marker     string // the whole line, or ""
-	verb, args string // run, code or picture, and of what
+	verb, args string // run, code, picture or questions, and of what
 	body       []string
 }
 
@@ -123,14 +123,14 @@ func rewrite(file, page string, link func(string) (string, error),
 		switch {
 		case l.opens && l.marker != "":
 			at-- // its marker asks for what follows
-		case l.opens, l.plain() && b.verb == "picture":
+		case l.opens, l.plain() && (b.verb == "picture" || b.verb == "questions"):
 		case l.plain() && b.verb != "" && (i == len(all) || !all[i].opens):
 			complain(fmt.Errorf("no fenced block directly after %s", l.text))
 			continue
 		default:
 			continue
 		}
-		for i < len(all) && (all[i].fenced || all[i].made()) {
+		for i < len(all) && (all[i].fenced || all[i].made() || all[i].shown) {
 			b.body = append(b.body, all[i].text)
 			i++
 		}
@@ -138,6 +138,8 @@ func rewrite(file, page string, link func(string) (string, error),
 		fence := strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")
 		closes := func(text string) bool { return strings.HasPrefix(text, fence) }
 		switch {
+		case b.verb == "questions" && i == len(all):
+			err = fmt.Errorf("no %s after it", questionsEnd)
 		case l.opens && i == len(all):
 			err = fmt.Errorf("the block has no closing %s", fence)
 		case l.opens && slices.ContainsFunc(body, closes):
@@ -167,10 +169,9 @@ func blocks(page string) (list []block) {
 // are.
 func (b library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
 	made = map[string]string{}
-	page, wrong := b.withQuestions(file, b.page(file).text)
 	theirs := blocks(b.page(english(file)).text) // a Chinese page shows the same
 	nth := -1
-	page, lost := rewrite(file, page, func(text string) (string, error) {
+	page, wrong := rewrite(file, b.page(file).text, func(text string) (string, error) {
 		if isChinese(file) {
 			text = mapLinks(text, func(link string) string { return b.inChinese(file, link) })
 		}
@@ -183,6 +184,8 @@ func (b library) regenerate(file string, outputs map[string]string) (made map[st
 			maps.Copy(made, files)
 			return []string{shown}, err
 		case old.verb == "picture":
+		case old.verb == "questions":
+			return b.questions(file, old.args)
 		case isChinese(file):
 			if nth < len(theirs) && theirs[nth].marker == old.marker && (old.verb != "" || old.body == nil) {
 				return theirs[nth].body, nil
@@ -198,7 +201,6 @@ func (b library) regenerate(file string, outputs map[string]string) (made map[st
 	page = b.withLanguages(file, page)
 	b.set(file, page)
 	made[file] = page
-	wrong = append(wrong, lost...)
 	if isChinese(file) {
 		wrong = append(wrong, b.disagree(file)...)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"html"
 	"path/filepath"
@@ -22,10 +23,9 @@ const (
 var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design", "whiteboard"}
 
 var (
-	questionsLine = regexp.MustCompile(`^<!-- questions: (.*\S) -->$`)
-	fold          = regexp.MustCompile(`^</?details>`)
-	keyWords      = regexp.MustCompile(`^\*\*(?:Key words\.|关键词。)\*\* ?`)
-	spoken        = regexp.MustCompile(`^\*\*30 (?:s\.|秒。)\*\* ?`)
+	fold     = regexp.MustCompile(`^</?details>`)
+	keyWords = regexp.MustCompile(`^\*\*(?:Key words\.|关键词。)\*\* ?`)
+	spoken   = regexp.MustCompile(`^\*\*30 (?:s\.|秒。)\*\* ?`)
 )
 
 // paragraph returns the text of the paragraph of a section that begins with a label.
@@ -67,44 +67,25 @@ func questionForm(file, page string) (wrong []string) {
 	return wrong
 }
 
-// withQuestions returns the page with its questions as the interview pages have them, the
-// Chinese page with those of the Chinese ones.
-func (b library) withQuestions(file, page string) (_ string, wrong []string) {
-	var out []string
-	all := lines(page)
-	for i, l := range all {
-		if l.shown {
-			continue
-		}
-		out = append(out, l.text)
-		m := questionsLine.FindStringSubmatch(l.text)
-		if m == nil || l.fenced {
-			continue
-		}
-		if !slices.ContainsFunc(all[i:], func(l line) bool { return l.text == questionsEnd }) {
-			return page, append(wrong, fmt.Sprintf("%s:%d: no %s after it", file, i+1, questionsEnd))
-		}
-		list := strings.Fields(m[1])
-		if n := len(list); strings.HasPrefix(file, "step0") && (n < minInLesson || n > maxInLesson) {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %d questions: a lesson shows %d to %d", file, i+1, n, minInLesson, maxInLesson))
-		}
-		from := ""
-		for _, name := range list {
-			page, anchor, _ := strings.Cut(name, "#")
-			from = cmp.Or(page, from)
-			text, err := b.question(file, from, anchor)
-			if err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, i+1, err))
-			}
-			out = append(out, text...)
-		}
+// questions returns those that a marker of a page asks for, for a Chinese page in Chinese.
+func (b library) questions(file, args string) (out []string, err error) {
+	names := strings.Fields(args)
+	if n := len(names); strings.HasPrefix(file, "step0") && (n < minInLesson || n > maxInLesson) {
+		err = fmt.Errorf("%d questions: a lesson shows %d to %d", n, minInLesson, maxInLesson)
 	}
-	return strings.Join(out, "\n"), wrong
+	from := ""
+	for _, name := range names {
+		page, anchor, _ := strings.Cut(name, "#")
+		from = cmp.Or(page, from)
+		text, failed := b.question(file, from, anchor)
+		out, err = append(out, text...), errors.Join(err, failed)
+	}
+	return out, err
 }
 
 // question returns a question of an interview page as a lesson shows it: folded, with its
 // links as they are from there.
-func (b library) question(lesson, from, anchor string) ([]string, error) {
+func (b library) question(lesson, from, anchor string) (out []string, err error) {
 	page := from
 	if isChinese(lesson) {
 		page = chinese(from)
@@ -115,25 +96,27 @@ func (b library) question(lesson, from, anchor string) ([]string, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%s has no question #%s", page, anchor)
 	}
-	out := []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
+	fromHere := func(link string) string {
+		if file, anchor, _ := b.target(page, link); file != "" {
+			return join(lesson, file, anchor)
+		}
+		return link
+	}
+	out = []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
 	for _, l := range list[i].lines[1:] {
 		switch {
 		case l.fenced:
 			out = append(out, l.text)
 		case fold.MatchString(l.text), markerLine.MatchString(l.text), l.text == "" && out[len(out)-1] == "":
 		default:
-			out = append(out, mapLinks(l.text, func(link string) string {
-				if file, anchor, _ := b.target(page, link); file != "" {
-					return join(lesson, file, anchor)
-				}
-				return link
-			}))
+			text, failed := relink(lesson, mapLinks(l.text, fromHere))
+			out, err = append(out, text), errors.Join(err, failed)
 		}
 	}
 	if out[len(out)-1] != "" {
 		out = append(out, "")
 	}
-	return append(out, "</details>"), nil
+	return append(out, "</details>"), err
 }
 
 var (

@@ -177,7 +177,7 @@ func (b library) blocksOf(_ string, s section) (list []string) {
 			nth, at = nth+1, 0
 		case l.fenced:
 			text = strings.TrimRight(comment.ReplaceAllString(l.text, ""), " \t")
-		case l.plain() && (markerLine.MatchString(text) || questionsLine.MatchString(text)):
+		case l.plain() && markerLine.MatchString(text):
 		default:
 			continue
 		}
