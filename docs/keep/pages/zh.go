@@ -198,11 +198,13 @@ func (b library) linksOf(file string, s section) (list []string) {
 var (
 	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
 	testName = regexp.MustCompile(`\b(Test[A-Z]\w*)`)
+	markup   = regexp.MustCompile(`(?m)^<!--.*`)
 )
 
 // all are the parts of a section's prose that a group of re finds.
 func (s section) all(re *regexp.Regexp) (list []string) {
-	for _, m := range re.FindAllStringSubmatch(strings.Join(strings.Fields(prose(s.lines)), " "), -1) {
+	text := strings.Fields(markup.ReplaceAllString(prose(s.lines), ""))
+	for _, m := range re.FindAllStringSubmatch(strings.Join(text, " "), -1) {
 		list = append(list, strings.Join(m[1:], ""))
 	}
 	return list

@@ -113,7 +113,7 @@ func TestChinese_ChecksFail(t *testing.T) {
 		{zh, "[`Lock`]", "[`Unlock`]", "README.zh-CN.md:6: sub/lock.go: no declaration Unlock"},
 		{zh, "[`Lock`]", "[`Unlock`]", "the code in backticks: not in English: Unlock"},
 		{zh, "`PEXPIRE`", "`EXPIRE`", "the code in backticks: not in English: EXPIRE"},
-		{zh, "：`TestRenewal`", "", "the names of tests: lacks: TestRenewal"},
+		{zh, "：`TestRenewal`。", "：`TestRenewals`。\n\n<!-- TestRenewal -->", "the names of tests: lacks: TestRenewal"},
 		{zh, "<details><summary>为什么？</summary>", "", "rows of tables and <details>: not in English: 3 and 0"},
 		{zh, "| 甲 | 乙 |\n", "| 甲 | 乙 |\n| 丙 | 丁 |\n", "rows of tables and <details>: not in English: 4 and 1"},
 		{zh, "（英文）。", "。", "README.zh-CN.md:6: the first link to docs/read/matrix.md, which is in English only, is followed by （英文）"},
