@@ -68,7 +68,7 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 	if err != nil {
 		return build{}, nil, err
 	}
-	for name, text := range f.Files() {
+	for name, text := range f.Files {
 		b.replace[name] = filepath.Join(dir, name)
 		// Who waits for a mutex shall not stop the clock.
 		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {

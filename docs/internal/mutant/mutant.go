@@ -7,7 +7,6 @@
 package mutant
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -15,12 +14,9 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/source"
@@ -51,16 +47,15 @@ const (
 
 // A Mutant is one change.
 type Mutant struct {
-	N     int    `json:"-"` // its number, from 1
-	File  string `json:"file"`
-	First int    `json:"-"` // the line on which it begins
-	Last  int    `json:"-"` // and the last one that it changes
-	Line  int    `json:"line"`
-	In    string `json:"in"` // the declaration: Lock.TryLock, releaseScript
-	Kind  Kind   `json:"kind"`
-	Was   string `json:"was"`           // the code
-	Now   string `json:"now,omitempty"` // what is there instead
-	Nth   int    `json:"nth,omitempty"` // of several that are the same
+	N    int    `json:"-"` // its number, from 1
+	File string `json:"file"`
+	Line int    `json:"line"` // on which it begins
+	Last int    `json:"-"`    // the last one that it changes
+	In   string `json:"in"`   // the declaration: Lock.TryLock, releaseScript
+	Kind Kind   `json:"kind"`
+	Was  string `json:"was"`           // the code
+	Now  string `json:"now,omitempty"` // what is there instead
+	Nth  int    `json:"nth,omitempty"` // of several that are the same
 }
 
 // String says what is changed, for a reader who sees the line.
@@ -105,20 +100,23 @@ func (m Mutant) Words() string {
 // Place is where the line is in the lock's folder: "lock.go:40".
 func (m Mutant) Place() string { return fmt.Sprintf("%s:%d", m.File, m.Line) }
 
+// Key names a mutant wherever its line is: by the declaration, the change, and how many
+// of the same come before it.
+func (m Mutant) Key() string {
+	key := m.In + ": " + m.String()
+	if m.Nth > 1 {
+		key += fmt.Sprintf(" (%d)", m.Nth)
+	}
+	return key
+}
+
 // A Lock is the files of a lock with all their mutants.
 type Lock struct {
 	Mutants []Mutant
-	name    string            // of the package
-	sources map[string][]byte // in which they are switches
-}
 
-// Files returns what takes the place of the lock's files: themselves with the switches, the
-// switches, and a test file that says which of them were reached.
-func (l *Lock) Files() map[string][]byte {
-	files := maps.Clone(l.sources)
-	files["mutant_switch.go"] = fmt.Appendf(nil, switches, l.name, Env, len(l.Mutants)+1, Spins)
-	files["mutant_reached_test.go"] = fmt.Appendf(nil, reached, l.name, ReachEnv)
-	return files
+	// Files are what takes the place of the lock's files: themselves with the switches, the
+	// switches, and a test file that says which of them were reached.
+	Files map[string][]byte
 }
 
 // Read finds the mutants of the lock in a folder, file by file, those of lock.go first.
@@ -132,18 +130,14 @@ func Read(dir string) (*Lock, error) {
 		return nil, err
 	}
 	fset := token.NewFileSet()
-	var texts [][]byte
-	var files []*ast.File
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
+	texts, files := make([][]byte, len(names)), make([]*ast.File, len(names))
+	for i, name := range names {
+		if texts[i], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
-		f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
-		if err != nil {
+		if files[i], err = parser.ParseFile(fset, name, texts[i], parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
-		texts, files = append(texts, text), append(files, f)
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
@@ -151,15 +145,22 @@ func Read(dir string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{fset: fset, info: info, pkg: pkg}
-	l := &Lock{name: pkg.Name(), sources: map[string][]byte{}}
+	l := &Lock{Files: map[string][]byte{}}
 	for i, name := range names {
-		g.begin(name, texts[i], files[i])
+		g := &generator{fset: fset, info: info, pkg: pkg, mutants: l.Mutants, name: name, src: texts[i]}
 		g.file(files[i])
-		l.sources[name] = g.source()
+		l.Mutants, l.Files[name] = g.mutants, g.source()
 	}
-	g.number()
-	l.Mutants = g.mutants
+	same := map[string]int{} // for a reader
+	for i := range l.Mutants {
+		m := &l.Mutants[i]
+		key := m.Key()
+		if same[key]++; same[key] > 1 {
+			m.Nth = same[key]
+		}
+	}
+	l.Files["mutant_switch.go"] = fmt.Appendf(nil, switches, pkg.Name(), Env, len(l.Mutants)+1, Spins)
+	l.Files["mutant_reached_test.go"] = fmt.Appendf(nil, reached, pkg.Name(), ReachEnv)
 	return l, nil
 }
 
@@ -208,19 +209,10 @@ func mutantPick[T any](n int, is, would T) T {
 	return is
 }
 
-func mutantZero[T any](n int, is T) (zero T) {
-	if mutantIs(n) {
-		return zero
-	}
-	return is
-}
-
 // Of a script, the last one that is on counts: it is at most one.
 func mutantScript(is string, would map[int]string) string {
 	for n, other := range would {
-		if mutantIs(n) {
-			is = other
-		}
+		is = mutantPick(n, is, other)
 	}
 	return is
 }
@@ -251,142 +243,3 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 `
-
-// An edit puts text at an offset of the source. Of several at the same, the one with the
-// lower order comes first.
-type edit struct {
-	at, order int
-	text      string
-}
-
-// A generator finds mutants and makes edits for them.
-type generator struct {
-	fset    *token.FileSet
-	info    *types.Info
-	pkg     *types.Package
-	mutants []Mutant
-
-	// Of the file at hand:
-	name    string
-	src     []byte
-	clause  int               // where its package clause ends
-	imports map[string]string // by their paths, the names that it gives them; "" is their own
-	edits   []edit
-	in      string // the declaration
-}
-
-// begin goes on to another file.
-func (g *generator) begin(name string, src []byte, f *ast.File) {
-	g.name, g.src, g.edits = name, src, nil
-	g.clause, g.imports = g.offset(f.Name.End()), map[string]string{}
-	for _, spec := range f.Imports {
-		path, _ := strconv.Unquote(spec.Path.Value)
-		g.imports[path] = ""
-		if spec.Name != nil {
-			g.imports[path] = spec.Name.Name
-		}
-	}
-}
-
-// source is the source with the switches. No edit adds a line.
-func (g *generator) source() (out []byte) {
-	slices.SortStableFunc(g.edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.order-b.order) })
-	last := 0
-	for _, e := range g.edits {
-		out = append(append(out, g.src[last:e.at]...), e.text...)
-		last = e.at
-	}
-	return append(out, g.src[last:]...)
-}
-
-func (g *generator) offset(p token.Pos) int { return g.fset.Position(p).Offset }
-func (g *generator) line(p token.Pos) int   { return g.fset.Position(p).Line }
-
-func (g *generator) text(n ast.Node) string {
-	return string(g.src[g.offset(n.Pos()):g.offset(n.End())])
-}
-
-// short is code in one line, without what a block has inside.
-func (g *generator) short(n ast.Node) string {
-	text := g.text(n)
-	first, rest, more := strings.Cut(text, "\n")
-	if !more {
-		return text
-	}
-	first, _, _ = strings.Cut(first, " //")
-	if !strings.HasSuffix(first, "{") {
-		return strings.Join(strings.Fields(text), " ")
-	}
-	_, end, _ := strings.Cut(rest[strings.LastIndex(rest, "\n")+1:], "}")
-	return first + " ... }" + end
-}
-
-// add is a new mutant at a node, and returns its number.
-func (g *generator) add(n ast.Node, kind Kind, was, now string) int {
-	return g.addLines(g.line(n.Pos()), g.line(n.End()), kind, was, now)
-}
-
-func (g *generator) addLines(first, last int, kind Kind, was, now string) int {
-	m := Mutant{N: len(g.mutants) + 1, File: g.name, First: first, Last: last, Line: first, In: g.in, Kind: kind, Was: was, Now: now}
-	g.mutants = append(g.mutants, m)
-	return m.N
-}
-
-// number tells mutants apart that are the same for a reader.
-func (g *generator) number() {
-	same := map[string]int{}
-	for i := range g.mutants {
-		m := &g.mutants[i]
-		key := m.Key()
-		if same[key]++; same[key] > 1 {
-			m.Nth = same[key]
-		}
-	}
-}
-
-// around puts text before and after a node. Of two around the same node, the later call
-// is the inner one. What ends at an offset ends before something else begins there, and
-// what is around something else comes before it and after it.
-func (g *generator) around(n ast.Node, before, after string) {
-	from, to := g.offset(n.Pos()), g.offset(n.End())
-	closing := edit{to, to - from, after}
-	g.edits = append(g.edits, edit{from, outermost - closing.order, before})
-	i := slices.IndexFunc(g.edits, func(e edit) bool { return e.at == to && e.order == closing.order })
-	if i < 0 {
-		i = len(g.edits)
-	}
-	g.edits = slices.Insert(g.edits, i, closing)
-}
-
-const outermost = 1 << 30 // more than twice the size of a source
-
-func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
-
-// typeName is a type as the file writes it. What the file does not import yet, it does then.
-func (g *generator) typeName(t types.Type) string {
-	return types.TypeString(types.Default(t), func(p *types.Package) string {
-		if p == g.pkg {
-			return ""
-		}
-		name, ok := g.imports[p.Path()]
-		if !ok {
-			name = "mutant_" + p.Name()
-			g.imports[p.Path()] = name
-			g.edits = append(g.edits, edit{g.clause, 0, fmt.Sprintf("; import %s %q", name, p.Path())})
-		}
-		if name == "" {
-			return p.Name()
-		}
-		return name
-	})
-}
-
-// Key names a mutant wherever its line is: by the declaration, the change, and how many
-// of the same come before it.
-func (m Mutant) Key() string {
-	key := m.In + ": " + m.String()
-	if m.Nth > 1 {
-		key += fmt.Sprintf(" (%d)", m.Nth)
-	}
-	return key
-}

@@ -2,6 +2,8 @@ package mutant
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,32 +135,28 @@ func TestLucky(t *testing.T) {
 }
 `
 
-// readSmall finds the mutants of small.
-func readSmall(t *testing.T) *Lock {
+// readSmall finds the mutants of small, and builds its tests with them. It returns how to
+// run those.
+func readSmall(t *testing.T) (l *Lock, run func(env ...string) (passed bool)) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module small\n\ngo 1.26\n", "lock.go": small, "more.go": smallMore} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	write := func(files map[string][]byte) {
+		for name, text := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
+		}
 	}
+	write(map[string][]byte{
+		"go.mod":  []byte("module small\n\ngo 1.26\n"),
+		"lock.go": []byte(small), "more.go": []byte(smallMore), "small_test.go": []byte(smallTest),
+	})
 	l, err := Read(dir)
 	require.NoError(t, err)
-	return l
-}
-
-// build compiles the tests of small with the mutants in it, and returns how to run them.
-func build(t *testing.T, f *Lock) func(env ...string) (passed bool) {
-	t.Helper()
-	dir := t.TempDir()
-	files := f.Files()
-	files["go.mod"], files["small_test.go"] = []byte("module small\n\ngo 1.26\n"), []byte(smallTest)
-	for name, text := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
-	}
+	write(l.Files)
 	compile := exec.Command("go", "test", "-c", "-o", "small.test", ".")
 	compile.Dir = dir
 	out, err := compile.CombinedOutput()
-	require.NoError(t, err, "%s\n%s\n%s", out, files["lock.go"], files["more.go"])
-	return func(env ...string) bool {
+	require.NoError(t, err, "%s\n%s\n%s", out, l.Files["lock.go"], l.Files["more.go"])
+	return l, func(env ...string) bool {
 		cmd := exec.Command("./small.test", "-test.run="+env[0])
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), env[1:]...)
 		return cmd.Run() == nil
@@ -166,8 +164,7 @@ func build(t *testing.T, f *Lock) func(env ...string) (passed bool) {
 }
 
 func TestEachMutantIsASwitch(t *testing.T) {
-	f := readSmall(t)
-	run := build(t, f)
+	f, run := readSmall(t)
 	require.True(t, run("."), "no mutant is on, and the tests fail")
 	survives := map[string]bool{"clamp: without `lucky()`": true}
 	seen := map[string]bool{}
@@ -201,9 +198,9 @@ func TestEachMutantIsASwitch(t *testing.T) {
 }
 
 func TestReached_SaysWhatATestComesBy(t *testing.T) {
-	f := readSmall(t)
+	f, run := readSmall(t)
 	file := filepath.Join(t.TempDir(), "reached")
-	require.True(t, build(t, f)("Lucky", ReachEnv+"="+file))
+	require.True(t, run("Lucky", ReachEnv+"="+file))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var numbers []int
@@ -225,7 +222,7 @@ func TestTheSourceKeepsItsLines(t *testing.T) {
 		for _, name := range names {
 			src, err := os.ReadFile(filepath.Join(dir, name))
 			require.NoError(t, err)
-			require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files()[name]), "\n"), name)
+			require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files[name]), "\n"), name)
 		}
 		seen, in := map[string]bool{}, []string{}
 		for _, m := range f.Mutants {
@@ -261,10 +258,16 @@ func TestScripts(t *testing.T) {
 
 func TestInOneLine(t *testing.T) {
 	for code, want := range map[string]string{
-		"a.b(c) > d": "a.b(c) > d",
-		"if a { // why\n\tb()\n\tc(d,\n\t\te)\n}":  "if a { b(); c(d, e); }",
-		"get(\"https://x\") // no comment\nreturn": "get(\"https://x\"); return",
+		"return a.b(c) > d":                        "return a.b(c) > d; ",
+		"if a { // why\n\tb()\n\tc(d,\n\t\te)\n}":  "if a { b(); c(d, e); }; ",
+		"get(\"https://x\") // no comment\nreturn": "get(\"https://x\"); return; ",
+		"switch a {\ncase 1:\n\tb()\n}":            "switch a { case 1:; b(); }; ",
 	} {
-		require.Equal(t, want, inOneLine(code))
+		f, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() {\n"+code+"\n}", parser.ParseComments)
+		require.NoError(t, err)
+		line := inOneLine(f.Decls[0])
+		require.Equal(t, "func f() { "+want+"}", line)
+		_, err = parser.ParseFile(token.NewFileSet(), "", "package p; "+line, 0)
+		require.NoError(t, err)
 	}
 }

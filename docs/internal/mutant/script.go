@@ -9,88 +9,70 @@ import (
 	"strings"
 )
 
-// A change is what can happen to a line of a script.
-type change struct {
-	kind Kind
-	was  string // "" is the whole line
-	now  string // what the mutant's reader sees
-	line string // what is there
-}
-
 // script changes a Lua script line by line.
 func (g *generator) script(lit *ast.BasicLit) {
-	source, err := strconv.Unquote(lit.Value)
-	if err != nil {
-		return
-	}
+	source, _ := strconv.Unquote(lit.Value) // it was parsed
 	lines := strings.Split(source, "\n")
 	first := g.line(lit.Pos())
 	var would []string
 	for i, line := range lines {
 		for _, c := range changes(line) {
-			n := g.addLines(first+i, first+i, c.kind, c.was, c.now)
-			other := slices.Concat(lines[:i], []string{c.line}, lines[i+1:])
-			would = append(would, fmt.Sprintf("%d: %q", n, strings.Join(other, "\n")))
+			m := g.add(first+i, first+i, c.kind, c.was, c.now)
+			other := strings.Join(slices.Concat(lines[:i], []string{c.line}, lines[i+1:]), "\n")
+			would = append(would, fmt.Sprintf("%d: %q", m.N, other))
 		}
 	}
 	g.around(lit, "mutantScript(", ", map[int]string{"+strings.Join(would, ", ")+"})")
 }
 
-var (
-	luaIf     = regexp.MustCompile(`^(\s*)if (.*) then$`)
-	luaReturn = regexp.MustCompile(`^(\s*)return (.*)$`)
-	luaMax    = regexp.MustCompile(`math\.max\((\w+), \d+\)`)
-)
+// A change is what can happen to a line of a script.
+type change struct {
+	kind     Kind
+	was, now string // what a reader sees
+	line     string // what is there
+}
+
+var luaMax = regexp.MustCompile(`math\.max\((\w+), \d+\)`)
 
 func changes(line string) (list []change) {
 	code := strings.TrimSpace(line)
-	if m := luaIf.FindStringSubmatch(line); m != nil {
-		list = append(list, change{Never, m[2], "", m[1] + "if false then"}, change{Always, m[2], "", m[1] + "if true then"})
-		return append(list, operands(m[1], m[2])...)
-	}
-	if m := luaReturn.FindStringSubmatch(line); m != nil {
-		switch value := m[2]; {
-		case strings.Contains(value, "error_reply"):
-			return []change{{Out, code, "", ""}}
-		case value == "0" || strings.HasPrefix(value, "redis.call"):
-			return []change{{Instead, code, "return 1", m[1] + "return 1"}}
-		case value == "1":
-			return []change{{Instead, code, "return 0", m[1] + "return 0"}}
-		default:
-			list = append(list, change{Instead, code, "return 0", m[1] + "return 0"})
-			if simple := luaMax.ReplaceAllString(value, "$1"); simple != value {
-				list = append(list, change{Instead, code, "return " + simple, m[1] + "return " + simple})
+	indent, _, _ := strings.Cut(line, code)
+	add := func(kind Kind, was, now, line string) { list = append(list, change{kind, was, now, line}) }
+	word, rest, _ := strings.Cut(code, " ")
+	switch {
+	case word == "if":
+		cond := strings.TrimSuffix(rest, " then")
+		test := func(kind Kind, was, now, cond string) { add(kind, was, now, indent+"if "+cond+" then") }
+		test(Never, cond, "", "false")
+		test(Always, cond, "", "true")
+		ors := strings.Split(cond, " or ") // "and" binds closer
+		for i, or := range ors {
+			if len(ors) > 1 {
+				test(Out, or, "of "+cond, strings.Join(slices.Concat(ors[:i], ors[i+1:]), " or "))
 			}
-			return list
+			ands := strings.Split(or, " and ")
+			for j, and := range ands {
+				if len(ands) > 1 {
+					fewer := strings.Join(slices.Concat(ands[:j], ands[j+1:]), " and ")
+					test(Out, and, "of "+cond, strings.Join(slices.Concat(ors[:i], []string{fewer}, ors[i+1:]), " or "))
+				}
+			}
 		}
-	}
-	if strings.HasPrefix(code, "redis.") {
-		list = append(list, change{Out, code, "", ""})
+	case word == "return" && strings.Contains(rest, "error_reply"):
+		add(Out, code, "", "")
+	case word == "return":
+		would := "return 0"
+		if rest == "0" || strings.HasPrefix(rest, "redis.call") {
+			would = "return 1"
+		}
+		add(Instead, code, would, indent+would)
+		if simple := luaMax.ReplaceAllString(code, "$1"); simple != code {
+			add(Instead, code, simple, indent+simple)
+		}
+	case strings.HasPrefix(code, "redis."):
+		add(Out, code, "", "")
 		if strings.HasPrefix(code, "redis.pcall") {
-			list = append(list, change{Instead, "pcall", "call", strings.Replace(line, "pcall", "call", 1)})
-		}
-	}
-	return list
-}
-
-// operands leaves out one of the parts that "and" and "or" join: "and" binds closer.
-func operands(indent, cond string) (list []change) {
-	parts := strings.Split(cond, " or ")
-	without := func(part, rest string) {
-		list = append(list, change{Out, part, "of " + cond, indent + "if " + rest + " then"})
-	}
-	for i, part := range parts {
-		rest := slices.Concat(parts[:i], parts[i+1:])
-		if len(parts) > 1 {
-			without(part, strings.Join(rest, " or "))
-		}
-		ands := strings.Split(part, " and ")
-		for j := range ands {
-			if len(ands) > 1 {
-				some := strings.Join(slices.Concat(ands[:j], ands[j+1:]), " and ")
-				all := slices.Concat(parts[:i], []string{some}, parts[i+1:])
-				without(ands[j], strings.Join(all, " or "))
-			}
+			add(Instead, "pcall", "call", strings.Replace(line, "pcall", "call", 1))
 		}
 	}
 	return list

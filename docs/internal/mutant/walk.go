@@ -1,11 +1,9 @@
 package mutant
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"strings"
@@ -13,6 +11,7 @@ import (
 )
 
 func (g *generator) file(f *ast.File) {
+	g.clause = g.offset(f.Name.End())
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.GenDecl:
@@ -44,9 +43,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 			continue
 		}
 		if d.Tok == token.CONST && !d.Lparen.IsValid() {
-			// The keyword is as long as the comment that takes its place is short.
-			at := g.offset(d.Pos())
-			g.edits = append(g.edits, edit{at, 0, "var /*"}, edit{at + len("const"), 0, "*/"})
+			copy(g.src[g.offset(d.Pos()):], "var  ") // a switch is not constant
 			g.constant(value.Values[0])
 		}
 	}
@@ -67,19 +64,14 @@ func (g *generator) stmts(list []ast.Stmt) {
 		}
 		switch assign := s.(type) {
 		case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt, *ast.BranchStmt:
-			g.out(s)
+			g.skip(s, Out, "")
 		case *ast.AssignStmt:
 			if assign.Tok != token.DEFINE {
-				g.out(s)
+				g.skip(s, Out, "")
 			}
 		}
 		g.walk(s)
 	}
-}
-
-func (g *generator) out(s ast.Stmt) {
-	n := g.add(s, Out, g.short(s), "")
-	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
 }
 
 // body is what a condition guards. To take out its only statement is to make the
@@ -101,35 +93,9 @@ func (g *generator) later(s, next ast.Stmt) {
 	if _, ok := next.(*ast.ReturnStmt); ok {
 		return
 	}
-	n := g.add(s, Later, g.short(s), g.short(next))
-	g.mutants[n-1].Last = g.line(next.End())
-	g.around(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
-	end := g.offset(next.End())
-	g.edits = append(g.edits, edit{end, outermost / 2, fmt.Sprintf("; if mutantIs(%d) { %s }", n, inOneLine(g.text(s)))})
-}
-
-// inOneLine keeps the lines of the file as they are. It leaves out comments at their ends.
-func inOneLine(code string) (line string) {
-	file := token.NewFileSet().AddFile("", -1, len(code))
-	var s scanner.Scanner
-	s.Init(file, []byte(code), nil, 0)
-	for end := 0; ; {
-		pos, tok, word := s.Scan()
-		at := file.Offset(pos)
-		gap := code[end:at]
-		if strings.Contains(gap, "\n") {
-			gap = " "
-		}
-		switch end = at; {
-		case tok == token.EOF:
-			return strings.TrimSuffix(line, ";")
-		case word == "\n": // the semicolon that a line's end stands for
-			line += ";"
-		default:
-			word = cmp.Or(word, tok.String())
-			line, end = line+gap+word, at+len(word)
-		}
-	}
+	m := g.skip(s, Later, g.short(next))
+	m.Last = g.line(next.End())
+	g.edits = append(g.edits, edit{g.offset(next.End()), 0, m.number("; if mutantIs(§) { " + inOneLine(s) + " }")})
 }
 
 // acts reports whether a statement calls or keeps something, and declares nothing.
@@ -188,7 +154,7 @@ func (g *generator) visit(n ast.Node) bool {
 		}
 		return !ok
 	case *ast.GoStmt:
-		g.around(n, fmt.Sprintf("if mutantIs(%d) { %s } else { ", g.add(n, Instead, "go", noGo), inOneLine(g.text(n.Call))), " }")
+		g.change(n, Instead, "go", noGo, "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
 		return true
 	case *ast.AssignStmt:
 		g.assign(n)
@@ -247,56 +213,36 @@ func (g *generator) isPlain(e ast.Expr) bool {
 	return false
 }
 
-func (g *generator) zero(e ast.Expr, kind Kind, was, now string) {
-	n := g.add(e, kind, was, now)
-	g.around(e, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(e)), n), ")")
-}
-
-func (g *generator) pick(e ast.Expr, typ types.Type, would string) {
-	n := g.add(e, Instead, g.short(e), would)
-	g.around(e, fmt.Sprintf("mutantPick[%s](%d, ", g.typeName(typ), n), ", "+would+")")
-}
-
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 
 // result changes what is returned.
 func (g *generator) result(e ast.Expr) {
 	tv := g.info.Types[e]
-	// A pointer is to one of go-redis's commands: its Error method is of another kind.
-	_, isPointer := tv.Type.(*types.Pointer)
-	switch {
-	case types.Implements(tv.Type, errorType) && !isPointer:
-		n := g.add(e, Silent, g.short(e), "")
-		g.around(e, fmt.Sprintf("mutantZero[error](%d, ", n), ")")
-	case isBool(tv.Type) && tv.Value == nil:
+	if is(tv.Type, types.IsBoolean) && tv.Value == nil {
 		g.condition(e)
 		return
+	}
+	// A pointer is to one of go-redis's commands: its Error method is of another kind.
+	_, isPointer := tv.Type.(*types.Pointer)
+	if types.Implements(tv.Type, errorType) && !isPointer {
+		g.change(e, Silent, g.short(e), "", "mutantPick[error](§, ", ", nil)")
 	}
 	g.walk(e)
 }
 
-func isBool(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsBoolean != 0
-}
-
 func (g *generator) flip(e ast.Expr) {
-	would := map[string]string{"true": "false", "false": "true"}[g.text(e)]
-	if would != "" {
+	if would := map[string]string{"true": "false", "false": "true"}[g.text(e)]; would != "" {
 		g.pick(e, types.Typ[types.Bool], would)
 	}
 }
 
 // condition makes an expression false, or true.
 func (g *generator) condition(e ast.Expr) {
-	n := g.add(e, Never, g.short(e), "")
-	after := fmt.Sprintf(") && !mutantIs(%d))", n)
+	g.change(e, Never, g.short(e), "", "((", ") && !mutantIs(§))")
 	// Always to fail teaches nothing.
 	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "validate") {
-		m := g.add(e, Always, g.short(e), "")
-		after = fmt.Sprintf(") && !mutantIs(%d) || mutantIs(%d))", n, m)
+		g.change(e, Always, g.short(e), "", "((", ") || mutantIs(§))")
 	}
-	g.around(e, "((", after)
 	g.walk(e)
 }
 
@@ -304,9 +250,6 @@ func (g *generator) condition(e ast.Expr) {
 func (g *generator) communication(c *ast.CommClause) {
 	var channel ast.Expr
 	switch s := c.Comm.(type) {
-	case *ast.SendStmt:
-		channel = s.Chan
-		g.walk(s.Value)
 	case *ast.ExprStmt:
 		channel = s.X.(*ast.UnaryExpr).X
 	case *ast.AssignStmt:
@@ -314,52 +257,39 @@ func (g *generator) communication(c *ast.CommClause) {
 	default:
 		return
 	}
-	n := g.addLines(g.line(c.Pos()), g.line(c.Colon), Out, "case "+g.short(c.Comm), "")
-	g.around(channel, fmt.Sprintf("mutantZero[%s](%d, ", g.typeName(g.typeOf(channel)), n), ")")
+	g.zero(channel, Out, "case "+g.short(c.Comm), "")
 	g.walk(channel)
 }
 
 func (g *generator) binary(e *ast.BinaryExpr) {
 	switch e.Op {
 	case token.LAND, token.LOR:
+		without := map[token.Token]string{token.LAND: " || mutantIs(§))", token.LOR: " && !mutantIs(§))"}[e.Op]
 		for _, part := range []ast.Expr{e.X, e.Y} {
-			n := g.add(part, Out, g.short(part), "")
-			g.mutants[n-1].Now = "of " + g.short(e)
-			if e.Op == token.LAND {
-				g.around(part, "(", fmt.Sprintf(" || mutantIs(%d))", n))
-			} else {
-				g.around(part, "(", fmt.Sprintf(" && !mutantIs(%d))", n))
-			}
+			g.change(part, Out, g.short(part), "of "+g.short(e), "(", without)
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		would := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]
-		g.pickBefore(e, types.Typ[types.Bool], inOneLine(g.text(e.X))+" "+would+" "+inOneLine(g.text(e.Y)))
+		g.pickBefore(e, types.Typ[types.Bool], g.short(e.X)+" "+would+" "+g.short(e.Y))
 	case token.ADD, token.SUB, token.QUO, token.MUL:
 		t := g.typeOf(e)
-		if b, ok := t.Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 {
-			break
+		if is(t, types.IsNumeric) && g.info.Types[e.X].Value == nil {
+			g.pick(e, t, g.short(e.X))
 		}
-		if g.info.Types[e.X].Value == nil {
-			g.pick(e, t, inOneLine(g.text(e.X)))
-		}
-		if e.Op == token.ADD && g.info.Types[e.Y].Value == nil {
-			g.pick(e, t, inOneLine(g.text(e.Y)))
+		if is(t, types.IsNumeric) && e.Op == token.ADD && g.info.Types[e.Y].Value == nil {
+			g.pick(e, t, g.short(e.Y))
 		}
 	}
 }
 
 // call changes what a call is asked for.
 func (g *generator) call(e *ast.CallExpr) {
-	name := types.ExprString(e.Fun)
-	switch name {
+	switch types.ExprString(e.Fun) {
 	case "fmt.Errorf":
 		g.wraps(e)
 		return
-	case "fmt.Sprintf":
-		return
 	case "errors.New":
-		g.pick(e.Args[0], types.Typ[types.String], `""`)
-		g.mutants[len(g.mutants)-1].Was = errorText
+		g.pick(e.Args[0], types.Typ[types.String], `""`).Was = errorText
 		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
@@ -368,7 +298,7 @@ func (g *generator) call(e *ast.CallExpr) {
 		return
 	case "min", "max":
 		for _, arg := range e.Args {
-			g.pick(e, g.typeOf(e), inOneLine(g.text(arg)))
+			g.pick(e, g.typeOf(e), g.short(arg))
 		}
 	}
 	g.otherCall(e)
@@ -393,37 +323,27 @@ func (g *generator) arguments(e *ast.CallExpr) {
 // otherCall leaves a call out: f(x) is x, x.M() is x, if their types are the same. Of a
 // context with its own end, only the end is left out.
 func (g *generator) otherCall(e *ast.CallExpr) {
-	if tuple, ok := g.typeOf(e).(*types.Tuple); ok && tuple.Len() == 2 && len(e.Args) > 0 {
-		arg := inOneLine(g.text(e.Args[0]))
-		if types.TypeString(tuple.At(1).Type(), nil) == "context.CancelFunc" && !strings.HasSuffix(g.text(e.Fun), "WithCancel") {
-			n := g.add(e, Instead, g.short(e), "context.WithCancel("+arg+")")
-			g.around(e, fmt.Sprintf("func() (context.Context, context.CancelFunc) { if mutantIs(%d) { return context.WithCancel(%s) }; return ", n, arg), " }()")
-		}
-		return
-	}
 	whole := g.typeOf(e)
-	if whole == nil || isBool(whole) {
+	if whole == nil || is(whole, types.IsBoolean) {
 		return
 	}
-	if fn, ok := e.Fun.(*ast.SelectorExpr); ok && g.typeOf(fn.X) != nil && types.Identical(g.typeOf(fn.X), whole) {
-		g.pickBefore(e, whole, inOneLine(g.text(fn.X)))
-	} else if len(e.Args) == 1 && g.typeOf(e.Args[0]) != nil && types.Identical(g.typeOf(e.Args[0]), whole) && !g.info.Types[e.Fun].IsBuiltin() {
-		g.pickBefore(e, whole, inOneLine(g.text(e.Args[0])))
+	same := func(part ast.Expr) bool { return g.typeOf(part) != nil && types.Identical(g.typeOf(part), whole) }
+	fn, isMethod := e.Fun.(*ast.SelectorExpr)
+	switch {
+	case whole.String() == "(context.Context, context.CancelFunc)": // those of WithCancel have names
+		g.pickBefore(e, whole, "context.WithCancel("+g.short(e.Args[0])+")")
+	case isMethod && same(fn.X):
+		g.pickBefore(e, whole, g.short(fn.X))
+	case len(e.Args) == 1 && same(e.Args[0]) && !g.info.Types[e.Fun].IsBuiltin():
+		g.pickBefore(e, whole, g.short(e.Args[0]))
 	}
-}
-
-// pickBefore is pick for what may do something: that is not done when the mutant is on.
-func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
-	n := g.add(e, Instead, g.short(e), would)
-	g.around(e, fmt.Sprintf("func() %s { if mutantIs(%d) { return %s }; return ", g.typeName(typ), n, would), " }()")
 }
 
 // wraps lets errors.Is no longer find what an error wraps.
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
 	if !ok || !strings.Contains(lit.Value, "%w") {
-		n := g.add(e, Instead, errorText, `""`)
-		g.around(e, fmt.Sprintf("mutantPick[error](%d, ", n), `, fmt.Errorf(""))`)
+		g.change(e, Instead, errorText, `""`, "mutantPick[error](§, ", `, fmt.Errorf(""))`)
 		return
 	}
 	parts, nested := strings.Split(lit.Value, "%w"), 0
@@ -433,8 +353,7 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		}
 		nested++
 		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
-		n := g.addLines(g.line(e.Pos()), g.line(e.End()), Instead, wrapped+g.short(e.Args[1+i]), "%v")
-		g.around(lit, fmt.Sprintf("mutantPick[string](%d, ", n), ", "+text+")")
+		g.change(lit, Instead, wrapped+g.short(e.Args[1+i]), "%v", "mutantPick[string](§, ", ", "+text+")")
 	}
 	for _, arg := range e.Args[1:] {
 		g.walk(arg)
@@ -456,8 +375,8 @@ func (g *generator) constant(e ast.Expr) {
 	case n == 1 && name == "int64": // of a semaphore
 		would = "2"
 	}
-	g.pick(e, tv.Type, would)
+	m := g.pick(e, tv.Type, would)
 	if name == "time.Duration" {
-		g.mutants[len(g.mutants)-1].Now = time.Duration(10 * n).String()
+		m.Now = time.Duration(10 * n).String()
 	}
 }

@@ -1,0 +1,145 @@
+package mutant
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A generator finds the mutants of a file, and makes edits for them.
+type generator struct {
+	fset    *token.FileSet
+	info    *types.Info
+	pkg     *types.Package
+	mutants []Mutant // with those of the files before
+
+	name   string
+	src    []byte
+	clause int    // where its package clause ends
+	in     string // the declaration at hand
+	edits  []edit
+}
+
+// An edit puts text at an offset of the source.
+type edit struct {
+	at, order int
+	text      string
+}
+
+// source is the source with the switches. No edit adds a line.
+func (g *generator) source() (out []byte) {
+	slices.SortStableFunc(g.edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.order-b.order) })
+	last := 0
+	for _, e := range g.edits {
+		out = append(append(out, g.src[last:e.at]...), e.text...)
+		last = e.at
+	}
+	return append(out, g.src[last:]...)
+}
+
+func (g *generator) offset(p token.Pos) int { return g.fset.Position(p).Offset }
+func (g *generator) line(p token.Pos) int   { return g.fset.Position(p).Line }
+
+func (g *generator) text(n ast.Node) string {
+	return string(g.src[g.offset(n.Pos()):g.offset(n.End())])
+}
+
+// short is code in one line, without what a block has inside.
+func (g *generator) short(n ast.Node) string {
+	text := g.text(n)
+	first, rest, more := strings.Cut(text, "\n")
+	if !more {
+		return text
+	}
+	first, _, _ = strings.Cut(first, " //")
+	if !strings.HasSuffix(first, "{") {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	_, end, _ := strings.Cut(rest[strings.LastIndex(rest, "\n")+1:], "}")
+	return first + " ... }" + end
+}
+
+// inOneLine is code that compiles, in one line. Without positions, the printer breaks lines
+// at statements only, and leaves out the comments.
+func inOneLine(n ast.Node) string {
+	var b strings.Builder
+	if err := format.Node(&b, token.NewFileSet(), n); err != nil {
+		panic(err) // it was parsed
+	}
+	return strings.NewReplacer("{\n", "{ ", "\n", "; ", "\t", "").Replace(b.String())
+}
+
+// add is a new mutant of some lines.
+func (g *generator) add(first, last int, kind Kind, was, now string) *Mutant {
+	g.mutants = append(g.mutants, Mutant{len(g.mutants) + 1, g.name, first, last, g.in, kind, was, now, 0})
+	return &g.mutants[len(g.mutants)-1]
+}
+
+// change is a new mutant at a node, with text around the node that makes it; § in that is
+// its number.
+func (g *generator) change(n ast.Node, kind Kind, was, now, before, after string) *Mutant {
+	m := g.add(g.line(n.Pos()), g.line(n.End()), kind, was, now)
+	g.around(n, m.number(before), m.number(after))
+	return m
+}
+
+func (m *Mutant) number(text string) string { return strings.ReplaceAll(text, "§", strconv.Itoa(m.N)) }
+
+// around puts text before and after a node. Whatever contains it comes first, and of two
+// calls for the same node the later one is the inner one. So of what begins at an offset,
+// the earlier call is the outer one, and of what ends there, which comes before, the later.
+func (g *generator) around(n ast.Node, before, after string) {
+	order := len(g.edits) + 1
+	g.edits = append(g.edits, edit{g.offset(n.Pos()), order, before}, edit{g.offset(n.End()), -order, after})
+}
+
+// skip does not do a statement.
+func (g *generator) skip(s ast.Stmt, kind Kind, now string) *Mutant {
+	return g.change(s, kind, g.short(s), now, "if !mutantIs(§) { ", " }")
+}
+
+// pick is another value instead of an expression.
+func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {
+	return g.change(e, Instead, g.short(e), would, "mutantPick["+g.typeName(typ)+"](§, ", ", "+would+")")
+}
+
+// pickBefore is pick for what may do something: that is not done when the mutant is on.
+func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
+	before := "func() " + g.typeName(typ) + " { if mutantIs(§) { return " + would + " }; return "
+	g.change(e, Instead, g.short(e), would, before, " }()")
+}
+
+// zero is the zero value instead of an expression, which is evaluated.
+func (g *generator) zero(e ast.Expr, kind Kind, was, now string) {
+	typ := g.typeName(g.typeOf(e))
+	g.change(e, kind, was, now, "mutantPick["+typ+"](§, ", ", *new("+typ+"))")
+}
+
+func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
+
+// typeName is a type as the file can write it: it imports for that what it may not yet.
+func (g *generator) typeName(t types.Type) string {
+	return types.TypeString(types.Default(t), func(p *types.Package) string {
+		if p == g.pkg {
+			return ""
+		}
+		name := "mutant_" + p.Name()
+		need := edit{g.clause, 0, fmt.Sprintf("; import %s %q", name, p.Path())}
+		if !slices.Contains(g.edits, need) {
+			g.edits = append(g.edits, need)
+		}
+		return name
+	})
+}
+
+// is reports whether a type is of a kind: a truth value, a number.
+func is(t types.Type, kind types.BasicInfo) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&kind != 0
+}
