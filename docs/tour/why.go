@@ -40,12 +40,16 @@ type reason struct {
 	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
 }
 
-// mutants are those of a step, compiled, and its stories.
-type mutants struct {
+// A study is a step's lock with its mutants, and what becomes of them.
+type study struct {
 	step    course.Step
-	bin     binary
-	list    []mutant.Mutant
-	stories []probe // those that tell most first: see explains
+	changed bool // its lock or its stories since then; the mutants are the same
+	lock    *mutant.Lock
+	bin     binary  // of all mutants: see build
+	stories []probe // those that tell most first: see probe
+
+	Of      string   `json:"of"` // the files from which it was found out, as a hash
+	Reasons []reason `json:"reasons"`
 }
 
 // A probe is a story, as it plays on the lock itself.
@@ -56,89 +60,86 @@ type probe struct {
 	reaches []int // mutants, by number
 }
 
-// mutantBuild is a step's guarantees with all mutants of its lock.
-func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
-	f, err := mutant.Read(t.path(s.Dir, ""))
-	if err != nil {
-		return build{}, nil, err
-	}
-	b := build{dir: s.Dir, name: "all changes of " + s.Label(), replace: map[string]string{}}
-	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
-	dir, err := os.MkdirTemp(t.tmp, "mutants-")
-	if err != nil {
-		return build{}, nil, err
-	}
-	for name, text := range f.Files {
-		b.replace[name] = filepath.Join(dir, name)
-		// Who waits for a mutex shall not stop the clock.
-		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
-			return build{}, nil, err
-		}
-	}
-	return b, f.Mutants, nil
-}
-
-// newMutants compiles the mutants of a step.
-func (t *tour) newMutants(ctx context.Context, s course.Step) (*mutants, error) {
-	b, list, err := t.mutantBuild(s)
+// newStudy finds the mutants of a step.
+func (t *tour) newStudy(s course.Step) (*study, error) {
+	lock, err := mutant.Read(t.path(s.Dir, ""))
 	if err != nil {
 		return nil, err
 	}
-	bin, err := t.build(ctx, b)
-	return &mutants{step: s, bin: bin, list: list}, err
+	of, err := hashOf(t.root, s.Dir, nil)
+	return &study{step: s, lock: lock, Of: of}, err
 }
 
-// probe plays each story on the lock itself, to learn which mutants it comes by.
-func (m *mutants) probe(ctx context.Context, t *tour) error {
-	for _, f := range m.step.Guarantees() {
-		list, err := t.storiesOf(m.step.Dir, f.Name)
+// build compiles a step's guarantees with all mutants of its lock.
+func (k *study) build(ctx context.Context, t *tour) error {
+	b := build{dir: k.step.Dir, name: "all changes of " + k.step.Label(), replace: map[string]string{}}
+	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
+	dir, err := os.MkdirTemp(t.tmp, "mutants-")
+	if err != nil {
+		return err
+	}
+	for name, text := range k.lock.Files {
+		b.replace[name] = filepath.Join(dir, name)
+		// Who waits for a mutex shall not stop the clock.
+		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
+			return err
+		}
+	}
+	k.bin, err = t.build(ctx, b)
+	return err
+}
+
+// probe plays each story on the lock itself, to learn which mutants it comes by. It puts
+// first what tells a reader most: a story in which nothing goes wrong but what the mutant
+// does, and of those a short one.
+func (k *study) probe(ctx context.Context, t *tour) error {
+	for _, f := range k.step.Guarantees() {
+		list, err := t.storiesOf(k.step.Dir, f.Name)
 		if err != nil {
 			return err
 		}
 		for _, s := range list {
-			m.stories = append(m.stories, probe{story: s})
+			k.stories = append(k.stories, probe{story: s})
 		}
 	}
-	group := onAllProcessors()
-	for i := range m.stories {
-		group.Go(func() error {
-			p := &m.stories[i]
-			reached := filepath.Join(filepath.Dir(m.bin.path), p.name+".reached")
-			log, err := m.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
-			if err != nil {
-				return err
-			}
-			if r := log.judge(p.story); r.verdict != passed {
-				return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, m.step.Subject(), r.why, log.raw)
-			}
-			told := log.find(p.name)
-			p.rows, p.plain = rows(told), !slices.ContainsFunc(told.records, goesWrong)
-			text, err := os.ReadFile(reached)
-			if err != nil {
-				return err
-			}
-			return json.Unmarshal(text, &p.reaches)
-		})
-	}
-	err := group.Wait()
-	slices.SortStableFunc(m.stories, explains)
+	err := onAllProcessors(k.stories, func(p *probe) error {
+		reached := filepath.Join(filepath.Dir(k.bin.path), p.name+".reached")
+		log, err := k.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
+		if err != nil {
+			return err
+		}
+		if r := log.judge(p.story); r.verdict != passed {
+			return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, k.step.Subject(), r.why, log.raw)
+		}
+		told := log.find(p.name)
+		p.rows, p.plain = strings.Count(told.timeline, "\n"), !slices.ContainsFunc(told.records, goesWrong)
+		if p.rows == 0 {
+			p.rows = 50 // it has variants (subtests), and none itself
+		}
+		text, err := os.ReadFile(reached)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, &p.reaches)
+	})
+	slices.SortStableFunc(k.stories, func(a, b probe) int {
+		return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))
+	})
 	return err
-}
-
-func onAllProcessors() *errgroup.Group {
-	group := new(errgroup.Group)
-	group.SetLimit(runtime.NumCPU())
-	return group
-}
-
-// explains orders stories by what a reader learns from them about a line: more from one in
-// which nothing else goes wrong, and from one that is short.
-func explains(a, b probe) int {
-	return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))
 }
 
 // goesWrong reports whether something goes wrong, but for the time that passes.
 func goesWrong(r trace.Record) bool { return r.Kind == trace.Fault || r.Lost }
+
+// onAllProcessors calls do for all of a list, and returns the first error.
+func onAllProcessors[T any](list []T, do func(*T) error) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i := range list {
+		group.Go(func() error { return do(&list[i]) })
+	}
+	return group.Wait()
+}
 
 const (
 	spell    = "8s"             // for a story on a mutant that never ends
@@ -148,83 +149,97 @@ const (
 
 // try finds the story that fails on a mutant, and tells most about it: of those that fail
 // by an assertion, the first with a message that only it has.
-func (m *mutants) try(ctx context.Context, mu mutant.Mutant) (reason, error) {
-	r := reason{Mutant: mu, Fate: survived}
+func (k *study) try(ctx context.Context, r *reason) error {
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	played, hangs := 0, 0
-	for _, p := range m.stories {
-		if !slices.Contains(p.reaches, mu.N) {
-			continue
-		}
-		played++
-		res, err := m.play(short, mu, p.story)
+	stories := slices.DeleteFunc(slices.Clone(k.stories), func(p probe) bool { return !slices.Contains(p.reaches, r.N) })
+	r.Fate = survived
+	if len(stories) == 0 {
+		r.Says = "no story comes here"
+	}
+	hangs := 0
+	for _, p := range stories {
+		res, err := k.play(short, spell, r.Mutant, p.story)
 		if short.Err() != nil && ctx.Err() == nil {
 			res.verdict, res.why, err = crashed, "the stories do not end in "+patience.String(), nil
 			hangs = enough
 		}
 		if err != nil {
-			return r, err
+			return err
 		}
+		told := reason{r.Mutant, survived, "", "it ends without an assertion: " + res.name + ": " + res.why}
 		switch res.verdict {
+		case passed:
+			continue
 		case failed:
-			fails := res.log.failing(res.name)[0]
-			says := fails.message()[0]
-			own := !noMessage.MatchString(says)
-			if own || r.Fate != byStory {
-				r.Fate, r.Story, r.Says = byStory, fails.name, says
-			}
-			if own {
-				return r, nil
-			}
+			told = reason{r.Mutant, byStory, res.log.failing(res.name)[0].name, res.message()}
 		case panicked:
-			if r.Fate == survived {
-				r.Fate, r.Story, r.Says = byPanic, res.name, res.why
-				return r, nil
-			}
+			told = reason{r.Mutant, byPanic, res.name, res.why}
 		case hung, leaked, timedOut: // another story may have an assertion for it
+			told = reason{r.Mutant, byHang, res.name, res.why}
 			if hangs++; res.verdict == timedOut { // waits for a mutex, and that takes seconds
 				hangs += enough / 2
 			}
-			if r.Fate == survived {
-				r.Fate, r.Story, r.Says = byHang, res.name, res.why
-			}
-		case passed:
-		default:
-			if r.Fate == survived {
-				r.Says = "it ends without an assertion: " + res.name + ": " + res.why
-			}
 		}
-		if hangs >= enough {
+		own := told.Fate == byStory && !noMessage.MatchString(told.Says)
+		ends := own || told.Fate == byPanic && r.Fate == survived || hangs >= enough
+		if own || r.Fate == survived || told.Fate == byStory && r.Fate != byStory {
+			*r = told
+		}
+		if ends {
 			break
 		}
 	}
-	if played == 0 {
-		r.Says = "no story comes here"
-	}
-	return r, nil
+	return nil
 }
 
 var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
 
 // play runs a story on a mutant.
-func (m *mutants) play(ctx context.Context, mu mutant.Mutant, s story) (result, error) {
-	log, err := m.bin.run(ctx, spell, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, s)
+func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s story) (result, error) {
+	log, err := k.bin.run(ctx, limit, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, s)
 	if err != nil {
 		return result{}, err
 	}
 	t := log.find(s.name)
-	switch {
-	case t == nil:
+	if t == nil {
 		return result{}, fmt.Errorf("%s has not begun on a change:\n%s", s.name, log.raw)
-	case t.status != "":
+	}
+	if t.status != "" {
 		log.exit = 0 // what crashed after its end was not the story
 	}
 	r := log.judge(s)
 	if r.verdict == crashed {
-		r.cutShort(t, m.step.Dir)
+		r.cutShort(t, k.step.Dir)
 	}
 	return r, nil
+}
+
+// replay plays the story that is kept for a mutant; with sayIt, a few times if need be to
+// hear the message that is kept.
+func (k *study) replay(ctx context.Context, r reason, sayIt bool) (res result, err error) {
+	limit := inVirtualTime // a busy machine needs long until one that goes round and round fails
+	if r.Fate == byHang {
+		limit = spell
+	}
+	// On some mutants, the order of the lock's goroutines decides: then the story fails at
+	// times, soon, or in another place.
+	for range 5 {
+		res, err = k.play(ctx, limit, r.Mutant, story{name: storyOf(r.Story)})
+		if err != nil || res.verdict != passed && (!sayIt || res.verdict != failed || alike(res.message(), r.Says)) {
+			break
+		}
+	}
+	return res, err
+}
+
+// message is the first thing that a story says which fails.
+func (r result) message() string { return r.log.failing(r.name)[0].message()[0] }
+
+// alike reports whether two messages differ in numbers only.
+func alike(a, b string) bool {
+	digit := func(r rune) bool { return '0' <= r && r <= '9' }
+	return slices.Equal(strings.FieldsFunc(a, digit), strings.FieldsFunc(b, digit))
 }
 
 // panicked is the verdict on a story in which the lock has panicked. Package testing does
@@ -250,25 +265,4 @@ func (r *result) cutShort(t *test, dir string) {
 		first, _, _ = strings.Cut(strings.TrimPrefix(first, "panic: "), " [recovered")
 		r.verdict, r.why = panicked, "the lock panics: "+first
 	}
-}
-
-// rows is how long a timeline is. A story with variants (subtests) has none itself.
-func rows(t *test) int {
-	if t.timeline == "" {
-		return 50
-	}
-	return strings.Count(t.timeline, "\n")
-}
-
-// tryAll tries all mutants on all processors.
-func (m *mutants) tryAll(ctx context.Context) ([]reason, error) {
-	reasons := make([]reason, len(m.list))
-	group := onAllProcessors()
-	for i, mu := range m.list {
-		group.Go(func() (err error) {
-			reasons[i], err = m.try(ctx, mu)
-			return err
-		})
-	}
-	return reasons, group.Wait()
 }

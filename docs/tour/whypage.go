@@ -33,13 +33,12 @@ type part struct {
 
 // A whyLine is a line, and what happens without it.
 type whyLine struct {
-	N    int
-	Code string
-	Says string
+	N          int
+	Code, Says string
 }
 
 // writeWhy writes the pages from what is known, or compares them with it.
-func (t *tour) writeWhy(all []*known, check bool) error {
+func (t *tour) writeWhy(all []*study, check bool) error {
 	pages, err := t.whyPages(all)
 	if err == nil {
 		err = t.putGenerated(pages, "go run ./docs/tour why", check)
@@ -52,7 +51,7 @@ func (t *tour) writeWhy(all []*known, check bool) error {
 }
 
 // whyPages returns the pages by their names.
-func (t *tour) whyPages(all []*known) (map[string]string, error) {
+func (t *tour) whyPages(all []*study) (map[string]string, error) {
 	pages := map[string]string{}
 	var steps []whyStep
 	latest := map[string]source.Declaration{} // by their names, as the steps until then leave them
@@ -63,13 +62,8 @@ func (t *tour) whyPages(all []*known) (map[string]string, error) {
 			return nil, err
 		}
 		w := whyStep{Step: k.step, Files: t.sources(k.step.Dir), Count: map[string]int{}, All: len(k.Reasons)}
-		byLine := map[string]map[int][]reason{} // of each declaration
 		for _, r := range k.Reasons {
 			w.Count[string(r.Fate)]++
-			if byLine[r.In] == nil {
-				byLine[r.In] = map[int][]reason{}
-			}
-			byLine[r.In][r.Line] = append(byLine[r.In][r.Line], r)
 		}
 		same := map[int][]string{} // by step
 		for _, d := range list {
@@ -77,28 +71,28 @@ func (t *tour) whyPages(all []*known) (map[string]string, error) {
 				pageOf[d.Name] = k.step.N
 			}
 			latest[d.Name] = d
-			if n := pageOf[d.Name]; byLine[d.Name] != nil && n < k.step.N {
+			reasons := k.those(func(r reason) bool { return r.In == d.Name })
+			if n := pageOf[d.Name]; len(reasons) > 0 && n < k.step.N {
 				same[n] = append(same[n], "`"+d.Name+"`")
-			} else if byLine[d.Name] != nil {
-				w.Parts = append(w.Parts, newPart(d, byLine[d.Name]))
+			} else if len(reasons) > 0 {
+				w.Parts = append(w.Parts, newPart(d, reasons))
 			}
 		}
 		for _, n := range slices.Sorted(maps.Keys(same)) {
 			w.Same = append(w.Same, fmt.Sprintf("[step %02d](step%02[1]d.md): %s", n, strings.Join(same[n], ", ")))
 		}
 		steps = append(steps, w)
-		pages[whyPage(k.step)] = render("step", w)
+		pages[fmt.Sprintf("%s/step%02d.md", whyDir, k.step.N)] = render("step", w)
 	}
 	pages[whyDir+"/README.md"] = render("index", steps)
 	return pages, nil
 }
 
-// newPart tells what the plainest change of each line does.
-func newPart(d source.Declaration, byLine map[int][]reason) part {
+// newPart tells what the plainest change of each line does, which comes first.
+func newPart(d source.Declaration, reasons []reason) part {
 	p := part{Name: d.Name, File: d.File}
-	for _, n := range slices.Sorted(maps.Keys(byLine)) {
-		l := whyLine{N: n, Code: strings.TrimSpace(lines(d.Text)[n-d.From])}
-		r := slices.MinFunc(byLine[n], func(a, b reason) int { return rank(a) - rank(b) })
+	for _, r := range slices.CompactFunc(reasons, func(a, b reason) bool { return a.Line == b.Line }) {
+		l := whyLine{N: r.Line, Code: strings.TrimSpace(lines(d.Text)[r.Line-d.From])}
 		says := plain(r.Says)
 		switch r.Fate {
 		case byPanic:
