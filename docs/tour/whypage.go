@@ -111,28 +111,27 @@ func newPart(d source.Declaration, reasons []reason) part {
 	return p
 }
 
+// changed is how a page names a change, with what was there (1 is "it" if that is the whole
+// line) and what is there now.
+var changed = map[mutant.Kind]string{
+	mutant.Out:     "without %[1]s",
+	mutant.Never:   "if %[1]s were never true",
+	mutant.Always:  "if %[1]s were always true",
+	mutant.Later:   "after %[3]s",
+	mutant.Silent:  "with nil instead of %[2]s",
+	mutant.Instead: "with %[3]s instead of %[2]s",
+}
+
 // change says what is changed, for a reader who has the line before him.
 func (l whyLine) change(r reason) string {
+	if r.Words() != "" {
+		return "with " + r.Words()
+	}
 	it := code(r.Was)
 	if l.Code == r.Was || l.Code == "if "+r.Was+" {" {
 		it = "it"
 	}
-	switch r.Kind {
-	case mutant.Out:
-		return "without " + it
-	case mutant.Never:
-		return "if " + it + " were never true"
-	case mutant.Always:
-		return "if " + it + " were always true"
-	case mutant.Later:
-		return "after " + code(r.Now)
-	case mutant.Silent:
-		return "with nil instead of " + code(r.Was)
-	}
-	if r.Words() != "" {
-		return "with " + r.String()
-	}
-	return "with " + code(r.Now) + " instead of " + code(r.Was)
+	return fmt.Sprintf(changed[r.Kind], it, code(r.Was), code(r.Now))
 }
 
 // code is a piece of code in a page.

@@ -7,6 +7,7 @@
 package mutant
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -58,24 +59,19 @@ type Mutant struct {
 	Nth  int    `json:"nth,omitempty"` // of several that are the same
 }
 
+// said is how a change is named, with Was and Now.
+var said = map[Kind]string{
+	Out:     "without `%[1]s`",
+	Never:   "as if `%[1]s` were never true",
+	Always:  "as if `%[1]s` were always true",
+	Instead: "`%[2]s` instead of `%[1]s`",
+	Later:   "`%[1]s` after `%[2]s`",
+	Silent:  "nil instead of `%[1]s`",
+}
+
 // String says what is changed, for a reader who sees the line.
 func (m Mutant) String() string {
-	switch m.Kind {
-	case Out:
-		return "without `" + m.Was + "`"
-	case Never:
-		return "as if `" + m.Was + "` were never true"
-	case Always:
-		return "as if `" + m.Was + "` were always true"
-	case Later:
-		return "`" + m.Was + "` after `" + m.Now + "`"
-	case Silent:
-		return "nil instead of `" + m.Was + "`"
-	}
-	if words := m.Words(); words != "" {
-		return words
-	}
-	return "`" + m.Now + "` instead of `" + m.Was + "`"
+	return cmp.Or(m.Words(), fmt.Sprintf(said[m.Kind], m.Was, m.Now))
 }
 
 const (
@@ -228,18 +224,14 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if name := os.Getenv(%q); name != "" {
-		list := []int{}
-		for n := range mutantReached {
-			if mutantReached[n].Load() {
-				list = append(list, n)
-			}
-		}
-		js, _ := json.Marshal(list)
-		if err := os.WriteFile(name, js, 0o666); err != nil {
-			panic(err)
+	var list []int
+	for n := range mutantReached {
+		if mutantReached[n].Load() {
+			list = append(list, n)
 		}
 	}
+	js, _ := json.Marshal(list)
+	os.WriteFile(os.Getenv(%q), js, 0o666) // no one asks for it if there is no name
 	os.Exit(code)
 }
 `

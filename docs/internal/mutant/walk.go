@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 	"time"
 )
@@ -87,10 +88,7 @@ func (g *generator) body(list []ast.Stmt) {
 // later lets a statement come after the next one, where both do something to others. A
 // guard that returns has to come first, or it is none: that is another mutant.
 func (g *generator) later(s, next ast.Stmt) {
-	if !g.acts(s) || !g.calls(next) || g.returns(s) {
-		return
-	}
-	if _, ok := next.(*ast.ReturnStmt); ok {
+	if _, last := next.(*ast.ReturnStmt); last || !acts(s) || !calls(next) || returns(s) {
 		return
 	}
 	m := g.skip(s, Later, g.short(next))
@@ -99,39 +97,35 @@ func (g *generator) later(s, next ast.Stmt) {
 }
 
 // acts reports whether a statement calls or keeps something, and declares nothing.
-func (g *generator) acts(s ast.Stmt) bool {
+func acts(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt, *ast.IfStmt:
-		return g.calls(s)
+		return calls(s)
 	case *ast.AssignStmt:
 		_, field := s.Lhs[0].(*ast.SelectorExpr)
-		return s.Tok != token.DEFINE && (field || g.calls(s))
+		return s.Tok != token.DEFINE && (field || calls(s))
 	}
 	return false
 }
 
-func (g *generator) returns(s ast.Stmt) (found bool) {
-	ast.Inspect(s, func(n ast.Node) bool {
+func returns(s ast.Stmt) bool {
+	for n := range ast.Preorder(s) {
 		switch n.(type) {
 		case *ast.ReturnStmt, *ast.BranchStmt:
-			found = true
-		case *ast.FuncLit:
-			return false
+			return true
 		}
-		return true
-	})
-	return found
+	}
+	return false
 }
 
-func (g *generator) calls(n ast.Node) (found bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			id, _ := call.Fun.(*ast.Ident)
-			found = found || id == nil || id.Name != "max" && id.Name != "min" && id.Name != "len" && id.Name != "make"
+func calls(n ast.Node) bool {
+	for n := range ast.Preorder(n) {
+		call, ok := n.(*ast.CallExpr)
+		if ok && !slices.Contains([]string{"max", "min", "len", "make"}, types.ExprString(call.Fun)) {
+			return true
 		}
-		return true
-	})
-	return found
+	}
+	return false
 }
 
 // walk changes the parts of a statement or an expression.
