@@ -315,15 +315,12 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 			from = course.Steps[f.From-1]
 		}
 	}
-	h, ok, err := s.HintSaying(of.Says)
+	h, ok := s.HintSaying(of.Says)
 	switch {
 	case of.How != "":
-		h, ok, err = course.HintForEnding(of.How)
-	case !ok && err == nil && from.N == s.N: // the hints of an earlier step are about its fix
-		h, ok, err = s.HintFor(of.File, of.Story)
-	}
-	if err != nil {
-		return err
+		h, ok = course.HintForEnding(of.How)
+	case !ok && from.N == s.N: // the hints of an earlier step are about its fix
+		h, ok = s.HintFor(of.File, of.Story)
 	}
 	if !ok {
 		return t.changes(p, s, of)

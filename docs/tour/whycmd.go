@@ -27,8 +27,8 @@ func whyFile(s course.Step) string { return fmt.Sprintf("%s/step%02d.json", whyD
 
 const tryThemAll = "go run ./docs/tour why -all"
 
-// readStudy returns what is known of a step's mutants, by line, the plainest change first.
-func (t *tour) readStudy(s course.Step) (*study, error) {
+// readKnown returns what is known of a step's mutants, by line, the plainest change first.
+func (t *tour) readKnown(s course.Step) (*study, error) {
 	text, err := os.ReadFile(t.path("", whyFile(s)))
 	if err != nil {
 		return nil, fmt.Errorf("%w\ntry its changes: %s %s", err, tryThemAll, s.Arg())
@@ -63,10 +63,10 @@ func rank(r reason) int {
 	return told*10 + kind
 }
 
-// readStudies returns what is known of all steps. A step of which nothing is has none.
-func (t *tour) readStudies() (all []*study, err error) {
+// readAllKnown returns what is known of all steps. A step of which nothing is has none.
+func (t *tour) readAllKnown() (all []*study, err error) {
 	for _, s := range course.Steps {
-		k, err := t.readStudy(s)
+		k, err := t.readKnown(s)
 		if err == nil {
 			all = append(all, k)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +76,8 @@ func (t *tour) readStudies() (all []*study, err error) {
 	return all, nil
 }
 
-// keep writes what was found out, one mutant in a line.
-func (k *study) keep(t *tour) error {
+// keepReasons writes what was found out, one mutant in a line.
+func (k *study) keepReasons(t *tour) error {
 	var js bytes.Buffer
 	enc := json.NewEncoder(&js)
 	enc.SetEscapeHTML(false)
@@ -168,7 +168,7 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 		err = onAllProcessors(k.Reasons, func(r *reason) error { return k.try(ctx, r) })
 		done()
 		if err == nil && req.line == 0 {
-			err = k.keep(t)
+			err = k.keepReasons(t)
 		}
 		if err != nil {
 			return err
@@ -212,7 +212,7 @@ const share = 300
 // and plays a share of the stories that are kept for some mutants again, taken by chance:
 // those of steps that have changed first, then of others.
 func (t *tour) runWhyCheck(ctx context.Context) error {
-	all, err := t.readStudies()
+	all, err := t.readAllKnown()
 	if err == nil {
 		err = t.writeWhy(all, true)
 	}
@@ -270,7 +270,7 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line 
 	if err := t.hasFile(s, file); err != nil {
 		return err
 	}
-	k, err := t.readStudy(s)
+	k, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 
 // runWhyStep shows the lock's files, each line with the story that needs it.
 func (t *tour) runWhyStep(s course.Step) error {
-	k, err := t.readStudy(s)
+	k, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
@@ -452,7 +452,7 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 	case req.check:
 		return t.runWhyCheck(ctx)
 	case len(req.steps) > 1:
-		all, err := t.readStudies()
+		all, err := t.readAllKnown()
 		if err != nil {
 			return err
 		}

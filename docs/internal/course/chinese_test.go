@@ -44,19 +44,16 @@ var code = regexp.MustCompile("`[^`]+`")
 // TestChinese_HintsAreThoseOfTheEnglish compares the stories, and in each stage the code.
 func TestChinese_HintsAreThoseOfTheEnglish(t *testing.T) {
 	t.Cleanup(func() { Chinese = false })
-	read := func(chinese bool, file string) []Hint {
-		Chinese = chinese
-		list, err := readHints(file)
-		require.NoError(t, err)
-		return list
-	}
 	files, err := hintTexts.ReadDir("hints")
 	require.NoError(t, err)
 	for _, f := range files {
 		if f.IsDir() {
 			continue
 		}
-		english, chinese := read(false, f.Name()), read(true, f.Name())
+		Chinese = false
+		english := readHints(f.Name())
+		Chinese = true
+		chinese := readHints(f.Name())
 		require.Len(t, chinese, len(english), f.Name())
 		for i, h := range english {
 			require.Equal(t, h.Of, chinese[i].Of, f.Name())

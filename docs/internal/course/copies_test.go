@@ -16,6 +16,13 @@ import (
 
 var root = os.DirFS("../../..")
 
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(root, name)
+	require.NoError(t, err)
+	return string(text)
+}
+
 func TestCopiesAreEqual(t *testing.T) {
 	var before map[string]string
 	for _, s := range Steps {
@@ -35,11 +42,8 @@ func TestCopiesAreEqual(t *testing.T) {
 	}
 
 	inEpilogue := func(name string, of Step) {
-		text, err := fs.ReadFile(root, Epilogue.Dir+"/"+name)
-		require.NoError(t, err)
-		want, err := fs.ReadFile(root, of.Dir+"/"+name)
-		require.NoError(t, err)
-		same(t, Epilogue.Dir+"/"+name, string(text), strings.Replace(string(want), "package redislock\n", "package fencing\n", 1), of)
+		want := strings.Replace(read(t, of.Dir+"/"+name), "package redislock\n", "package fencing\n", 1)
+		same(t, Epilogue.Dir+"/"+name, read(t, Epilogue.Dir+"/"+name), want, of)
 	}
 	inEpilogue("send.go", Steps[4])
 	labs, err := fs.Glob(root, Epilogue.Dir+"/lab*_test.go")
@@ -68,19 +72,17 @@ func copiesIn(t *testing.T, s Step) map[string]string {
 		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") || slices.Contains(OwnFiles, rel) {
 			return err
 		}
-		text, err := fs.ReadFile(root, name)
-		files[rel] = string(text)
-		return err
+		files[rel] = read(t, name)
+		return nil
 	}))
 	return files
 }
 
 func same(t *testing.T, name, have, want string, of Step) {
 	a, b := strings.SplitAfter(have, "\n"), strings.SplitAfter(want, "\n")
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] || i == len(a)-1 && len(b) > len(a) {
-			assert.Failf(t, "a copy differs", "%s is not that of %s, from line %d on", name, of.Dir, i+1)
-			return
-		}
+	line := 0
+	for line < min(len(a), len(b)) && a[line] == b[line] {
+		line++
 	}
+	assert.Truef(t, have == want, "%s is not that of %s, from line %d on", name, of.Dir, line+1)
 }

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -32,77 +33,67 @@ var hintTexts embed.FS
 //	   Further lines of it are indented by three spaces.
 //
 //	2. The second.
-func (s Step) Hints() ([]Hint, error) {
-	return readHints(fmt.Sprintf("step%02d.md", s.N))
-}
+func (s Step) Hints() []Hint { return readHints(fmt.Sprintf("step%02d.md", s.N)) }
 
 // readHints reads a file of hints, in Chinese the one of the same name in zh-CN.
-func readHints(file string) ([]Hint, error) {
+func readHints(file string) []Hint {
 	name := "hints/" + file
 	if Chinese {
 		name = "hints/zh-CN/" + file
 	}
 	text, err := hintTexts.ReadFile(name)
-	if err != nil {
-		return nil, err
+	list, wrong := parseHints(name, string(text))
+	if err := cmp.Or(err, wrong); err != nil {
+		panic(err) // the files are a part of this program
 	}
-	return parseHints(name, string(text))
+	return list
 }
 
 // HintFor returns the hint of a story that begins in s, or that of its file, if there is one.
-func (s Step) HintFor(file, story string) (Hint, bool, error) {
-	h, ok, err := s.hint(func(of string) bool { return of == story })
-	if !ok && err == nil {
-		h, ok, err = s.hint(func(of string) bool { return of == file })
+func (s Step) HintFor(file, story string) (Hint, bool) {
+	h, ok := find(s.Hints(), func(of string) bool { return of == story })
+	if !ok {
+		h, ok = find(s.Hints(), func(of string) bool { return of == file })
 	}
-	return h, ok, err
+	return h, ok
 }
 
 // HintSaying returns the hint for a failure in s that says itself why.
-func (s Step) HintSaying(says string) (Hint, bool, error) {
-	return s.hint(func(of string) bool {
+func (s Step) HintSaying(says string) (Hint, bool) {
+	return find(s.Hints(), func(of string) bool {
 		text, ok := strings.CutPrefix(of, "says: ")
 		return ok && strings.Contains(says, text)
 	})
 }
 
-func (s Step) hint(is func(of string) bool) (Hint, bool, error) {
-	list, err := s.Hints()
-	return found(list, is, err)
-}
-
 // HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"
 // or "breaks".
-func HintForEnding(how string) (Hint, bool, error) {
-	list, err := readHints("endings.md")
-	return found(list, func(of string) bool { return of == how }, err)
+func HintForEnding(how string) (Hint, bool) {
+	return find(readHints("endings.md"), func(of string) bool { return of == how })
 }
 
-func found(list []Hint, is func(of string) bool, err error) (Hint, bool, error) {
-	if i := slices.IndexFunc(list, func(h Hint) bool { return slices.ContainsFunc(h.Of, is) }); i >= 0 {
-		return list[i], true, err
+func find(list []Hint, is func(of string) bool) (Hint, bool) {
+	i := slices.IndexFunc(list, func(h Hint) bool { return slices.ContainsFunc(h.Of, is) })
+	if i < 0 {
+		return Hint{}, false
 	}
-	return Hint{}, false, err
+	return list[i], true
 }
 
 func parseHints(name, text string) ([]Hint, error) {
 	var list []Hint
-	open := false // its names are being read
+	var h *Hint // the last one
 	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
-		of, heads := strings.CutPrefix(line, "# ")
-		begins := len(list) > 0 && strings.HasPrefix(line, fmt.Sprintf("%d. ", len(list[len(list)-1].Stages)+1))
-		switch {
-		case heads && open:
-			h := &list[len(list)-1]
+		switch of, isName := strings.CutPrefix(line, "# "); {
+		case isName && (h == nil || h.Stages != nil):
+			list = append(list, Hint{Of: []string{of}})
+			h = &list[len(list)-1]
+		case isName:
 			h.Of = append(h.Of, of)
-		case heads:
-			list, open = append(list, Hint{Of: []string{of}}), true
-		case begins:
-			h := &list[len(list)-1]
-			h.Stages, open = append(h.Stages, line[3:]), false
+		case h != nil && strings.HasPrefix(line, fmt.Sprintf("%d. ", len(h.Stages)+1)):
+			h.Stages = append(h.Stages, line[3:])
 		case line == "" || strings.HasPrefix(line, "   "):
-			if len(list) > 0 && len(list[len(list)-1].Stages) > 0 {
-				h := &list[len(list)-1]
+			if h != nil && h.Stages != nil {
 				h.Stages[len(h.Stages)-1] += "\n" + strings.TrimPrefix(line, "   ")
 			}
 		default:

@@ -2,6 +2,13 @@ package course
 
 import "strings"
 
+// AlsoPasses begins the line of a story's comment that says why the story passes on the
+// older lock as well: "Also passes on step 03, because ...".
+const AlsoPasses = "Also passes on "
+
+// HasAlsoPasses reports whether a story's comment says so.
+func HasAlsoPasses(doc string) bool { return strings.Contains("\n"+doc, "\n"+AlsoPasses) }
+
 // A Part is what a step's stories ask for first, second, third: a step that is long to
 // write is solved part by part.
 type Part struct {

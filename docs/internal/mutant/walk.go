@@ -324,7 +324,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 	same := func(part ast.Expr) bool { return g.typeOf(part) != nil && types.Identical(g.typeOf(part), whole) }
 	fn, isMethod := e.Fun.(*ast.SelectorExpr)
 	switch {
-	case whole.String() == "(context.Context, context.CancelFunc)": // those of WithCancel have names
+	case whole.String() == "(context.Context, context.CancelFunc)": // WithCancel names its results
 		g.pickBefore(e, whole, "context.WithCancel("+g.short(e.Args[0])+")")
 	case isMethod && same(fn.X):
 		g.pickBefore(e, whole, g.short(fn.X))

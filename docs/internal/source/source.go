@@ -2,8 +2,10 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -78,40 +80,49 @@ func Read(file string) ([]Declaration, error) {
 // Parse is Read of a source; file is only for errors.
 func Parse(file string, src []byte) ([]Declaration, error) {
 	fset := token.NewFileSet()
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	f, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
+	lines := strings.Split(string(src), "\n")
 	var list []Declaration
 	add := func(name string, id *ast.Ident, doc *ast.CommentGroup, whole, node ast.Node) {
-		from, to := fset.Position(whole.Pos()), fset.Position(whole.End())
+		from, to := fset.Position(whole.Pos()).Line, fset.Position(whole.End()).Line
 		if doc != nil {
-			from = fset.Position(doc.Pos())
+			from = fset.Position(doc.Pos()).Line
 		}
-		// The whole of the last line: a comment may stand behind the declaration. The
-		// same of the first, for its tab.
-		start := from.Offset - (from.Column - 1)
-		end := len(src)
-		if i := strings.IndexByte(string(src[to.Offset:]), '\n'); i >= 0 {
-			end = to.Offset + i
-		}
-		text := strings.TrimRight(strings.ReplaceAll(string(src[start:end]), "\r\n", "\n"), "\r")
-		list = append(list, Declaration{name, filepath.Base(file), doc.Text(), fset.Position(id.Pos()).Line, from.Line, text, node})
+		// Of the last line all: a comment may stand behind the declaration.
+		text := strings.Join(lines[from-1:to], "\n")
+		list = append(list, Declaration{name, filepath.Base(file), doc.Text(), fset.Position(id.Pos()).Line, from, text, node})
 	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			add(receiver(d)+d.Name.Name, d.Name, d.Doc, d, d)
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "." + name
+			}
+			add(name, d.Name, d.Doc, d, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				names, doc := namesOf(spec)
+				var names []*ast.Ident // none of an import
+				var doc *ast.CommentGroup
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					names, doc = spec.Names, spec.Doc
+				case *ast.TypeSpec:
+					names, doc = []*ast.Ident{spec.Name}, spec.Doc
+				}
 				whole := ast.Node(spec)
 				// Without parentheses the keyword and the comment are the declaration's.
 				if !d.Lparen.IsValid() {
 					doc, whole = d.Doc, d
 				}
 				for _, id := range names {
-					add(id.Name, id, doc, whole, spec)
+					if id.Name != "_" {
+						add(id.Name, id, doc, whole, spec)
+					}
 				}
 			}
 		}
@@ -127,46 +138,29 @@ func Preface(src []byte) (string, error) {
 		return "", err
 	}
 	first := f.Comments[0]
-	for _, d := range f.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok && d.Doc == first {
+	for _, d := range f.Decls[:min(1, len(f.Decls))] {
+		var doc *ast.CommentGroup
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			doc = d.Doc
+		case *ast.GenDecl:
+			if d.Tok != token.IMPORT {
+				doc = d.Doc
+			}
+		}
+		if first == doc || first.Pos() > d.Pos() {
 			return "", nil
 		}
-		if d, ok := d.(*ast.GenDecl); ok && d.Tok != token.IMPORT && d.Doc == first {
-			return "", nil
-		}
-	}
-	if len(f.Decls) > 0 && first.Pos() > f.Decls[0].Pos() {
-		return "", nil
 	}
 	paragraph, _, _ := strings.Cut(first.Text(), "\n\n")
 	return strings.Join(strings.Fields(paragraph), " "), nil
 }
 
-// receiver returns "Type." for a method of Type or *Type, "" for a function.
-func receiver(fn *ast.FuncDecl) string {
-	if fn.Recv == nil {
-		return ""
-	}
-	return strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "."
-}
-
-// namesOf returns none for an import, nor for what has no name.
-func namesOf(spec ast.Spec) ([]*ast.Ident, *ast.CommentGroup) {
-	switch spec := spec.(type) {
-	case *ast.ValueSpec:
-		names := slices.DeleteFunc(slices.Clone(spec.Names), func(id *ast.Ident) bool { return id.Name == "_" })
-		return names, spec.Doc
-	case *ast.TypeSpec:
-		return []*ast.Ident{spec.Name}, spec.Doc
-	}
-	return nil, nil
-}
-
 // Find completes the name of a method: TryLock is Lock.TryLock. A function, type or
 // variable of that name goes first.
 func Find(list []Declaration, name string) (Declaration, error) {
-	var names []string
-	var found []Declaration
+	var names, methods []string
+	var found Declaration
 	for _, d := range list {
 		if d.Name == name {
 			return d, nil
@@ -176,18 +170,14 @@ func Find(list []Declaration, name string) (Declaration, error) {
 		}
 		names = append(names, d.Name)
 		if strings.HasSuffix(d.Name, "."+name) {
-			found = append(found, d)
+			found, methods = d, append(methods, d.Name)
 		}
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
+	switch len(methods) {
 	case 0:
 		return Declaration{}, fmt.Errorf("no declaration %s; there are: %s", name, strings.Join(names, ", "))
-	}
-	var methods []string
-	for _, d := range found {
-		methods = append(methods, d.Name)
+	case 1:
+		return found, nil
 	}
 	return Declaration{}, fmt.Errorf("%s is more than one method: %s", name, strings.Join(methods, ", "))
 }
@@ -223,15 +213,12 @@ func Signature(d Declaration) string {
 	if !ok {
 		return ""
 	}
-	of := ""
-	if fn.Recv != nil {
-		of = types.ExprString(fn.Recv.List[0].Type) + ") "
-		if names := fn.Recv.List[0].Names; len(names) > 0 {
-			of = names[0].Name + " " + of
-		}
-		of = "(" + of
+	var b strings.Builder
+	// Without positions it is printed in one line.
+	if err := format.Node(&b, token.NewFileSet(), &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type}); err != nil {
+		panic(err) // it was parsed
 	}
-	return "func " + of + fn.Name.Name + strings.TrimPrefix(types.ExprString(fn.Type), "func")
+	return b.String()
 }
 
 // An Item is what a package offers to those who use it.
