@@ -103,8 +103,7 @@ func (k *study) probe(ctx context.Context, t *tour) error {
 		}
 	}
 	err := onAllProcessors(k.stories, func(p *probe) error {
-		reached := filepath.Join(filepath.Dir(k.bin.path), p.name+".reached")
-		log, err := k.bin.run(ctx, inVirtualTime, []string{mutant.ReachEnv + "=" + reached, "GOMAXPROCS=1"}, p.story)
+		log, err := k.bin.run(ctx, inVirtualTime, []string{"GOMAXPROCS=1"}, p.story)
 		if err != nil {
 			return err
 		}
@@ -116,11 +115,8 @@ func (k *study) probe(ctx context.Context, t *tour) error {
 		if p.rows == 0 {
 			p.rows = 50 // it has variants (subtests), and none itself
 		}
-		text, err := os.ReadFile(reached)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(text, &p.reaches)
+		_, list, _ := strings.Cut(log.raw, mutant.Reached)
+		return json.NewDecoder(strings.NewReader(list)).Decode(&p.reaches)
 	})
 	slices.SortStableFunc(k.stories, func(a, b probe) int {
 		return cmp.Or(boolean(b.plain)-boolean(a.plain), cmp.Compare(a.rows, b.rows))

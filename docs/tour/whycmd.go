@@ -145,9 +145,6 @@ func (t *tour) excuse(k *study) error {
 // says it.
 func (t *tour) runWhyAll(ctx context.Context, req request) error {
 	for _, s := range req.steps {
-		if err := t.hasFile(s, req.file); req.line > 0 && err != nil {
-			return err
-		}
 		start := time.Now()
 		k, err := t.newStudy(s)
 		if err == nil {
@@ -220,7 +217,8 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 		return err
 	}
 	for _, k := range all {
-		for _, r := range k.ended(survived) {
+		if list := k.ended(survived); len(list) > 0 {
+			r := list[0]
 			return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why no one can see a difference",
 				k.step.Dir, r.Place(), r.Key(), tryThemAll, k.step.Arg(), r.Place(), excusesFile)
 		}
@@ -267,18 +265,14 @@ func (k *study) again(ctx context.Context, t *tour, some []reason) error {
 
 // runWhyLine shows what happens without one line.
 func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line int) error {
-	if err := t.hasFile(s, file); err != nil {
-		return err
-	}
 	k, err := t.readKnown(s)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(t.path(s.Dir, file))
+	source, err := t.linesOf(s, file)
 	if err != nil {
 		return err
 	}
-	source := lines(string(text))
 	if line > len(source) {
 		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
 	}
@@ -305,12 +299,9 @@ func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line 
 	return nil
 }
 
-// hasFile is an error for a file that is none of the lock's.
-func (t *tour) hasFile(s course.Step, file string) error {
-	if names := t.sources(s.Dir); !slices.Contains(names, file) {
-		return wrongUsage("%s has no file %s: its lock is %s", s.Label(), file, strings.Join(names, ", "))
-	}
-	return nil
+func (t *tour) linesOf(s course.Step, file string) ([]string, error) {
+	text, err := os.ReadFile(t.path(s.Dir, file))
+	return lines(string(text)), err
 }
 
 // at returns the reasons of what begins on a line.
@@ -373,12 +364,12 @@ func (t *tour) runWhyStep(s course.Step) error {
 		return err
 	}
 	for _, file := range t.sources(s.Dir) {
-		text, err := os.ReadFile(t.path(s.Dir, file))
+		source, err := t.linesOf(s, file)
 		if err != nil {
 			return err
 		}
 		t.strong("%s", file)
-		for i, line := range lines(string(text)) {
+		for i, line := range source {
 			t.printf("%4d  %s\n", i+1, strings.ReplaceAll(line, "\t", "    "))
 			here := k.at(file, i+1)
 			if len(here) == 0 {
@@ -446,7 +437,10 @@ func parseWhy(req request, args []string) (request, error) {
 
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
+	names := t.sources(req.steps[0].Dir)
 	switch {
+	case req.line > 0 && !slices.Contains(names, req.file):
+		return wrongUsage("%s has no file %s: its lock is %s", req.steps[0].Label(), req.file, strings.Join(names, ", "))
 	case req.all:
 		return t.runWhyAll(ctx, req)
 	case req.check:
