@@ -91,9 +91,9 @@ func (g *generator) change(n ast.Node, kind Kind, was, now, before, after string
 
 func (m *Mutant) number(text string) string { return strings.ReplaceAll(text, "§", strconv.Itoa(m.N)) }
 
-// around puts text before and after a node. Whatever contains it comes first, and of two
-// calls for the same node the later one is the inner one. So of what begins at an offset,
-// the earlier call is the outer one, and of what ends there, which comes before, the later.
+// around puts text before and after a node. Its callers go from the outside to the inside:
+// the earlier of two calls is the outer one, even of the same node. So at an offset, what
+// ends comes first, the inner before the outer, and then what begins, the outer first.
 func (g *generator) around(n ast.Node, before, after string) {
 	order := len(g.edits) + 1
 	g.edits = append(g.edits, edit{g.offset(n.Pos()), order, before}, edit{g.offset(n.End()), -order, after})
