@@ -101,9 +101,11 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	bin, err := tr.compile(ctx, b)
 	require.NoError(t, err)
 	defer bin.remove()
-	groups, err := tr.play(a.step.Dir, a.step.Guarantees(), func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
+	list, err := tr.stories(a.step.Dir, a.step.Guarantees())
 	require.NoError(t, err)
-	return all(groups)
+	results, err := bin.runAll(ctx, list)
+	require.NoError(t, err)
+	return results
 }
 
 // judge fails unless a right attempt passes everything, and a wrong one fails as it says:

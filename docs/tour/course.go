@@ -28,15 +28,21 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 	for _, s := range list {
 		builds = append(builds, t.redBuild(s), greenBuild(s))
 	}
-	done := t.compileAhead(ctx, builds)
+	coming := t.compileAhead(ctx, builds)
 	for i, s := range list {
 		t.printf("%s\n", t.paint(bold, banner(s)))
 		t.prose("", "%s\n", s.Fresh)
-		lead, err := t.courseRed(ctx, s, builds[2*i], done[2*i])
+		lead, err := t.courseRed(ctx, s, coming[2*i])
 		if err != nil {
 			return err
 		}
-		if err := t.courseGreen(ctx, s, builds[2*i+1], done[2*i+1], lead); err != nil {
+		// Green shows the same story passing.
+		err = t.green(ctx, s, coming[2*i+1], func(r result) {
+			if r.name == storyOf(lead) {
+				t.success(r, lead, short)
+			}
+		})
+		if err != nil {
 			return err
 		}
 		t.prose("", "\nstill broken: %s\n\n", s.Broken)
@@ -47,18 +53,16 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 
 // courseRed shows the first failing story in full and the others by name. It returns the
 // full name of the first.
-func (t *tour) courseRed(ctx context.Context, s course.Step, b build, done <-chan compiled) (lead string, err error) {
-	bin, err := t.await(b, done)
+func (t *tour) courseRed(ctx context.Context, s course.Step, on coming) (lead string, err error) {
+	list, err := t.redStories(s, nil)
 	if err != nil {
 		return "", err
 	}
-	defer bin.remove()
-	groups, err := t.red(ctx, s, bin)
+	results, err := t.playAll(ctx, on, list)
 	if err != nil {
 		return "", err
 	}
-	results := all(groups)
-	t.redHeading(s, results)
+	t.playing("red: %s on %s (%s)", results, s.Before())
 	for _, r := range results {
 		switch {
 		case r.verdict == failed && lead == "":
@@ -70,36 +74,12 @@ func (t *tour) courseRed(ctx context.Context, s course.Step, b build, done <-cha
 			t.failure(r, short)
 		}
 	}
-	if err := checkRed(s, results); err != nil {
+	if err := checkRed(s, results, true); err != nil {
 		return "", err
 	}
 	t.wanted(s)
 	t.printf("\n")
 	return lead, nil
-}
-
-// courseGreen shows the same story passing.
-func (t *tour) courseGreen(ctx context.Context, s course.Step, b build, done <-chan compiled, lead string) error {
-	bin, err := t.await(b, done)
-	if err != nil {
-		return err
-	}
-	defer bin.remove()
-	g, err := t.green(ctx, s, bin)
-	if err != nil {
-		return err
-	}
-	t.greenHeading(s, g)
-	if err := t.checkGreen(s, g); err != nil {
-		return err
-	}
-	for _, r := range all(g.groups) {
-		if r.name == storyOf(lead) {
-			t.success(r, lead, short)
-		}
-	}
-	t.greenSummary(s, g)
-	return nil
 }
 
 // banner is the line that begins a step.

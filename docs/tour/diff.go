@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -98,9 +99,10 @@ func (s side) file(own, other string) string {
 }
 
 // runDiff compares lock.go, or what the epilogue has in its place, with that of the step
-// before. Of each other file that is new or changed it says so, or with all compares it as
+// before. Of each other file that is new or changed it says so, or with -all compares it as
 // well. With names, it compares these declarations only.
-func (t *tour) runDiff(s course.Step, names []string, all bool) error {
+func (t *tour) runDiff(_ context.Context, req request) error {
+	s := req.steps[0]
 	before, err := t.ofCourse(s.Before())
 	if err != nil {
 		return err
@@ -109,8 +111,8 @@ func (t *tour) runDiff(s course.Step, names []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	if names != nil {
-		return t.diffNamed(before, after, names)
+	if req.names != nil {
+		return t.diffNamed(before, after, req.names)
 	}
 	gone := slices.DeleteFunc(before.files.names(), func(name string) bool { return after.files[name] != nil })
 	equal, more := true, false
@@ -119,7 +121,7 @@ func (t *tour) runDiff(s course.Step, names []string, all bool) error {
 		switch {
 		case list == nil:
 			continue
-		case all || name == s.Source:
+		case req.has("-all") || name == s.Source:
 			t.diffLines(list)
 		default:
 			more = true

@@ -48,7 +48,7 @@ func takeLang(args []string) ([]string, error) {
 // forAuthors reports whether the command writes or checks the repository's pages, or
 // plays for minutes to do so. These commands are English, as the pages are.
 func (r request) forAuthors() bool {
-	return r.name == "matrix" || r.name == "why" && (r.all || r.check || len(r.steps) > 1)
+	return r.name == "matrix" || r.name == "why" && (r.flags != nil || len(r.steps) > 1)
 }
 
 // word is a text or a format in the reader's language.

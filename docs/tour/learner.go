@@ -4,69 +4,23 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// parseTry reads: nothing; or a step, names of stories, one of three flags, and -back.
-func parseTry(req request, args []string) (request, error) {
-	for _, mode := range []string{"watch", "rules", "compare"} {
-		rest, on := takeFlag(args, mode)
-		if on && req.mode != "" {
-			return request{}, wrongUsage("try takes one of -%s and -%s", req.mode, mode)
-		}
-		if args = rest; on {
-			req.mode = mode
-		}
-	}
-	args, req.back = takeFlag(args, "back")
-	if len(args) == 0 && req.mode == "" && !req.back {
-		return req, nil
-	}
-	mode := req.mode
-	if req.back && (mode == "rules" || mode == "compare") {
-		return request{}, wrongUsage("try N -%s moves nothing: it needs no -back", mode)
-	}
-	req, err := parseNames(req, args)
-	if err == nil && req.names != nil && (mode == "rules" || mode == "compare") {
-		err = wrongUsage("try N -%s takes no names: %s", mode, strings.Join(req.names, " "))
-	}
-	if err != nil {
-		return request{}, err
-	}
-	return req, nil
-}
-
-// parseHint reads a step, then the name of a story, then the number of a stage.
-func parseHint(req request, args []string) (request, error) {
-	if n := len(args); n > 1 {
-		if stage, err := strconv.Atoi(args[n-1]); err == nil {
-			if stage < 1 || stage > course.Stages {
-				return request{}, wrongUsage("a hint has stages 1 to %d: %s", course.Stages, args[n-1])
-			}
-			req.stage, args = stage, args[:n-1]
-		}
-	}
-	if len(args) > 2 {
-		return request{}, wrongUsage("hint takes a step, one story and a stage: hint N [Test] [1 to %d]", course.Stages)
-	}
-	return parseNames(req, args)
-}
-
 func (t *tour) tryCommand(ctx context.Context, req request) error {
 	if req.steps == nil {
 		return t.overview()
 	}
 	s := req.steps[0]
-	switch req.mode {
-	case "rules":
+	switch {
+	case req.has("-rules"):
 		return t.box(s, true)
-	case "compare":
+	case req.has("-compare"):
 		return t.compare(s)
-	case "watch":
+	case req.has("-watch"):
 		return t.runWatch(ctx, req)
 	}
 	return t.runTry(ctx, req)

@@ -99,55 +99,49 @@ func staircase(cells []cell) error {
 
 // cells runs the guarantees against the locks, one binary per lock, and returns them lock by lock.
 func (t *tour) cells(ctx context.Context) ([]cell, error) {
+	late, err := t.stories(lateWriteDir, []course.File{{Name: lateWriteFile}})
+	if err != nil {
+		return nil, err
+	}
+	list := late
 	var builds []build
-	for _, lock := range course.Entries() {
-		b := greenBuild(lock)
-		if !lock.IsEpilogue() {
-			b = t.lockBuild(course.Last, lock)
-			b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
+	for _, s := range course.Steps {
+		own, err := t.stories(course.Last.Dir, []course.File{{Name: s.File}}) // its folder has every guarantee
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, own...)
+		b := t.lockBuild(course.Last, s)
+		b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
 		builds = append(builds, b)
 	}
-	done := t.compileAhead(ctx, builds)
-	var list []cell
-	for i, lock := range course.Entries() {
-		bin, err := t.await(builds[i], done[i])
+	var cells []cell
+	for i, on := range t.compileAhead(ctx, append(builds, greenBuild(course.Epilogue))) {
+		lock := course.Entries()[i]
+		if lock.IsEpilogue() {
+			list = late // its lock is that of step 05
+		}
+		results, err := t.playAll(ctx, on, list)
 		if err != nil {
 			return nil, err
 		}
-		row, err := t.column(ctx, bin, lock)
-		if err != nil {
-			return nil, err
+		for _, g := range course.Entries() {
+			file := g.File
+			if g.IsEpilogue() {
+				file = lateWriteFile
+			}
+			of := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.file != file })
+			if len(of) > 0 {
+				cells = append(cells, cell{g, lock, of})
+			}
 		}
-		bin.remove()
-		list = append(list, row...)
 	}
-	return list, nil
+	return cells, nil
 }
 
-// column runs the guarantees against one lock.
-func (t *tour) column(ctx context.Context, bin binary, lock course.Step) ([]cell, error) {
-	defer t.progress("running the guarantees on " + lock.Subject())()
-	var list []cell
-	for _, g := range course.Entries() {
-		if lock.IsEpilogue() && !g.IsEpilogue() {
-			continue // its lock is that of step 05
-		}
-		dir, file := course.Last.Dir, g.File // its folder has every guarantee
-		if g.IsEpilogue() {
-			dir, file = lateWriteDir, lateWriteFile
-		}
-		groups, err := t.play(dir, []course.File{{Name: file}}, func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, cell{g, lock, all(groups)})
-	}
-	return list, nil
-}
-
-// runMatrix writes docs/read/matrix.md, or with check compares it.
-func (t *tour) runMatrix(ctx context.Context, check bool) error {
+// runMatrix writes docs/read/matrix.md, or with -check compares it.
+func (t *tour) runMatrix(ctx context.Context, req request) error {
+	check := req.has("-check")
 	cells, err := t.cells(ctx)
 	if err != nil {
 		return err

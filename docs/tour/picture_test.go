@@ -68,7 +68,5 @@ func TestJSON_IsTheRecordsOfOneStory(t *testing.T) {
 	require.Equal(t, trace.Verdict, records[len(records)-1].Kind)
 	require.Equal(t, "alice came late and deleted bob's lock: carol is inside with bob", records[len(records)-1].Text)
 
-	shows(t, "red 4 -json", 2, "--- stderr\ntour: red -json takes a step and the name of one test")
-	shows(t, "green 4 -json "+lateHolder+" TestOther", 2, "green -json takes a step and the name of one test")
 	shows(t, "green 4 -json TestTryLock_InvalidTTL_SendsNothing", 0)
 }

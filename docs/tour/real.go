@@ -2,14 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
@@ -21,41 +24,6 @@ const (
 	realFile = "lab_real_test.go"
 	realEnv  = "REDIS_ADDRS"
 )
-
-func parseReal(req request, args []string) (request, error) {
-	if len(args) == 0 || len(args) > 2 {
-		return request{}, wrongUsage("real needs a step and your Redis: real N host:port[,host:port...], or real all and five of them")
-	}
-	req.steps = course.Steps[:]
-	if args[0] != "all" {
-		s, err := stepOf(args[0])
-		if err != nil {
-			return request{}, err
-		}
-		req.steps = []course.Step{s}
-	}
-	list := os.Getenv(realEnv)
-	if len(args) == 2 {
-		list = args[1]
-	}
-	if list == "" {
-		return request{}, wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", args[0])
-	}
-	req.addrs = strings.Split(list, ",")
-	need := serversFor(req.steps)
-	if len(req.addrs) < need {
-		return request{}, wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.addrs))
-	}
-	for i, addr := range req.addrs {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return request{}, wrongUsage("%q is not a host:port", addr)
-		}
-		if slices.Contains(req.addrs[:i], addr) {
-			return request{}, wrongUsage("%s is there twice: the servers must be independent", addr)
-		}
-	}
-	return req, nil
-}
 
 func serversFor(list []course.Step) int {
 	need := 0
@@ -70,51 +38,71 @@ func serversFor(list []course.Step) int {
 const atOnce = 8
 
 // runReal plays all stories of the steps.
-func (t *tour) runReal(ctx context.Context, list []course.Step, addrs []string) error {
-	addrs = addrs[:serversFor(list)]
+func (t *tour) runReal(ctx context.Context, req request) error {
+	addrs := req.names[:serversFor(req.steps)]
 	for _, addr := range addrs {
 		if err := ping(ctx, addr); err != nil {
 			return errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
 		}
 	}
 	var builds []build
-	for _, s := range list {
+	for _, s := range req.steps {
 		b, err := t.realBuild(s)
 		if err != nil {
 			return err
 		}
 		builds = append(builds, b)
 	}
-	done := t.compileAhead(ctx, builds)
-	type run struct {
-		log transcript
-		err error
-	}
-	played := make([]chan run, len(list))
+	var played []func() ([]result, error)
 	free := make(chan struct{}, atOnce)
-	for i, s := range list {
-		played[i] = make(chan run, 1)
-		t.jobs.Go(func() {
-			c := <-done[i]
-			if c.err != nil {
-				played[i] <- run{err: c.err}
-				return
+	for i, on := range t.compileAhead(ctx, builds) {
+		servers := strings.Join(addrs[:req.steps[i].Nodes], ",")
+		play := sync.OnceValues(func() ([]result, error) {
+			ready := <-on.done
+			if ready.err != nil {
+				return nil, ready.err
 			}
-			log, err := c.runApart(ctx, inRealTime, []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}, free)
-			played[i] <- run{log, err}
+			return ready.runApart(ctx, realEnv+"="+servers, free)
 		})
+		t.jobs.Go(func() { play() })
+		played = append(played, play)
 	}
 	var errs []error
-	for i, s := range list {
-		stop := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
-		r := <-played[i]
-		stop()
-		if r.err == nil {
-			r.err = t.realReport(s, addrs[:s.Nodes], r.log)
+	for i, s := range req.steps {
+		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
+		results, err := played[i]()
+		done()
+		if err == nil {
+			err = t.realReport(s, addrs[:s.Nodes], results)
 		}
-		errs = append(errs, r.err)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// runApart runs each test of the binary in its own process, as many at once as free
+// has room for.
+func (bin binary) runApart(ctx context.Context, env string, free chan struct{}) ([]result, error) {
+	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
+	cmd.Env = append(os.Environ(), env)
+	var complains bytes.Buffer
+	cmd.Stderr = &complains
+	list, err := cmd.Output()
+	if err != nil {
+		return nil, errorf("the process ended before the first story began: %s\n%s", err, complains.String())
+	}
+	names := strings.Fields(string(list))
+	results := make([]result, len(names))
+	var group errgroup.Group
+	for i, name := range names {
+		group.Go(func() (err error) {
+			free <- struct{}{}
+			defer func() { <-free }()
+			results[i], err = bin.runAlone(ctx, inRealTime, []string{env}, story{name: name})
+			return err
+		})
+	}
+	return results, group.Wait()
 }
 
 // realBuild is a step as it is, and the file for real servers.
@@ -133,17 +121,13 @@ func (t *tour) realBuild(s course.Step) (build, error) {
 }
 
 // realReport shows a line per story, and what failed in full.
-func (t *tour) realReport(s course.Step, addrs []string, log transcript) error {
+func (t *tour) realReport(s course.Step, addrs []string, results []result) error {
 	t.heading("real: the stories of %s on %s", s.Label(), strings.Join(addrs, ", "))
 	var wrong []string
-	ok, left := 0, 0
-	for _, ts := range log.tests {
-		if ts.name != storyOf(ts.name) {
-			continue
-		}
-		switch r := log.judge(story{name: ts.name}); r.verdict {
+	left := 0
+	for _, r := range results {
+		switch r.verdict {
 		case passed:
-			ok++
 			t.line(r)
 		case skipped:
 			left++
@@ -154,9 +138,7 @@ func (t *tour) realReport(s course.Step, addrs []string, log transcript) error {
 			t.failure(r, whole)
 		}
 	}
-	if log.exit != 0 && wrong == nil {
-		wrong = append(wrong, say("the test process ended with exit status %d", log.exit))
-	}
+	ok := held(results)
 	if ok == 0 && wrong == nil {
 		wrong = append(wrong, word("no test ran"))
 	}

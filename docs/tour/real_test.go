@@ -47,14 +47,14 @@ func TestReal(t *testing.T) {
 	tr, ctx, err := newTour(t.Context(), console{out: &out, err: &out})
 	require.NoError(t, err)
 	defer tr.close()
-	require.NoError(t, tr.runReal(ctx, []course.Step{course.Steps[0], course.Steps[7]}, five))
+	require.NoError(t, tr.runReal(ctx, request{steps: []course.Step{course.Steps[0], course.Steps[7]}, names: five}))
 	eight := wrap(columns, "real: the stories of step 08 on "+strings.Join(five, ", "))
 	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", strings.Join(eight, "\n")+"\n", "played on "+addrs)
 
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
 	shows(t, "real 2", 1, "FAIL  TestBug\n          0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nfunc init() { panic(`oh`) }\n"))
-	shows(t, "real 2", 1, "real 2 failed:\n  the test process ended with exit status 2")
+	shows(t, "real 2", 1, "the process ended before the first story began: exit status 2\npanic: oh")
 	require.NoError(t, os.Remove(root+"/"+realDir+"/"+realFile))
 	shows(t, "real 3", 1, realFile+" is missing")
 }
@@ -65,21 +65,6 @@ func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 	require.NoError(t, err)
 	free := l.Addr().String()
 	l.Close()
-	t.Setenv(realEnv, "")
-	for args, want := range map[string]string{
-		"real":                       "real needs a step and your Redis",
-		"real 3":                     "where is your Redis? go run ./docs/tour real 3 localhost:6379",
-		"real 9 a:1":                 "no such step: 9",
-		"real 3 a:1 b:1":             "real needs a step and your Redis",
-		"real 3 localhost":           `"localhost" is not a host:port`,
-		"real 8 a:1,b:1,c:1":         "real 8 needs 5 independent servers (host:port,host:port,...), not 3",
-		"real all a:1":               "real all needs 5 independent servers (host:port,host:port,...), not 1",
-		"real 8 a:1,b:1,c:1,d:1,b:1": "b:1 is there twice: the servers must be independent",
-	} {
-		out, errs, code := tourOf(t, args)
-		require.Equal(t, 2, code, args)
-		require.Contains(t, out+errs, want)
-	}
 	shows(t, "real 3 "+free, 1, "no Redis at "+free, "refused", "Start one (redis-server --port 6379 --save '')")
 	shows(t, "real 3 "+serve(t, "-NOAUTH Authentication required.\r\n"), 1, "it answers PING with -NOAUTH")
 	shows(t, "real 3 "+serve(t, ""), 1, "it does not answer PING")

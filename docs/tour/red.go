@@ -11,22 +11,135 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// red runs the stories that begin in step s on the lock before it.
-func (t *tour) red(ctx context.Context, s course.Step, bin binary) ([]group, error) {
-	return t.play(s.Dir, s.Red(), func(list []story) ([]result, error) { return bin.runAll(ctx, list) })
+// runRed runs stories that begin in a step on the lock before it. Of all, it shows the first
+// of each file in full, and of the others what went wrong. Some, by their names, it shows in
+// full: the judgement is the same, the rest of the lesson is left out.
+func (t *tour) runRed(ctx context.Context, req request) error {
+	s := req.steps[0]
+	list, err := t.redStories(s, req.names)
+	if err != nil {
+		return err
+	}
+	builds := []build{t.redBuild(s)}
+	if s.ShowGreen && req.names == nil {
+		builds = append(builds, greenBuild(s))
+	}
+	coming := t.compileAhead(ctx, builds)
+	results, err := t.playAll(ctx, coming[0], list)
+	if err != nil {
+		return err
+	}
+	wrong := checkRed(s, results, req.names == nil)
+	if req.has("-json") && wrong == nil {
+		return t.records(results[0])
+	}
+	t.playing("red: %s on %s (%s)", results, s.Before())
+	if req.names != nil {
+		for _, r := range results {
+			t.redResult(r, true)
+		}
+		return wrong
+	}
+	t.prose("", "%s\n", s.Before().Words)
+	if s.Asks != "" {
+		t.prose("", "What these stories ask for: %s\n", s.Asks)
+	}
+	t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
+	leads := map[string]string{} // by their files
+	for _, r := range results {
+		if r.verdict != failed || leads[r.file] != "" {
+			continue
+		}
+		leads[r.file] = r.name
+		t.failure(r, whole)
+		if s.ShowGreen {
+			if err := t.onOwnLock(ctx, s, r, coming[1]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range results {
+		if r.verdict != passed && leads[r.file] != r.name {
+			t.redResult(r, req.has("-all"))
+		}
+	}
+	if wrong != nil {
+		return wrong
+	}
+	t.redEnd(s, results, req.has("-all"))
+	return nil
+}
+
+// redStories are those that begin in step s and can be run on the lock before it, or of
+// these the ones with these names.
+func (t *tour) redStories(s course.Step, names []string) ([]story, error) {
+	if names == nil {
+		return t.stories(s.Dir, s.Red())
+	}
+	list, err := t.named(s, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range list {
+		if err := canBeRed(s, st); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// named returns the tests of step s with these names, in the order of the names.
+func (t *tour) named(s course.Step, names []string) (list []story, err error) {
+	files, err := fs.Glob(os.DirFS(t.path(s.Dir, "")), "*_test.go")
+	if err != nil {
+		return nil, err
+	}
+	var tests []story
+	for _, file := range files {
+		found, err := t.storiesOf(s.Dir, file)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, found...)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(tests, func(st story) bool { return st.name == name })
+		if i < 0 {
+			return nil, wrongUsage("%s has no test %s; list them:\n  go test -list . ./%[1]s", s.Dir, name)
+		}
+		list = append(list, tests[i])
+	}
+	return list, nil
+}
+
+// canBeRed refuses a test that is not a story of the guarantee that begins in step s, and
+// says where it belongs.
+func canBeRed(s course.Step, st story) error {
+	var own []string
+	for _, f := range s.Red() {
+		own = append(own, f.Name)
+	}
+	if slices.Contains(own, st.file) {
+		return nil
+	}
+	reason := "which is not run red"
+	for _, f := range course.Files() {
+		switch {
+		case f.Name != st.file || s.IsEpilogue():
+		case f.From < s.N:
+			reason = say("which begins in step %02d: ask red %d", f.From, f.From)
+		default:
+			reason = say("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
+		}
+	}
+	return wrongUsage("red %s runs the stories of %s. %s is in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
 }
 
 // checkRed says what keeps a red run from being the lesson: every story must fail by its
-// own assertion, except those whose comment says that they also pass.
-func checkRed(s course.Step, results []result) error {
-	wrong := wrongRed(s, results)
-	if wrong == nil && held(results) == len(results) {
-		wrong = append(wrong, say("no story failed: all of %s also pass there", fileNames(results)))
-	}
-	return unless(wrong, notRed, s)
-}
-
-func wrongRed(s course.Step, results []result) (wrong []string) {
+// own assertion, except those whose comment says that they also pass. Of all stories of a
+// step, one has to fail.
+func checkRed(s course.Step, results []result, all bool) error {
+	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, say(format, args...)) }
 	for _, r := range results {
 		switch {
@@ -38,10 +151,11 @@ func wrongRed(s course.Step, results []result) (wrong []string) {
 			add("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		}
 	}
-	return wrong
+	if all && wrong == nil && held(results) == len(results) {
+		add("no story failed: all of %s also pass there", fileNames(results))
+	}
+	return unless(wrong, "red %s is not red as expected:\n  %s", s)
 }
-
-const notRed = "red %s is not red as expected:\n  %s"
 
 // unless is an error if something is wrong with a run of s.
 func unless(wrong []string, format string, s course.Step) error {
@@ -51,76 +165,9 @@ func unless(wrong []string, format string, s course.Step) error {
 	return errorf(format, s.Arg(), strings.Join(wrong, "\n  "))
 }
 
-// fileNames writes the files of some stories, each once, in one line.
-func fileNames(results []result) string {
-	var files []string
-	for _, r := range results {
-		if !slices.Contains(files, r.file) {
-			files = append(files, r.file)
-		}
-	}
-	return strings.Join(files, ", ")
-}
-
-func (t *tour) redHeading(s course.Step, results []result) {
-	t.heading("red: %s on %s (%s)", fileNames(results), s.Before().Subject(), s.Before().Lock)
-}
-
-// runRed shows the first story of each file in full, and of the others what went wrong;
-// everything in full shows all.
-func (t *tour) runRed(ctx context.Context, s course.Step, everything bool) error {
-	builds := []build{t.redBuild(s)}
-	if s.ShowGreen {
-		builds = append(builds, greenBuild(s))
-	}
-	done := t.compileAhead(ctx, builds)
-	bin, err := t.await(builds[0], done[0])
-	if err != nil {
-		return err
-	}
-	groups, err := t.red(ctx, s, bin)
-	if err != nil {
-		return err
-	}
-	results := all(groups)
-	t.redHeading(s, results)
-	t.prose("", "%s\n", s.Before().Words)
-	if s.Asks != "" {
-		t.prose("", "What these stories ask for: %s\n", s.Asks)
-	}
-	t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
-	leads := map[string]bool{}
-	for _, g := range groups {
-		if i := slices.IndexFunc(g.results, func(r result) bool { return r.verdict == failed }); i >= 0 {
-			lead := g.results[i]
-			leads[lead.name] = true
-			t.failure(lead, whole)
-			if s.ShowGreen {
-				if err := t.onOwnLock(ctx, s, lead, builds[1], done[1]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for _, r := range results {
-		if !leads[r.name] && r.verdict != passed {
-			t.redResult(r, everything)
-		}
-	}
-	if err := checkRed(s, results); err != nil {
-		return err
-	}
-	t.redEnd(s, results, everything)
-	return nil
-}
-
 // onOwnLock shows the story that has failed once more, as it ends on the lock of s.
-func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, b build, done <-chan compiled) error {
-	bin, err := t.await(b, done)
-	if err != nil {
-		return err
-	}
-	results, err := bin.runAll(ctx, []story{r.story})
+func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, own coming) error {
+	results, err := t.playAll(ctx, own, []story{r.story})
 	if err != nil {
 		return err
 	}
@@ -174,87 +221,4 @@ func (t *tour) redEnd(s course.Step, results []result, everything bool) {
 	}
 	next("diff %s", "see the fix")
 	next("green %s", "see the same stories pass")
-}
-
-// runNamedRed is red for some stories, in full: the judgement is the same, the rest of
-// the lesson is left out.
-func (t *tour) runNamedRed(ctx context.Context, s course.Step, names []string, records bool) error {
-	list, err := t.named(s, names)
-	if err != nil {
-		return err
-	}
-	for _, st := range list {
-		if err := canBeRed(s, st); err != nil {
-			return err
-		}
-	}
-	results, err := t.playNamed(ctx, t.redBuild(s), list)
-	if err != nil {
-		return err
-	}
-	wrong := unless(wrongRed(s, results), notRed, s)
-	if records && wrong == nil {
-		return t.records(results[0])
-	}
-	t.redHeading(s, results)
-	for _, r := range results {
-		t.redResult(r, true)
-	}
-	return wrong
-}
-
-func (t *tour) playNamed(ctx context.Context, b build, list []story) ([]result, error) {
-	bin, err := t.build(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	return bin.runAll(ctx, list)
-}
-
-// named returns the tests of step s with these names, in the order of the names.
-func (t *tour) named(s course.Step, names []string) ([]story, error) {
-	files, err := fs.Glob(os.DirFS(t.path(s.Dir, "")), "*_test.go")
-	if err != nil {
-		return nil, err
-	}
-	var tests []story
-	for _, file := range files {
-		found, err := t.storiesOf(s.Dir, file)
-		if err != nil {
-			return nil, err
-		}
-		tests = append(tests, found...)
-	}
-	var list []story
-	for _, name := range names {
-		i := slices.IndexFunc(tests, func(st story) bool { return st.name == name })
-		if i < 0 {
-			return nil, wrongUsage("%s has no test %s; list them:\n  go test -list . ./%[1]s", s.Dir, name)
-		}
-		list = append(list, tests[i])
-	}
-	return list, nil
-}
-
-// canBeRed refuses a test that is not a story of the guarantee that begins in step s, and
-// says where it belongs.
-func canBeRed(s course.Step, st story) error {
-	var own []string
-	for _, f := range s.Red() {
-		own = append(own, f.Name)
-	}
-	if slices.Contains(own, st.file) {
-		return nil
-	}
-	reason := "which is not run red"
-	for _, f := range course.Files() {
-		switch {
-		case f.Name != st.file || s.IsEpilogue():
-		case f.From < s.N:
-			reason = say("which begins in step %02d: ask red %d", f.From, f.From)
-		default:
-			reason = say("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
-		}
-	}
-	return wrongUsage("red %s runs the stories of %s. %s is in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
 }

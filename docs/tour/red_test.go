@@ -58,12 +58,13 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(src), 0o666))
 		shows(t, "red 3", 1, "red 3 is not red as expected", tt.want)
 	}
+	require.NoError(t, os.WriteFile(file, text, 0o666))
+	require.NoError(t, os.Remove(root+"/step02_expire/lock.go"))
+	shows(t, "red 3", 1, "step02_expire/lock.go is missing")
 	require.NoError(t, os.WriteFile(file, []byte("package redislock\n"), 0o666))
 	shows(t, "red 3", 1, "3_atomic_acquire_test.go has no story")
 	require.NoError(t, os.Remove(file))
 	shows(t, "red 3", 1, "no test ran: step03_atomic_set/3_atomic_acquire_test.go is missing")
-	require.NoError(t, os.Remove(root+"/step02_expire/lock.go"))
-	shows(t, "red 3", 1, "step02_expire/lock.go is missing")
 }
 
 func TestNamed_OnlyWhatCanRun(t *testing.T) {

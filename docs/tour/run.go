@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -67,7 +66,6 @@ type build struct {
 	dir     string
 	name    string            // for progress and errors
 	replace map[string]string // file of dir -> path from the root, or absolute; "" leaves it out
-	overlay string            // a file that says the same, with paths from dir; "" is none
 }
 
 // greenBuild is a step as it is.
@@ -76,10 +74,14 @@ func greenBuild(s course.Step) build {
 }
 
 // redBuild is a step's tests with the lock before it. What needs the step's own API is left out.
-// The epilogue's red side is in its own overlay file.
+// In the epilogue it is the resources that are replaced.
 func (t *tour) redBuild(s course.Step) build {
 	if s.IsEpilogue() {
-		return build{dir: s.Dir, name: say("the stories of %s with %s", s.Label(), course.Unfenced.Subject()), overlay: "unfenced/overlay.json"}
+		return build{
+			dir:     s.Dir,
+			name:    say("the stories of %s with %s", s.Label(), s.Before().Subject()),
+			replace: map[string]string{s.Source: s.Before().Path()},
+		}
 	}
 	return t.lockBuild(s, s.Before())
 }
@@ -136,21 +138,6 @@ func (t *tour) exists(dir, file string) bool {
 // files that exist: the others need no leaving out.
 func (t *tour) overlayOf(b build) (map[string]string, error) {
 	replace := map[string]string{}
-	if b.overlay != "" {
-		var file struct{ Replace map[string]string }
-		text, err := os.ReadFile(t.path(b.dir, b.overlay))
-		if err == nil {
-			err = json.Unmarshal(text, &file)
-		}
-		if err != nil {
-			return nil, errorf("cannot read %s/%s: %w", b.dir, b.overlay, err)
-		}
-		// The go command takes relative paths as from where it runs; these are from the
-		// folder, so that the file can be used there by hand.
-		for name, by := range file.Replace {
-			replace[t.path(b.dir, name)] = t.path(b.dir, by)
-		}
-	}
 	for file, by := range b.replace {
 		from := by
 		if by != "" && !filepath.IsAbs(by) {
@@ -226,26 +213,32 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A compiled is a binary in progress.
+// A compiled is a binary, or why there is none.
 type compiled struct {
 	binary
 	err error
 }
 
+// A coming is a build in progress.
+type coming struct {
+	build
+	done chan compiled
+}
+
 // compileAhead compiles all builds in the background and in order, so that the next one
 // is ready when the present one has been shown. The first goes alone, because with a cold
 // cache it compiles the dependencies of all others.
-func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled {
-	done := make([]chan compiled, len(builds))
-	for i := range done {
-		done[i] = make(chan compiled, 1)
+func (t *tour) compileAhead(ctx context.Context, builds []build) []coming {
+	list := make([]coming, len(builds))
+	for i, b := range builds {
+		list[i] = coming{b, make(chan compiled, 1)}
 	}
 	t.jobs.Go(func() {
 		var two errgroup.Group
-		for i, b := range builds { // after an interrupt each compile fails at once
+		for i, c := range list { // after an interrupt each compile fails at once
 			two.Go(func() error {
-				bin, err := t.compile(ctx, b)
-				done[i] <- compiled{bin, err}
+				bin, err := t.compile(ctx, c.build)
+				c.done <- compiled{bin, err}
 				return nil
 			})
 			if i == 0 {
@@ -255,24 +248,34 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []chan compiled
 		}
 		two.Wait()
 	})
-	return done
+	return list
 }
 
 // await shows progress until the binary is there.
-func (t *tour) await(b build, done <-chan compiled) (binary, error) {
+func (t *tour) await(c coming) (binary, error) {
 	select {
-	case c := <-done:
-		return c.binary, c.err
+	case ready := <-c.done:
+		return ready.binary, ready.err
 	default:
 	}
-	defer t.progress(say("building %s", b.name))()
-	c := <-done
-	return c.binary, c.err
+	defer t.progress(say("building %s", c.name))()
+	ready := <-c.done
+	return ready.binary, ready.err
 }
 
 // build compiles one build now.
 func (t *tour) build(ctx context.Context, b build) (binary, error) {
-	return t.await(b, t.compileAhead(ctx, []build{b})[0])
+	return t.await(t.compileAhead(ctx, []build{b})[0])
+}
+
+// playAll runs the stories when the binary is there.
+func (t *tour) playAll(ctx context.Context, on coming, list []story) ([]result, error) {
+	bin, err := t.await(on)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.remove()
+	return bin.runAll(ctx, list)
 }
 
 // remove frees the disk; the binaries of a whole course would be some hundred megabytes.
@@ -351,66 +354,39 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runApart runs each test of the binary in its own process, as many at once as free
-// has room for.
-func (bin binary) runApart(ctx context.Context, timeout string, env []string, free chan struct{}) (all transcript, err error) {
-	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
-	cmd.Env = append(os.Environ(), env...)
-	list, err := cmd.Output()
-	if err != nil { // it ends before it lists anything: a run says how
-		return bin.run(ctx, timeout, env)
-	}
-	names := strings.Fields(string(list))
-	logs := make([]transcript, len(names))
-	var group errgroup.Group
-	for i, name := range names {
-		group.Go(func() (err error) {
-			free <- struct{}{}
-			defer func() { <-free }()
-			logs[i], err = bin.run(ctx, timeout, env, story{name: name})
-			return err
-		})
-	}
-	err = group.Wait()
-	for _, log := range logs {
-		all.tests = append(all.tests, log.tests...)
-		all.raw += log.raw
-		all.exit = max(all.exit, log.exit)
-	}
-	return all, err
-}
-
 // runAll runs the stories in one process, and one by one if that process broke.
-func (bin binary) runAll(ctx context.Context, list []story) ([]result, error) {
+func (bin binary) runAll(ctx context.Context, list []story) (results []result, err error) {
 	tr, err := bin.run(ctx, inVirtualTime, nil, list...)
 	if err != nil {
 		return nil, err
 	}
-	var results []result
-	broke := tr.exit != 0 // unless a story explains it
+	broke, explained := false, tr.exit == 0
 	for _, s := range list {
 		r := tr.judge(s)
 		results = append(results, r)
-		if r.verdict == timedOut || r.verdict == crashed {
-			broke = true
-			break
-		}
-		broke = broke && r.verdict != failed && r.verdict != silent
+		broke = broke || r.verdict == timedOut || r.verdict == crashed
+		explained = explained || r.verdict == failed || r.verdict == silent
 	}
-	if !broke {
+	if !broke && explained {
 		return results, nil
 	}
 	results = nil
 	for _, s := range list { // a panic in one does not hide the others
-		tr, err := bin.run(ctx, inVirtualTime, nil, s)
+		r, err := bin.runAlone(ctx, inVirtualTime, nil, s)
 		if err != nil {
 			return nil, err
-		}
-		r := tr.judge(s)
-		if r.verdict == passed && tr.exit != 0 {
-			r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
 		}
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// runAlone runs one story in its own process.
+func (bin binary) runAlone(ctx context.Context, timeout string, env []string, s story) (result, error) {
+	tr, err := bin.run(ctx, timeout, env, s)
+	r := tr.judge(s)
+	if r.verdict == passed && tr.exit != 0 {
+		r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
+	}
+	return r, err
 }

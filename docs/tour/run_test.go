@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +38,6 @@ func TestOverlays(t *testing.T) {
 
 func TestWhatCannotBeBuilt(t *testing.T) {
 	root := inOwnMini(t)
-	require.NoError(t, os.WriteFile(filepath.Join(root, course.Unfenced.Dir, "overlay.json"), []byte("{"), 0o666))
-	shows(t, "red fencing", 1, "cannot read docs/fencing/unfenced/overlay.json")
 	require.NoError(t, os.WriteFile(root+"/step02_expire/lock.go", []byte("package redislock\n\nvar x = y\n"), 0o666))
 	shows(t, "red 3", 1, "the tests of step 03 with the lock of step 02 did not compile:\n", "undefined: y")
 	require.NoError(t, os.RemoveAll(root+"/step05_lua_release"))

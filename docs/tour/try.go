@@ -71,7 +71,7 @@ func (t *tour) prepare(req request) error {
 	if err != nil {
 		return err
 	}
-	if p.Step > s.N && t.hasLock(myDir) && !req.back {
+	if p.Step > s.N && t.hasLock(myDir) && !req.has("-back") {
 		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
 	}
 	fresh, err := t.begin(p, s)

@@ -41,6 +41,21 @@ func (t *tour) storiesOf(dir, file string) ([]story, error) {
 	return stories, nil
 }
 
+// stories lists the tests of some files, each of which has at least one.
+func (t *tour) stories(dir string, files []course.File) (all []story, err error) {
+	for _, f := range files {
+		list, err := t.storiesOf(dir, f.Name)
+		if err == nil && list == nil {
+			err = errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, f.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
 // A verdict is what one run of a story says. Only failed is red: everything below it says
 // nothing about the lock.
 type verdict int
@@ -324,41 +339,6 @@ func (t *test) text() string {
 		}
 	}
 	return strings.Join(list, "\n")
-}
-
-// A group is the results of one test file.
-type group struct {
-	course.File
-	results []result
-}
-
-// play runs the stories of some files of a step, file by file.
-func (t *tour) play(dir string, files []course.File, run func([]story) ([]result, error)) ([]group, error) {
-	var groups []group
-	for _, f := range files {
-		list, err := t.storiesOf(dir, f.Name)
-		if err == nil && list == nil {
-			err = errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", dir, f.Name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		results, err := run(list)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, group{f, results})
-	}
-	return groups, nil
-}
-
-// all returns the results of all files.
-func all(groups []group) []result {
-	var list []result
-	for _, g := range groups {
-		list = append(list, g.results...)
-	}
-	return list
 }
 
 // held counts the stories that passed.

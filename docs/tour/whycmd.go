@@ -401,49 +401,15 @@ func sentence(r reason) string {
 	return say("%s: SURVIVES, no story needs it. %s", r.String(), r.Says)
 }
 
-// parseWhy reads what is asked for: a step, a line of it, or one of the flags.
-func parseWhy(req request, args []string) (request, error) {
-	req.steps = course.Steps[:]
-	args, req.all = takeFlag(args, "all")
-	args, req.check = takeFlag(args, "check")
-	if req.all && req.check {
-		return request{}, wrongUsage("why takes -all or -check, one of the two")
-	}
-	if len(args) == 0 {
-		return req, nil
-	}
-	s, err := stepOf(args[0])
-	switch {
-	case err != nil:
-		return request{}, err
-	case s.IsEpilogue():
-		return request{}, wrongUsage("why knows the steps 1 to %d", len(course.Steps))
-	case req.check || len(args) > 2:
-		return request{}, wrongUsage("why takes a step, or a step and a line: %s", strings.Join(args, " "))
-	}
-	req.steps = []course.Step{s}
-	if len(args) == 2 {
-		file, line, ok := strings.Cut(args[1], ":")
-		if !ok {
-			file, line = course.LockFile, args[1]
-		}
-		if req.line, err = strconv.Atoi(line); err != nil || req.line < 1 {
-			return request{}, wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[1])
-		}
-		req.file = file
-	}
-	return req, nil
-}
-
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
 	names := t.sources(req.steps[0].Dir)
 	switch {
 	case req.line > 0 && !slices.Contains(names, req.file):
 		return wrongUsage("%s has no file %s: its lock is %s", req.steps[0].Label(), req.file, strings.Join(names, ", "))
-	case req.all:
+	case req.has("-all"):
 		return t.runWhyAll(ctx, req)
-	case req.check:
+	case req.has("-check"):
 		return t.runWhyCheck(ctx)
 	case len(req.steps) > 1:
 		all, err := t.readAllKnown()

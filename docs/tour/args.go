@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// A request is what the arguments ask for.
+type request struct {
+	name  string        // "" is the whole course
+	steps []course.Step // one, or all that the command knows
+	names []string      // of stories or declarations, none is all; servers; a folder
+	flags []string
+	stage int    // of a hint; 0 is the next one
+	file  string // of a lock
+	line  int    // of that file; 0 is the whole lock
+}
+
+func (r request) has(flag string) bool { return slices.Contains(r.flags, flag) }
+
+// A usageError is the user's, and exits with 2.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func wrongUsage(format string, args ...any) error { return usageError(say(format, args...)) }
+
+// called returns the command of this name.
+func called(name string) (subcommand, bool) {
+	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
+	if i < 0 {
+		return subcommand{name: name, read: readNothing}, name == "help"
+	}
+	return commands[i], true
+}
+
+func commandNames() []string {
+	names := []string{"help"}
+	for _, c := range commands[1:] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// parseArgs reads the command line without looking at anything but the environment.
+func parseArgs(args []string) (request, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
+		return request{name: "help"}, nil
+	}
+	if len(args) == 0 {
+		return request{}, nil
+	}
+	cmd, ok := called(args[0])
+	if !ok || cmd.name == "" {
+		return request{}, wrongUsage("no such command: %s%s", args[0], didYouMean(args[0], commandNames()))
+	}
+	req := request{name: cmd.name}
+	var others []string
+	for _, arg := range args[1:] {
+		flag := strings.TrimPrefix(arg, "-")
+		flag = "-" + strings.TrimPrefix(flag, "-")
+		switch {
+		case !strings.HasPrefix(arg, "-"):
+			others = append(others, arg)
+		case slices.Contains(cmd.flags, flag):
+			req.flags = append(req.flags, flag)
+		default:
+			return request{}, wrongUsage("%s has no flag %s%s", req.name, arg, didYouMean(flag, cmd.flags))
+		}
+	}
+	return req, cmd.read(&req, others)
+}
+
+// didYouMean names what is spelled nearly so, in parentheses.
+func didYouMean(word string, list []string) string {
+	best, least := "", 1+min(3, len(word)/3+1)
+	for _, w := range list {
+		changed := 0 // letters that are left out or put in
+		for _, e := range source.Diff(strings.Split(word, ""), strings.Split(w, "")) {
+			changed += boolean(e.Op != ' ')
+		}
+		if changed < least || strings.HasPrefix(w, word) && best == "" {
+			best, least = w, changed
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return say(" (did you mean %s?)", best)
+}
+
+// atMost is an error if there are more arguments than a command takes.
+func (r request) atMost(n int, args []string) error {
+	if len(args) <= n {
+		return nil
+	}
+	return wrongUsage("%s: too many arguments: %s", r.name, strings.Join(args[n:], " "))
+}
+
+// alone is an error if something else is given next to a flag that goes with a step only.
+func (r request) alone(flag string, others ...string) error {
+	others = slices.DeleteFunc(slices.Concat(others, r.flags), func(other string) bool { return other == flag })
+	if !r.has(flag) || len(others) == 0 {
+		return nil
+	}
+	return wrongUsage("%s %s does not go with %s", r.name, flag, strings.Join(others, " "))
+}
+
+func readNothing(req *request, args []string) error { return req.atMost(0, args) }
+
+func readOneStep(req *request, args []string) error {
+	return cmp.Or(readStep(req, args), req.atMost(1, args))
+}
+
+// readStep reads the step with which the arguments begin.
+func readStep(req *request, args []string) error {
+	if len(args) == 0 {
+		return wrongUsage("%s needs a step: %s N, 1 to %d", req.name, req.name, len(course.Steps))
+	}
+	s, err := course.Parse(args[0])
+	if err != nil {
+		return wrongUsage("no such step: %s (there are 1 to %d)", args[0], len(course.Steps))
+	}
+	if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "why"}, req.name) {
+		return wrongUsage("%s is for the locks of steps 1 to %d", req.name, len(course.Steps))
+	}
+	req.steps = []course.Step{s}
+	return nil
+}
+
+// readNames reads a step, and the names of stories or declarations behind it.
+func readNames(req *request, args []string) error {
+	if err := readStep(req, args); err != nil {
+		return err
+	}
+	for _, arg := range args[1:] {
+		switch {
+		case req.name != "diff" && !strings.HasPrefix(arg, "Test"):
+			return wrongUsage("%s takes one step, and names of tests: %s is none", req.name, arg)
+		case slices.Contains(req.names, arg):
+			return wrongUsage("%s twice: %s", arg, strings.Join(args, " "))
+		}
+		req.names = append(req.names, arg)
+	}
+	if req.has("-json") && len(req.names) != 1 {
+		return wrongUsage("%s -json takes a step and the name of one test", req.name)
+	}
+	return nil
+}
+
+// readTry reads as readNames, or nothing.
+func readTry(req *request, args []string) error {
+	if len(args) == 0 && req.flags == nil {
+		return nil
+	}
+	return cmp.Or(readNames(req, args), req.alone("-rules", req.names...), req.alone("-compare", req.names...))
+}
+
+// readHint reads a step, then the name of a story, then the number of a stage.
+func readHint(req *request, args []string) error {
+	if last := len(args) - 1; last > 0 {
+		if stage, err := strconv.Atoi(args[last]); err == nil {
+			if stage < 1 || stage > course.Stages {
+				return wrongUsage("a hint has stages 1 to %d: %s", course.Stages, args[last])
+			}
+			req.stage, args = stage, args[:last]
+		}
+	}
+	return cmp.Or(readNames(req, args), req.atMost(2, args))
+}
+
+// readWhy reads a step, and a line of its lock behind it; without a step, all are meant.
+func readWhy(req *request, args []string) error {
+	req.steps = course.Steps[:]
+	if len(args) > 0 {
+		if err := readStep(req, args); err != nil {
+			return err
+		}
+	}
+	if len(args) > 1 {
+		file, line, ok := strings.Cut(args[1], ":")
+		if !ok {
+			file, line = course.LockFile, args[1]
+		}
+		n, err := strconv.Atoi(line)
+		if err != nil || n < 1 {
+			return wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[1])
+		}
+		req.file, req.line = file, n
+	}
+	return cmp.Or(req.alone("-check", args...), req.atMost(2, args))
+}
+
+// readCopy reads a step and a folder.
+func readCopy(req *request, args []string) error {
+	if err := readStep(req, args); err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		return wrongUsage("copy needs a folder: copy %s FOLDER", args[0])
+	}
+	req.names = args[1:]
+	return req.atMost(2, args)
+}
+
+// readReal reads a step, or all, and the servers behind it.
+func readReal(req *request, args []string) error {
+	req.steps = course.Steps[:]
+	if len(args) == 0 || args[0] != "all" {
+		if err := readStep(req, args); err != nil {
+			return err
+		}
+	}
+	list := os.Getenv(realEnv)
+	if len(args) > 1 {
+		list = args[1]
+	}
+	if list == "" {
+		return wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", args[0])
+	}
+	for addr := range strings.SplitSeq(list, ",") {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return wrongUsage("%q is not a host:port", addr)
+		}
+		if slices.Contains(req.names, addr) {
+			return wrongUsage("%s is there twice: the servers must be independent", addr)
+		}
+		req.names = append(req.names, addr)
+	}
+	if need := serversFor(req.steps); len(req.names) < need {
+		return wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.names))
+	}
+	return req.atMost(2, args)
+}
