@@ -48,11 +48,15 @@ const (
 	cyan  = "36"
 )
 
+// paint paints line by line, so that a pager that cuts the text leaves no colour switched on.
 func (c console) paint(color, text string) string {
-	if text = word(text); !c.color || color == "" || text == "" {
-		return text
+	lines := strings.Split(word(text), "\n")
+	for i, line := range lines {
+		if c.color && color != "" && line != "" {
+			lines[i] = "\x1b[" + color + "m" + line + "\x1b[0m"
+		}
 	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return strings.Join(lines, "\n")
 }
 
 func (c console) printf(format string, args ...any) {

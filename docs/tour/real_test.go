@@ -56,7 +56,7 @@ func TestReal(t *testing.T) {
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nfunc init() { panic(`oh`) }\n"))
 	shows(t, "real 2", 1, "the process ended before the first story began: exit status 2\npanic: oh")
 	require.NoError(t, os.Remove(root+"/"+realDir+"/"+realFile))
-	shows(t, "real 3", 1, realFile+" is missing")
+	shows(t, "real 3", 1, realFile)
 }
 
 func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {

@@ -60,7 +60,7 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, text, 0o666))
 	require.NoError(t, os.Remove(root+"/step02_expire/lock.go"))
-	shows(t, "red 3", 1, "step02_expire/lock.go is missing")
+	shows(t, "red 3", 1, "step02_expire/lock.go")
 	require.NoError(t, os.WriteFile(file, []byte("package redislock\n"), 0o666))
 	shows(t, "red 3", 1, "3_atomic_acquire_test.go has no story")
 	require.NoError(t, os.Remove(file))

@@ -136,28 +136,23 @@ func (t *tour) exists(dir, file string) bool {
 
 // overlayOf returns what the go command replaces, by absolute paths. It leaves out only
 // files that exist: the others need no leaving out.
-func (t *tour) overlayOf(b build) (map[string]string, error) {
+func (t *tour) overlayOf(b build) map[string]string {
 	replace := map[string]string{}
 	for file, by := range b.replace {
-		from := by
 		if by != "" && !filepath.IsAbs(by) {
-			from = t.path("", by)
-		}
-		if _, err := os.Stat(from); by != "" && err != nil {
-			return nil, errorf("%s is missing: it is needed to build %s", by, b.name)
+			by = t.path("", by)
 		}
 		if by != "" || t.exists(b.dir, file) {
-			replace[t.path(b.dir, file)] = from
+			replace[t.path(b.dir, file)] = by
 		}
 	}
-	return replace, nil
+	return replace
 }
 
 // A binary is a compiled build.
 type binary struct {
-	path      string
-	dir       string // where its tests run
-	test2json string
+	path string
+	dir  string // where its tests run
 }
 
 // A compileError holds what the go command printed.
@@ -171,13 +166,6 @@ func (e *compileError) Error() string {
 }
 
 func (t *tour) compile(ctx context.Context, b build) (binary, error) {
-	if !t.exists(b.dir, "") {
-		return binary{}, errorf("the folder %s is missing", b.dir)
-	}
-	replace, err := t.overlayOf(b)
-	if err != nil {
-		return binary{}, err
-	}
 	dir, err := os.MkdirTemp(t.tmp, "build-")
 	if err != nil {
 		return binary{}, err
@@ -186,23 +174,11 @@ func (t *tour) compile(ctx context.Context, b build) (binary, error) {
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	out, err := buildOnce(ctx, t.root, b.dir, replace, bin.path)
-	if ctx.Err() != nil {
-		return binary{}, ctx.Err()
-	}
+	out, err := buildOnce(ctx, t.root, b.dir, t.overlayOf(b), bin.path)
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return binary{}, &compileError{b.name, string(out)}
+		err = &compileError{b.name, string(out)}
 	}
-	if err == nil {
-		bin.test2json, err = test2json()
-	}
-	if err != nil {
-		return binary{}, errorf("cannot run the go command, which this program needs on PATH: %w", err)
-	}
-	if _, err := os.Stat(bin.path); err != nil {
-		return binary{}, errorf("no test ran: %s has no test files", b.dir)
-	}
-	return bin, nil
+	return bin, cmp.Or(ctx.Err(), err)
 }
 
 // command is exec.CommandContext that does not wait forever for the children of a killed process.
@@ -298,10 +274,14 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 
 // runSeen is run, but shows the output as it comes. What an interrupted run
 // has left is returned with the error.
-func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (transcript, error) {
+func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (tr transcript, err error) {
+	reader, err := test2json()
+	if err != nil {
+		return tr, err
+	}
 	artifacts, err := os.MkdirTemp(filepath.Dir(bin.path), "artifacts-")
 	if err != nil {
-		return transcript{}, err
+		return tr, err
 	}
 	var names []string
 	for _, s := range list {
@@ -321,18 +301,14 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
 		// Between the binary and here, so that the binary's own exit status is seen:
 		// test2json's is 0 or 1.
-		reader := command(context.WithoutCancel(ctx), bin.dir, bin.test2json)
-		reader.Stdin = &out
+		read := command(context.WithoutCancel(ctx), bin.dir, reader)
+		read.Stdin = &out
 		var events []byte
-		if events, err = reader.Output(); err == nil {
-			tr, err := readEvents(events, cmd.ProcessState.ExitCode())
-			return tr, cmp.Or(ctx.Err(), err)
+		if events, err = read.Output(); err == nil {
+			tr, err = readEvents(events, cmd.ProcessState.ExitCode())
 		}
 	}
-	if ctx.Err() != nil {
-		return transcript{}, ctx.Err()
-	}
-	return transcript{}, errorf("cannot run the tests in %s: %w", filepath.Base(bin.dir), err)
+	return tr, cmp.Or(ctx.Err(), err)
 }
 
 // mostOutput is more than any story prints, in bytes. A process that dies with a million

@@ -53,31 +53,33 @@ func fileNames(results []result) string {
 
 // strong prints a paragraph in bold.
 func (c console) strong(format string, args ...any) {
-	c.printf("%s", c.paintLines(bold, indent("", wrap(columns, say(format, args...)))))
+	c.printf("%s", c.paint(bold, indent("", wrap(columns, say(format, args...)))))
 }
 
 // line prints a story's name, and nothing of its output.
 func (c console) line(r result) {
 	note := ""
 	if r.control {
-		note = c.paintLines(dim, behind(r.name, " (also passes on the older lock)"))
+		note = c.paint(dim, behind(r.name, " (also passes on the older lock)"))
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
 }
 
 // failure prints a story that failed in full: what happened, what that means, and which
-// other variants (subtests) fail.
+// other variants (subtests) fail. One that ended without a verdict on the lock says why.
 func (c console) failure(r result, limit int) {
 	if r.verdict != failed {
 		c.line(r)
-		c.broken(r, limit)
+		c.message(red, strings.Split(r.why, "\n"))
+		if t := r.log.find(r.name); t != nil {
+			c.text(t.timeline, limit)
+		}
+		c.text(r.log.crash(), short)
 		return
 	}
 	failing := r.log.failing(r.name)
 	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
-	if failing[0].timeline != "" {
-		c.text(failing[0].timeline, limit)
-	}
+	c.text(failing[0].timeline, limit)
 	c.message(red, slices.Concat(failing[0].message(), failing[0].outcome()))
 	c.alsoFailing(failing)
 	c.printf("\n")
@@ -93,7 +95,7 @@ func (c console) summary(r result) {
 
 func (c console) message(color string, lines []string) {
 	lines = wrap(columns-len(margin), strings.Join(original(lines), "\n"))
-	c.printf("%s", c.paintLines(color, indent(margin, lines)))
+	c.printf("%s", c.paint(color, indent(margin, lines)))
 }
 
 // alsoFailing names the variants (subtests) behind the first.
@@ -105,26 +107,6 @@ func (c console) alsoFailing(failing []*test) {
 	}
 	if others != nil {
 		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, "; "))
-	}
-}
-
-// paintLines paints line by line, so that a pager that cuts the text leaves no colour switched on.
-func (c console) paintLines(color, text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = c.paint(color, line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// broken prints a story that ended without a verdict on the lock.
-func (c console) broken(r result, limit int) {
-	c.message(red, strings.Split(r.why, "\n"))
-	if t := r.log.find(r.name); t != nil && t.timeline != "" {
-		c.text(t.timeline, limit)
-	}
-	if crash := r.log.crash(); crash != "" {
-		c.text(crash, short)
 	}
 }
 
@@ -157,14 +139,13 @@ func (c console) records(r result) error {
 
 // recorded is what happened in the story, or in the variant of it that stands for all.
 func (r result) recorded() []trace.Record {
-	shown := r.shown("")
 	if r.verdict == failed {
-		shown = r.log.failing(r.name)[0]
+		return r.log.failing(r.name)[0].records
 	}
-	if shown == nil {
-		return nil
+	if shown := r.shown(""); shown != nil {
+		return shown.records
 	}
-	return shown.records
+	return nil
 }
 
 // shown returns the test of the story whose timeline stands for all: the variant, or the
@@ -173,11 +154,12 @@ func (r result) shown(variant string) *test {
 	if t := r.log.find(variant); t != nil && t.timeline != "" {
 		return t
 	}
-	i := slices.IndexFunc(r.log.tests, func(t *test) bool { return storyOf(t.name) == r.name && t.timeline != "" })
-	if i < 0 {
-		return nil
+	for _, t := range r.log.tests {
+		if storyOf(t.name) == r.name && t.timeline != "" {
+			return t
+		}
 	}
-	return r.log.tests[i]
+	return nil
 }
 
 // storyOf returns the story that a variant (a subtest) belongs to.
@@ -188,7 +170,9 @@ func storyOf(variant string) string {
 
 // text prints a timeline or a panic, and an empty line.
 func (c console) text(text string, limit int) {
-	c.printf("%s\n", indent(margin, cut(strings.Split(strings.TrimRight(text, "\n"), "\n"), limit)))
+	if text != "" {
+		c.printf("%s\n", indent(margin, cut(strings.Split(strings.TrimRight(text, "\n"), "\n"), limit)))
+	}
 }
 
 // cut shortens long output in the middle: the end holds the failure.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,48 +96,45 @@ type test struct {
 	records  []trace.Record // what happened in its test harness
 	timeline string         // the same as text, without verdicts
 	verdicts []trace.Record // which of its assertions failed
+
+	printed   strings.Builder // of output, until all is read
+	artifacts string          // the folder for what its test harness leaves
 }
 
 // readEvents reads what test2json has written, and what the test harnesses have left.
 func readEvents(events []byte, exit int) (transcript, error) {
 	tr := transcript{exit: exit}
 	var raw strings.Builder
-	outputs := map[*test]*strings.Builder{}
-	dirs := map[*test]string{}
 	for d := json.NewDecoder(bytes.NewReader(events)); d.More(); {
 		var e struct{ Action, Test, Output, Path string }
 		if err := d.Decode(&e); err != nil {
-			return tr, errorf("cannot read the output of test2json: %w", err)
+			return tr, err
 		}
 		if e.Action == "output" && !strings.HasPrefix(e.Output, "=== ARTIFACTS ") {
 			// Without that line: its path is new in every run.
 			raw.WriteString(strings.ReplaceAll(e.Output, "\r\n", "\n"))
 		}
-		if e.Test == "" {
-			continue
-		}
 		t := tr.find(e.Test)
 		if t == nil {
 			t = &test{name: e.Test}
-			tr.tests = append(tr.tests, t)
-			outputs[t] = new(strings.Builder)
+			if e.Test != "" {
+				tr.tests = append(tr.tests, t)
+			}
 		}
 		switch e.Action {
 		case "pass", "fail", "skip":
 			t.status = e.Action
 		case "output":
-			outputs[t].WriteString(e.Output)
+			t.printed.WriteString(e.Output)
 		case "artifacts":
-			dirs[t] = e.Path
+			t.artifacts = e.Path
 		}
 	}
 	tr.raw = raw.String()
-	for t, output := range outputs {
-		t.output = output.String()
-	}
-	for t, dir := range dirs {
-		if err := t.readTrace(dir); err != nil {
-			return tr, errorf("cannot read what %s has left: %w", t.name, err)
+	for _, t := range tr.tests {
+		t.output = t.printed.String()
+		if err := t.readTrace(); err != nil {
+			return tr, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
 	return tr, nil
@@ -144,27 +142,24 @@ func readEvents(events []byte, exit int) (transcript, error) {
 
 // readTrace reads what the test harness of a test has left, if it had one. What was killed
 // may have left half of it.
-func (t *test) readTrace(dir string) error {
-	if t.status == "" {
+func (t *test) readTrace() error {
+	file := filepath.Join(t.artifacts, "trace.jsonl")
+	info, err := os.Stat(file)
+	if err != nil || t.artifacts == "" || t.status == "" || info.Size() > longestTrace {
 		return nil
 	}
-	file := filepath.Join(dir, "trace.jsonl")
-	if info, err := os.Stat(file); err == nil && info.Size() > longestTrace {
-		return nil
-	}
-	records, err := trace.ReadStory(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t.records, err = trace.ReadStory(file); err != nil {
 		return err
 	}
 	var rows []trace.Record
-	for _, r := range records {
+	for _, r := range t.records {
 		if r.Kind == trace.Verdict {
 			t.verdicts = append(t.verdicts, r)
 		} else {
 			rows = append(rows, r)
 		}
 	}
-	t.records, t.timeline = records, trace.Text(rows)
+	t.timeline = trace.Text(rows)
 	return nil
 }
 
@@ -255,7 +250,11 @@ func (t *test) asserts() bool { return len(t.verdicts) > 0 || strings.Contains(t
 // message returns what the assertions of a failed test say, in the test harness or around it.
 func (t *test) message() []string {
 	if t.verdicts == nil {
-		return said(t.output)
+		fields := fields(t.output)
+		if fields["Messages:"] != nil {
+			return fields["Messages:"]
+		}
+		return fields["Error:"]
 	}
 	var list []string
 	for _, v := range t.verdicts {
@@ -298,15 +297,6 @@ func (t *test) counted() string {
 		return " coupons sold"
 	}
 	return ""
-}
-
-// said returns what follows "Messages:" in testify's output, otherwise "Error:".
-func said(text string) []string {
-	fields := fields(text)
-	if fields["Messages:"] != nil {
-		return fields["Messages:"]
-	}
-	return fields["Error:"]
 }
 
 // fields takes testify's output apart:

@@ -168,16 +168,6 @@ func TestOutcome_ANumberIsOfSomething(t *testing.T) {
 	}
 }
 
-func TestSaid(t *testing.T) {
-	const testify = "\n\tError Trace:\t/somewhere/a_test.go:3\n\tError:      \tNot equal:\n\tTest:       \tTestA\n"
-	for text, want := range map[string]string{
-		testify: "Not equal:",
-		testify + "\tMessages:   \tbob\n\t            \tis in\n": "bob|is in",
-	} {
-		require.Equal(t, want, strings.Join(said(text), "|"))
-	}
-}
-
 func TestBroken_ShowsThePanic(t *testing.T) {
 	var out strings.Builder
 	log := transcript{exit: 2, raw: "=== RUN   TestA\nof before\npanic: oh\n\ngoroutine 1\n", tests: []*test{{name: "TestA", timeline: "timeline:\n  1"}}}
