@@ -33,23 +33,26 @@ type cell struct {
 	Results         []result
 }
 
-// failed returns what is said of the stories that failed.
-func (c cell) failed(says func(result) string) (list []string) {
+// Failing returns the names of the stories that failed, and Messages what they say.
+func (c cell) Failing() (names []string) {
 	for _, r := range c.Results {
 		if r.verdict == failed {
-			list = append(list, says(r))
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+func (c cell) Messages() (list []string) {
+	for _, r := range c.Results {
+		if r.verdict == failed {
+			list = append(list, r.log.failing(r.name)[0].message()[0])
 		}
 	}
 	return list
 }
 
-// Failing returns the names of the stories that failed, and Messages what they say.
-func (c cell) Failing() []string { return c.failed(func(r result) string { return r.name }) }
-func (c cell) Messages() []string {
-	return c.failed(func(r result) string { return r.log.failing(r.name)[0].message()[0] })
-}
-
-func (c cell) Holds() bool { return c.Failing() == nil }
+func (c cell) Holds() bool { return held(c.Results) == len(c.Results) }
 
 // Mark is the verdict on the page. The shapes differ without colour.
 func (c cell) Mark() string {
@@ -59,46 +62,31 @@ func (c cell) Mark() string {
 	return "**✗**"
 }
 
-func (c cell) label() string {
-	if c.Guarantee.IsEpilogue() {
-		return fmt.Sprintf("the %s on %s", lateWrite, c.Lock.Subject())
-	}
-	return fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
-}
-
-// check reports the stories that neither passed nor failed by an assertion: they make the
+// check is an error if the cell breaks the rule: guarantee k holds exactly from step k on,
+// the last in the epilogue. A story that neither passed nor failed by an assertion makes the
 // cell say nothing.
 func (c cell) check() error {
-	var odd []string
+	what := fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
+	if c.Guarantee.IsEpilogue() {
+		what = fmt.Sprintf("the %s on %s", lateWrite, c.Lock.Subject())
+	}
 	for _, r := range c.Results {
 		if r.verdict != passed && r.verdict != failed {
-			odd = append(odd, fmt.Sprintf("\n  %s: %s", r.name, r.why))
+			return fmt.Errorf("%s says nothing: %s: %s", what, r.name, r.why)
 		}
 	}
-	if odd == nil {
-		return nil
+	switch want := c.Lock.N >= c.Guarantee.N; {
+	case want && !c.Holds():
+		return fmt.Errorf("%s should hold and fails: %s", what, strings.Join(c.Failing(), ", "))
+	case !want && c.Holds():
+		return fmt.Errorf("%s should fail and holds", what)
 	}
-	return fmt.Errorf("%s says nothing:%s", c.label(), strings.Join(odd, ""))
+	return nil
 }
 
-// staircase returns the cells that break the rule: guarantee k holds exactly from step k
-// on, the last in the epilogue.
-func staircase(cells []cell) error {
-	var errs []error
-	for _, c := range cells {
-		want := c.Lock.N >= c.Guarantee.N
-		switch {
-		case want && !c.Holds():
-			errs = append(errs, fmt.Errorf("%s should hold and fails: %s", c.label(), strings.Join(c.Failing(), ", ")))
-		case !want && c.Holds():
-			errs = append(errs, fmt.Errorf("%s should fail and holds", c.label()))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// cells runs the guarantees against the locks, one binary per lock, and returns them lock by lock.
-func (t *tour) cells(ctx context.Context) ([]cell, error) {
+// cells runs the guarantees against the locks, one binary per lock, and returns them row by
+// row: a guarantee on all locks.
+func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 	late, err := t.stories(lateWriteDir, []course.File{{Name: lateWriteFile}})
 	if err != nil {
 		return nil, err
@@ -115,7 +103,7 @@ func (t *tour) cells(ctx context.Context) ([]cell, error) {
 		b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
 		builds = append(builds, b)
 	}
-	var cells []cell
+	rows := make([][]cell, len(course.Entries()))
 	for i, on := range t.compileAhead(ctx, append(builds, greenBuild(course.Epilogue))) {
 		lock := course.Entries()[i]
 		if lock.IsEpilogue() {
@@ -125,43 +113,38 @@ func (t *tour) cells(ctx context.Context) ([]cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range course.Entries() {
+		for row, g := range course.Entries() {
 			file := g.File
 			if g.IsEpilogue() {
 				file = lateWriteFile
 			}
 			of := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.file != file })
 			if len(of) > 0 {
-				cells = append(cells, cell{g, lock, of})
+				rows[row] = append(rows[row], cell{g, lock, of})
 			}
 		}
 	}
-	return cells, nil
+	return rows, nil
 }
 
 // runMatrix writes docs/read/matrix.md, or with -check compares it.
 func (t *tour) runMatrix(ctx context.Context, req request) error {
-	check := req.has("-check")
-	cells, err := t.cells(ctx)
+	rows, err := t.cells(ctx)
 	if err != nil {
 		return err
 	}
+	t.matrixTable(rows)
 	var errs []error
-	for _, c := range cells {
+	for _, c := range slices.Concat(rows...) {
 		errs = append(errs, c.check())
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w\n%s is left as it was", err, matrixFile)
+		return fmt.Errorf("a guarantee has to hold from its step on, and not before:\n%w\n%s is left as it was", err, matrixFile)
 	}
-	err = t.putGenerated(rendered(cells), "go run ./docs/tour matrix", check)
-	t.matrixTable(cells)
-	if err != nil {
+	if err := t.putGenerated(rendered(rows), "go run ./docs/tour matrix", req.has("-check")); err != nil {
 		return err
 	}
-	if err := staircase(cells); err != nil {
-		return fmt.Errorf("a guarantee has to hold from its step on, and not before:\n%w", err)
-	}
-	if check {
+	if req.has("-check") {
 		t.printf("\n%s is up to date\n", matrixFile)
 	} else {
 		t.printf("\nwritten to %s\n", matrixFile)
@@ -190,27 +173,25 @@ func (t *tour) putGenerated(files map[string]string, command string, check bool)
 }
 
 // rendered is the page, and the picture of it.
-func rendered(cells []cell) map[string]string {
-	return map[string]string{
-		matrixFile:                              renderMatrix(cells),
-		"docs/read/pictures/staircase.svg":      drawStaircase(cells, picture.Light),
-		"docs/read/pictures/staircase-dark.svg": drawStaircase(cells, picture.Dark),
-
-		"docs/read/pictures/staircase.zh-CN.svg":      drawStaircase(cells, picture.Light.Chinese()),
-		"docs/read/pictures/staircase.zh-CN-dark.svg": drawStaircase(cells, picture.Dark.Chinese()),
+func rendered(rows [][]cell) map[string]string {
+	files := map[string]string{matrixFile: renderMatrix(rows)}
+	for name, theme := range map[string]picture.Theme{
+		"": picture.Light, "-dark": picture.Dark, ".zh-CN": picture.Light.Chinese(), ".zh-CN-dark": picture.Dark.Chinese(),
+	} {
+		files["docs/read/pictures/staircase"+name+".svg"] = drawStaircase(rows, theme)
 	}
+	return files
 }
 
-func drawStaircase(cells []cell, theme picture.Theme) string {
+func drawStaircase(rows [][]cell, theme picture.Theme) string {
 	var locks []string
 	var stairs []picture.Stair
-	for _, g := range course.Entries() {
+	for _, row := range rows {
+		g := row[0].Guarantee
 		locks = append(locks, strings.Replace(g.Arg(), "fencing", "F", 1))
 		stair := picture.Stair{Guarantee: g.Guarantee}
-		for _, c := range cells {
-			if c.Guarantee.N == g.N {
-				stair.Holds = append(stair.Holds, c.Holds())
-			}
+		for _, c := range row {
+			stair.Holds = append(stair.Holds, c.Holds())
 		}
 		stairs = append(stairs, stair)
 	}
@@ -219,27 +200,24 @@ func drawStaircase(cells []cell, theme picture.Theme) string {
 }
 
 // matrixTable prints the table for a terminal.
-func (t *tour) matrixTable(cells []cell) {
+func (t *tour) matrixTable(rows [][]cell) {
 	t.printf("%-30s", "guarantee / step")
 	for _, s := range course.Steps {
 		t.printf("   %02d", s.N)
 	}
 	t.printf("  epilogue\n")
-	for _, g := range course.Entries() {
-		name := fmt.Sprintf("%d %s", g.N, g.File)
-		if g.IsEpilogue() {
+	for _, row := range rows {
+		name := fmt.Sprintf("%d %s", row[0].Guarantee.N, row[0].Guarantee.File)
+		if row[0].Guarantee.IsEpilogue() {
 			name = "  " + lateWrite
 		}
 		t.printf("%-30s", name)
-		for _, c := range cells {
-			if c.Guarantee.N != g.N {
-				continue
-			}
-			mark, color := "✓", green
+		for _, c := range row {
+			color := green
 			if !c.Holds() {
-				mark, color = "✗", red
+				color = red
 			}
-			t.printf("    %s", t.paint(color, mark))
+			t.printf("    %s", t.paint(color, strings.Trim(c.Mark(), "*")))
 		}
 		t.printf("\n")
 	}
@@ -256,11 +234,10 @@ func guaranteeName(file string) string {
 }
 
 // renderMatrix writes the page. The same runs give the same text: it has no times and no paths.
-func renderMatrix(cells []cell) string {
+func renderMatrix(rows [][]cell) string {
 	var b strings.Builder
 	err := matrixTemplate.Execute(&b, map[string]any{
-		"Steps": course.Steps, "Entries": course.Entries(), "Last": course.Last, "Cells": cells,
-		"LateWrite": lateWrite, "LateWriteFile": "../fencing/testdata/" + lateWriteFile,
+		"Steps": course.Steps, "Last": course.Last, "Rows": rows, "LateWriteFile": "../fencing/testdata/" + lateWriteFile,
 	})
 	if err != nil {
 		panic(err) // the template is a part of this program
