@@ -2,8 +2,10 @@ package main
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,7 +37,7 @@ var onlyEnglish = []string{"matrix.go", "why.go", "whypage.go",
 // testify and the compiler say, code, and the tags of go test.
 var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recovered|created by | in goroutine |chan |race detected|Error Trace|` +
 	`is not in std|cannot find module|no required module|"sync" imported|package redislock|package fencing|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?s\)|\\bin |` +
-	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |go env GOMOD|-ldflags|: lock not |==)`)
+	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |-ldflags|: lock not |==)`)
 
 // TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like
 // words needs its Chinese, with the same verbs, and what formats it must be able to find
@@ -77,93 +79,71 @@ var (
 // and all of them.
 func literals(t *testing.T) (said map[string]string, all map[string]bool) {
 	t.Helper()
-	fset := token.NewFileSet()
-	paths, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	var files []*ast.File
-	consts := map[string]ast.Expr{"course.Module": &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(course.Module)}}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") || path == "chinese.go" {
-			continue
-		}
-		f, err := parser.ParseFile(fset, path, nil, 0)
-		require.NoError(t, err)
-		files = append(files, f)
-		ast.Inspect(f, func(n ast.Node) bool {
-			if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.CONST {
-				for _, spec := range d.Specs {
-					for i, value := range spec.(*ast.ValueSpec).Values {
-						consts[spec.(*ast.ValueSpec).Names[i].Name] = value
-					}
-				}
-			}
-			return true
-		})
-	}
 	said, all = map[string]string{}, map[string]bool{}
 	words := func(like *regexp.Regexp, text string) bool {
 		return !notSaid.MatchString(text) && like.MatchString(verb.ReplaceAllString(asked.ReplaceAllString(text, ""), ""))
 	}
-	for _, f := range files {
-		file := fset.Position(f.Pos()).Filename
-		if slices.Contains(onlyEnglish, file) {
-			continue
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ImportSpec, *ast.BadExpr:
-				return false
-			case *ast.FuncDecl:
-				return !slices.Contains(onlyEnglish, n.Name.Name)
-			case *ast.CallExpr:
-				name := ast.Unparen(n.Fun)
-				if sel, ok := name.(*ast.SelectorExpr); ok {
-					name = sel.Sel
+	inspect(t, "*.go", func(n ast.Node, at string, constant func(ast.Expr) (string, bool)) bool {
+		file, _, _ := strings.Cut(at, ":")
+		switch n := n.(type) {
+		case *ast.File:
+			return file != "chinese.go" && !strings.HasSuffix(file, "_test.go") && !slices.Contains(onlyEnglish, file)
+		case *ast.ImportSpec:
+			return false
+		case *ast.FuncDecl:
+			return !slices.Contains(onlyEnglish, n.Name.Name)
+		case *ast.CallExpr:
+			called := types.ExprString(n.Fun)
+			called = called[strings.LastIndex(called, ".")+1:]
+			for _, arg := range n.Args {
+				text, ok := constant(arg)
+				if ok && slices.Contains(untold, called) && words(twoWords, text) {
+					t.Errorf("%s: %s does not translate %q: say and errorf do", at, called, text)
 				}
-				id, ok := name.(*ast.Ident)
-				for _, arg := range n.Args {
-					text, isConst := constant(arg, consts)
-					if !ok || !isConst {
-						continue
-					}
-					at := fset.Position(arg.Pos()).String()
-					if slices.Contains(untold, id.Name) && words(twoWords, text) {
-						t.Errorf("%s: %s does not translate %q: say and errorf do", at, id.Name, text)
-					}
-					if slices.Contains(says, id.Name) && words(oneWord, text) {
-						said[text] = at
-					}
-				}
-			case ast.Expr:
-				if text, ok := constant(n, consts); ok {
-					if all[text] = true; words(twoWords, text) {
-						said[text] = fset.Position(n.Pos()).String()
-					}
-					return false
+				if ok && slices.Contains(says, called) && words(oneWord, text) {
+					said[text] = at
 				}
 			}
-			return true
-		})
-	}
+		case ast.Expr:
+			if text, ok := constant(n); ok {
+				if all[text] = true; words(twoWords, text) {
+					said[text] = at
+				}
+				return false
+			}
+		}
+		return true
+	})
 	return said, all
 }
 
-// constant returns the value of a string that is constant.
-func constant(e ast.Expr, consts map[string]ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		return text, e.Kind == token.STRING && err == nil
-	case *ast.ParenExpr:
-		return constant(e.X, consts)
-	case *ast.Ident:
-		return constant(consts[e.Name], consts)
-	case *ast.BinaryExpr:
-		left, ok := constant(e.X, consts)
-		right, also := constant(e.Y, consts)
-		return left + right, e.Op == token.ADD && ok && also
+// inspect is ast.Inspect of some files of a package, with the place of each node and the
+// texts that are constant.
+func inspect(t *testing.T, pattern string, each func(n ast.Node, at string, constant func(ast.Expr) (string, bool)) bool) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, path := range paths {
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		require.NoError(t, err)
+		files = append(files, f)
 	}
-	return "", false
+	info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	// Without the packages that it imports: for constants there is no need of them.
+	conf := types.Config{Error: func(error) {}}
+	conf.Check("", fset, files, &info)
+	text := func(e ast.Expr) (string, bool) {
+		value := info.Types[e].Value
+		if value == nil || value.Kind() != constant.String {
+			return "", false
+		}
+		return constant.StringVal(value), true
+	}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool { return n == nil || each(n, fset.Position(n.Pos()).String(), text) })
+	}
 }
 
 // verbs are those of a format, by the places of their arguments.
@@ -235,15 +215,11 @@ func TestChinese_FitsATerminal(t *testing.T) {
 // TestStorySays_IsWhatStoriesSay looks for each message in the tests of the steps,
 // whatever their verbs stand for.
 func TestStorySays_IsWhatStoriesSay(t *testing.T) {
-	paths, err := filepath.Glob("../../step0*/*_test.go")
-	require.NoError(t, err)
 	formats := map[string]bool{}
-	for _, path := range paths {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(f, func(n ast.Node) bool {
+	for _, step := range course.Steps {
+		inspect(t, "../../"+step.Dir+"/*_test.go", func(n ast.Node, _ string, constant func(ast.Expr) (string, bool)) bool {
 			if e, ok := n.(ast.Expr); ok {
-				if text, ok := constant(e, nil); ok {
+				if text, ok := constant(e); ok {
 					formats[text] = len(verb.ReplaceAllString(text, "")) > 15
 					return false
 				}

@@ -65,25 +65,22 @@ func TestControl%[2]s(t *testing.T) { story(t, 0) }
 }
 
 func miniLock(n int) string {
-	text := fmt.Sprintf("package redislock\n\nconst at = %d\n\n// Lock is a handle.\ntype Lock struct{ MaxHold, NodeTimeout int }\n\n", n)
+	imports, fields, params, methods := "", "{}", "rdb any, key string, ttl int", ""
 	if n >= 4 { // where a rule asks for it
-		text = strings.Replace(text, "\n", "; import _ \"crypto/rand\"\n", 1)
+		imports = "; import _ \"crypto/rand\""
+	}
+	if n >= 7 {
+		fields = "{ MaxHold int }"
+		methods = "\nvar ErrLost, ErrNotRun error\n\nfunc (l *Lock) Lost() {}\n\nfunc (l *Lock) ValidUntil() {}\n\nfunc (l *Lock) Do() {}\n"
 	}
 	switch {
 	case n < 2:
-		text += "func New(rdb any, key string) *Lock { return nil }\n"
-	case n < 8:
-		text += "func New(rdb any, key string, ttl int) *Lock { return nil }\n"
-	default:
-		text += "func New(nodes []any, key string, ttl int) *Lock { return nil }\n"
+		params = "rdb any, key string"
+	case n == 8:
+		fields, params = "{ MaxHold, NodeTimeout int }", "nodes []any, key string, ttl int"
 	}
-	if n < 8 {
-		text = strings.Replace(text, ", NodeTimeout", "", 1)
-	}
-	if n < 7 {
-		return strings.Replace(text, "{ MaxHold int }", "{}", 1)
-	}
-	return text + "\nvar ErrLost, ErrNotRun error\n\nfunc (l *Lock) Lost() {}\n\nfunc (l *Lock) ValidUntil() {}\n\nfunc (l *Lock) Do() {}\n"
+	return fmt.Sprintf("package redislock%s\n\nconst at = %d\n\n// Lock is a handle.\ntype Lock struct%s\n\nfunc New(%s) *Lock { return nil }\n%s",
+		imports, n, fields, params, methods)
 }
 
 func writeMini(root string) error {
