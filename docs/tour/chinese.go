@@ -289,7 +289,6 @@ var inChinese = map[string]string{
 	"failed without an assertion: %s":                            "失败了，但没有断言：%s",
 	"skipped: %s":                                                "跳过：%s",
 	"no test ran":                                                "没有运行任何测试",
-	"no test ran: %s/%s is missing":                              "没有运行任何测试：缺少 %s/%s",
 	"no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level": "没有运行任何测试：%s/%s 里没有故事，也就是顶层的 func Test...(t *testing.T)",
 	"cannot list the stories of %s/%s: %w":                                            "列不出 %s/%s 里的故事：%w",
 	"tour: interrupted":                                                               "tour：已中断",

@@ -201,21 +201,9 @@ func declared(list []source.Declaration, name string) source.Declaration {
 }
 
 func (t *tour) diffLines(list []string) {
+	colors := []struct{ begins, color string }{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}, {"", ""}}
 	for _, line := range list {
-		t.printf("%s\n", t.paint(diffColor(line), line))
+		i := slices.IndexFunc(colors, func(c struct{ begins, color string }) bool { return strings.HasPrefix(line, c.begins) })
+		t.printf("%s\n", t.paint(colors[i].color, line))
 	}
-}
-
-func diffColor(line string) string {
-	switch {
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return bold
-	case strings.HasPrefix(line, "@@"):
-		return cyan
-	case strings.HasPrefix(line, "-"):
-		return red
-	case strings.HasPrefix(line, "+"):
-		return green
-	}
-	return ""
 }

@@ -21,28 +21,24 @@ func chineseLocale(env func(string) string) bool {
 
 // takeLang takes -lang and its value out of the arguments, wherever they stand.
 func takeLang(args []string) ([]string, error) {
-	i := slices.IndexFunc(args, func(a string) bool {
-		name, _, _ := strings.Cut(a, "=")
-		return name == "-lang" || name == "--lang"
-	})
-	if i < 0 {
-		return args, nil
+	for i, arg := range args {
+		name, lang, ok := strings.Cut(arg, "=")
+		if name != "-lang" && name != "--lang" {
+			continue
+		}
+		end := i + 1
+		if !ok && end < len(args) {
+			lang = args[end]
+			end++
+		}
+		chinese := strings.HasPrefix(lang, "zh")
+		if !chinese && !strings.HasPrefix(lang, "en") {
+			return nil, wrongUsage("-lang takes zh or en: %s", lang)
+		}
+		course.Chinese = chinese
+		return slices.Delete(slices.Clone(args), i, end), nil
 	}
-	_, lang, ok := strings.Cut(args[i], "=")
-	end := i + 1
-	if !ok && end < len(args) {
-		lang = args[end]
-		end++
-	}
-	switch {
-	case strings.HasPrefix(lang, "zh"):
-		course.Chinese = true
-	case strings.HasPrefix(lang, "en"):
-		course.Chinese = false
-	default:
-		return nil, wrongUsage("-lang takes zh or en: %s", lang)
-	}
-	return slices.Delete(slices.Clone(args), i, end), nil
+	return args, nil
 }
 
 // forAuthors reports whether the command writes or checks the repository's pages, or

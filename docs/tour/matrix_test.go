@@ -75,5 +75,5 @@ func TestMatrix(t *testing.T) {
 	shows(t, "matrix", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02 should fail and holds")
 	require.Equal(t, page+"more\n", read(t, matrixFile), "it is left as it was")
 	require.NoError(t, os.Remove(root+"/"+lateWriteDir+"/"+lateWriteFile))
-	shows(t, "matrix", 1, "docs/fencing/testdata/late_write_test.go is missing")
+	shows(t, "matrix", 1, "cannot list the stories of docs/fencing/testdata/late_write_test.go")
 }

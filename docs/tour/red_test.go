@@ -64,7 +64,7 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("package redislock\n"), 0o666))
 	shows(t, "red 3", 1, "3_atomic_acquire_test.go has no story")
 	require.NoError(t, os.Remove(file))
-	shows(t, "red 3", 1, "no test ran: step03_atomic_set/3_atomic_acquire_test.go is missing")
+	shows(t, "red 3", 1, "cannot list the stories of step03_atomic_set/3_atomic_acquire_test.go")
 }
 
 func TestNamed_OnlyWhatCanRun(t *testing.T) {

@@ -229,12 +229,9 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []coming {
 
 // await shows progress until the binary is there.
 func (t *tour) await(c coming) (binary, error) {
-	select {
-	case ready := <-c.done:
-		return ready.binary, ready.err
-	default:
+	if len(c.done) == 0 {
+		defer t.progress(say("building %s", c.name))()
 	}
-	defer t.progress(say("building %s", c.name))()
 	ready := <-c.done
 	return ready.binary, ready.err
 }
