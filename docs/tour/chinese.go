@@ -59,11 +59,7 @@ var inChinese = map[string]string{
 	"%s passes on %s: make it fail there, or let its comment say %q": "%s 在%s上通过了：让它在那里失败，或者在注释里写明 %q",
 	"red %s is not red as expected:\n  %s":                           "red %s 没有按预期变红：\n  %s",
 	"%s fails on %s":                                                 "%s 在%s上失败",
-	"%s has no test %s; list them:\n  go test -list . ./%[1]s":       "%s 没有测试 %s；列出全部：\n  go test -list . ./%[1]s",
-	"which is not run red":                                           "这个文件不在 red 中运行",
-	"which begins in step %02d: ask red %d":                          "它从第 %02d 步开始：请用 red %d",
-	"which needs what the lock %s lacks: %s":                         "它要用到%s锁没有的东西：%s",
-	"red %s runs the stories of %s. %s is in %s, %s":                 "red %s 运行的是 %s 里的故事。%s 在 %s 里，%s",
+	"%s has no %s in %s%s":                                           "%s 没有 %s，它的测试在 %s 里%s",
 	"%s has no test harness, and leaves no records":                  "%s 不用测试框架，没有记录",
 
 	// Diff and copy.

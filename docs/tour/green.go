@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -21,7 +23,7 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 		t.prose("", "\nstill broken: %s", s.Broken)
 		return nil
 	}
-	list, err := t.named(s, req.names)
+	list, err := t.greenStories(s, req.names)
 	if err != nil {
 		return err
 	}
@@ -43,6 +45,20 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 		wrong = append(wrong, r.name)
 	}
 	return unless(wrong, notGreen, s)
+}
+
+// greenStories are the tests of step s with these names.
+func (t *tour) greenStories(s course.Step, names []string) ([]story, error) {
+	paths, err := filepath.Glob(t.path(s.Dir, "*_test.go"))
+	var all []story
+	for _, path := range paths {
+		list, wrong := t.storiesOf(s.Dir, filepath.Base(path))
+		all, err = append(all, list...), cmp.Or(err, wrong)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pick("green "+s.Arg(), all, names)
 }
 
 // green runs all tests of step s, and shows the stories that begin there. What fails it shows

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,13 +41,9 @@ func drawn(t *testing.T, change func(lock string) string) string {
 	require.NoError(t, err)
 	defer tr.close()
 	b := greenBuild(course.Steps[3])
-	lock, err := os.ReadFile(tr.path(b.dir, course.LockFile))
-	require.NoError(t, err)
 	b.replace[course.LockFile] = filepath.Join(t.TempDir(), course.LockFile)
-	require.NoError(t, os.WriteFile(b.replace[course.LockFile], []byte(change(string(lock))), 0o666))
-	bin, err := tr.build(ctx, b)
-	require.NoError(t, err)
-	results, err := bin.runAll(ctx, []story{{name: lateHolder}})
+	require.NoError(t, write(b.replace[course.LockFile], change(read(t, tr.path(b.dir, course.LockFile)))))
+	results, err := tr.playAll(ctx, tr.compileAhead(ctx, []build{b})[0], []story{{name: lateHolder}})
 	require.NoError(t, err)
 	svg, err := picture.Story("A late holder", []picture.Panel{{Records: results[0].recorded()}}, picture.Light)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -157,15 +158,13 @@ func ping(ctx context.Context, addr string) error {
 	defer conn.Close()
 	deadline, _ := ctx.Deadline()
 	conn.SetDeadline(deadline)
-	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-		return err
-	}
+	io.WriteString(conn, "PING\r\n")
 	reply, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
+	switch {
+	case err != nil:
 		return errorf("it does not answer PING: %w", err)
-	}
-	if reply = strings.TrimSpace(reply); reply != "+PONG" {
-		return errorf("it answers PING with %s", reply)
+	case strings.TrimSpace(reply) != "+PONG":
+		return errorf("it answers PING with %s", strings.TrimSpace(reply))
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -73,66 +71,27 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 // redStories are those that begin in step s and can be run on the lock before it, or of
 // these the ones with these names.
 func (t *tour) redStories(s course.Step, names []string) ([]story, error) {
-	if names == nil {
-		return t.stories(s.Dir, s.Red())
+	list, err := t.stories(s.Dir, s.Red())
+	if err != nil || names == nil {
+		return list, err
 	}
-	list, err := t.named(s, names)
-	if err != nil {
-		return nil, err
-	}
-	for _, st := range list {
-		if err := canBeRed(s, st); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return pick("red "+s.Arg(), list, names)
 }
 
-// named returns the tests of step s with these names, in the order of the names.
-func (t *tour) named(s course.Step, names []string) (list []story, err error) {
-	files, err := fs.Glob(os.DirFS(t.path(s.Dir, "")), "*_test.go")
-	if err != nil {
-		return nil, err
-	}
-	var tests []story
-	for _, file := range files {
-		found, err := t.storiesOf(s.Dir, file)
-		if err != nil {
-			return nil, err
-		}
-		tests = append(tests, found...)
+// pick returns the stories with these names, in the order of the names.
+func pick(command string, list []story, names []string) (picked []story, err error) {
+	var all, files []string
+	for _, st := range list {
+		all, files = append(all, st.name), append(files, st.file)
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(tests, func(st story) bool { return st.name == name })
+		i := slices.Index(all, name)
 		if i < 0 {
-			return nil, wrongUsage("%s has no test %s; list them:\n  go test -list . ./%[1]s", s.Dir, name)
+			return nil, wrongUsage("%s has no %s in %s%s", command, name, strings.Join(slices.Compact(files), ", "), didYouMean(name, all))
 		}
-		list = append(list, tests[i])
+		picked = append(picked, list[i])
 	}
-	return list, nil
-}
-
-// canBeRed refuses a test that is not a story of the guarantee that begins in step s, and
-// says where it belongs.
-func canBeRed(s course.Step, st story) error {
-	var own []string
-	for _, f := range s.Red() {
-		own = append(own, f.Name)
-	}
-	if slices.Contains(own, st.file) {
-		return nil
-	}
-	reason := "which is not run red"
-	for _, f := range course.Files() {
-		switch {
-		case f.Name != st.file || s.IsEpilogue():
-		case f.From < s.N:
-			reason = say("which begins in step %02d: ask red %d", f.From, f.From)
-		default:
-			reason = say("which needs what the lock %s lacks: %s", s.Before().Of(), strings.Join(f.Needs, ", "))
-		}
-	}
-	return wrongUsage("red %s runs the stories of %s. %s is in %s, %s", s.Arg(), strings.Join(own, ", "), st.name, st.file, reason)
+	return picked, nil
 }
 
 // checkRed says what keeps a red run from being the lesson: every story must fail by its

@@ -70,15 +70,15 @@ func TestRed_WhatIsNotTheLessonIsAnError(t *testing.T) {
 func TestNamed_OnlyWhatCanRun(t *testing.T) {
 	inMini(t)
 	for args, want := range map[string]string{
-		"red 3 TestNone":                      "step03_atomic_set has no test TestNone; list them:\n  go test -list . ./step03_atomic_set\n",
-		"green 3 TestNone":                    "step03_atomic_set has no test TestNone",
-		"red 3 TestOtherCrashed_holder":       "red 3 runs the stories of 3_atomic_acquire_test.go. TestOtherCrashed_holder is in 2_crashed_holder_test.go, which begins in step 02: ask red 2",
-		"red 7 TestLeadWaiting":               "which begins in step 06: ask red 6",
-		"red 7 TestLeadLost":                  "which needs what the lock of step 06 lacks: Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun",
-		"red 3 TestBug":                       "TestBug is in bug_test.go, which is not run red",
-		"red 3 TestDemo":                      "TestDemo is in demo_test.go, which is not run red",
-		"red fencing TestLeadLock":            "which is not run red",
-		"red 3 TestLeadAtomic_acquire/two_of": "has no test",
+		"red 3 TestNone":                      "red 3 has no TestNone in 3_atomic_acquire_test.go",
+		"red 3 TestOtherAtomic_aquire":        "has no TestOtherAtomic_aquire in 3_atomic_acquire_test.go (did you mean TestOtherAtomic_acquire?)",
+		"green 3 TestNone":                    "green 3 has no TestNone in 1_mutual_exclusion_test.go, 2_",
+		"red 3 TestOtherCrashed_holder":       "red 3 has no TestOtherCrashed_holder in 3_atomic_acquire_test.go",
+		"red 6 TestLeadLost":                  "red 6 has no TestLeadLost in 6_reentrant_test.go, 6_waiting_test.go",
+		"red 7 TestLeadLost":                  "red 7 has no TestLeadLost in 7_watchdog_test.go",
+		"red 3 TestBug":                       "red 3 has no TestBug",
+		"red fencing TestLeadLock":            "red fencing has no TestLeadLock in fencing_test.go",
+		"red 3 TestLeadAtomic_acquire/two_of": "has no TestLeadAtomic_acquire/two_of",
 	} {
 		out, errs, code := tourOf(t, args)
 		require.Equal(t, 2, code, args)
