@@ -97,32 +97,7 @@ func TestDiff_SeveralFiles(t *testing.T) {
 		"--- /dev/null\n+++ step06_reentrant/waiting.go\n@@ -0,0 +3,1 @@\n+func wait() {}\n"+
 		"--- step05_lua_release/send.go\n+++ step06_reentrant/send.go\n@@ -8,1 +8,1 @@\n func once() { os.Getpid() }\n")
 	shows(t, "diff 7 ErrLost", 0, "--- step06_reentrant/lock.go\n+++ step07_watchdog/lock.go\n@@ -0,0 +10,1 @@\n")
+	shows(t, "diff 7 once wait", 0, "--- step06_reentrant/send.go\n+++ /dev/null\n@@ -8,1 +0,0 @@\n-func once() { os.Getpid() }\n"+
+		"--- step06_reentrant/waiting.go\n+++ step07_watchdog/waiting.go\n@@ -3,1 +3,1 @@\n-func wait() {}\n+func wait() { wait() }\n")
 	shows(t, "diff 6 nobody", 2, "no declaration nobody; there are: at, Lock, New, once, wait")
-}
-
-func TestDiffNamed(t *testing.T) {
-	const before = "package p\n\n// TryLock tries.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}\n\nfunc (l Lock) Gone() {}\n"
-	const after = "package p\n\nvar (\n\t// ErrC is new.\n\tErrC = 1\n)\n\n// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrC\n}\n\nfunc (d dog) TryLock() {}\n"
-	read := func(dir, src string) side {
-		l := lockOf(src)
-		list, err := l.declarations()
-		require.NoError(t, err)
-		return side{dir: dir, files: l, list: list}
-	}
-	const head = "--- a/lock.go|+++ b/lock.go|"
-	for name, want := range map[string]string{
-		"Gone":         head + "@@ -8,1 +0,0 @@|-func (l Lock) Gone() {}|",
-		"ErrC":         head + "@@ -0,0 +4,2 @@|+\t// ErrC is new.|+\tErrC = 1|",
-		"Lock.TryLock": head + "@@ -3,4 +8,5 @@|-// TryLock tries.|+// TryLock tries|+// twice.| func (l *Lock) TryLock() error {|-\treturn ErrA|+\treturn ErrC| }|",
-		"Nope":         "no declaration Nope; there are: ErrC, Lock.TryLock, dog.TryLock, Lock.Gone",
-		"TryLock":      "TryLock is more than one method: Lock.TryLock, dog.TryLock",
-	} {
-		var out strings.Builder
-		err := (&tour{console: console{out: &out}}).diffNamed(read("a", before), read("b", after), []string{name})
-		if err != nil {
-			require.Equal(t, usageError(want), err)
-			continue
-		}
-		require.Equal(t, want, strings.ReplaceAll(out.String(), "\n", "|"))
-	}
 }

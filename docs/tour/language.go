@@ -116,25 +116,21 @@ func mayBreak(before, after rune) bool {
 		!strings.ContainsRune("，。、：；？！）》”’,.:;?!)", after) && !strings.ContainsRune("（《“‘(", before)
 }
 
-// breakAt is where a line of this width ends: at the last space or break before it, or at
-// the first one; -1 if it has none.
+// breakAt is where the first line of a text ends that is too wide: at the last space or break
+// before this width, or at the first one; -1 if it has none.
 func breakAt(width int, text string) int {
 	at, used, before := -1, 0, 'x'
 	for i, r := range text {
 		if i > 0 && (r == ' ' || mayBreak(before, r)) {
-			if used > width && at >= 0 {
-				return at
+			if used <= width || at < 0 {
+				at = i
 			}
-			at = i
 			if used > width {
-				return at
+				break
 			}
 		}
 		used += 1 + boolean(isWide(r))
 		before = r
-	}
-	if used <= width {
-		return -1
 	}
 	return at
 }

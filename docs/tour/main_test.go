@@ -107,14 +107,11 @@ func TestWrongUsage_Exit2(t *testing.T) {
 	}
 }
 
-func TestHelp_Exit0(t *testing.T) {
+func TestHelp_Exit0_FitsATerminal(t *testing.T) {
 	for _, arg := range []string{"help", "-h", "--help"} {
 		out, errs, code := tourOf(t, arg)
 		require.Equal(t, []any{usage(), "", 0}, []any{out, errs, code}, arg)
 	}
-}
-
-func TestHelp_FitsATerminal(t *testing.T) {
 	fits(t, "help", usage())
 	for _, c := range commands {
 		require.Contains(t, usage(), "\n  "+c.name)

@@ -2,38 +2,13 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"example.com/redislock-steps/docs/internal/course"
 )
-
-func TestOverlays(t *testing.T) {
-	tr, _ := tourIn(t)
-	red := func(n int) build { return tr.redBuild(course.Entries()[n-1]) }
-	for name, tt := range map[string]struct {
-		b    build
-		want string
-	}{
-		"red 1":                 {red(1), "step01_setnx/bug_test.go= step01_setnx/demo_test.go= step01_setnx/lock.go=docs/step00/lock.go"},
-		"red 6":                 {red(6), "step06_reentrant/bug_test.go= step06_reentrant/demo_test.go= step06_reentrant/lock.go=step05_lua_release/lock.go step06_reentrant/new_test.go=step05_lua_release/new_test.go"},
-		"red 7":                 {red(7), "step07_watchdog/6_waiting_test.go= step07_watchdog/7_lost_test.go= step07_watchdog/bug_test.go= step07_watchdog/demo_test.go= step07_watchdog/lock.go=step06_reentrant/lock.go step07_watchdog/new_test.go=step06_reentrant/new_test.go"},
-		"red 8, and the matrix": {red(8), "step08_redlock/7_lost_test.go= step08_redlock/8_validity_test.go= step08_redlock/bug_test.go= step08_redlock/demo_test.go= step08_redlock/lock.go=step07_watchdog/lock.go step08_redlock/new_test.go=step07_watchdog/new_test.go"},
-		"red fencing":           {red(9), course.Epilogue.Path() + "=" + course.Unfenced.Path()},
-	} {
-		replace := tr.overlayOf(tt.b)
-		var got []string
-		for _, from := range slices.Sorted(maps.Keys(replace)) {
-			got = append(got, strings.TrimPrefix(from, tr.root+"/")+"="+strings.TrimPrefix(replace[from], tr.root+"/"))
-		}
-		require.Equal(t, tt.want, strings.Join(got, " "), name)
-	}
-}
 
 func TestWhatCannotBeBuilt(t *testing.T) {
 	root := inOwnMini(t)
