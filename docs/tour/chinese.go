@@ -58,12 +58,10 @@ var inChinese = map[string]string{
 	"%s did not end with an assertion: %s":                           "%s 不是因断言而失败：%s",
 	"%s passes on %s: make it fail there, or let its comment say %q": "%s 在%s上通过了：让它在那里失败，或者在注释里写明 %q",
 	"red %s is not red as expected:\n  %s":                           "red %s 没有按预期变红：\n  %s",
-	"%s fails on %s":                                                 "%s 在%s上失败",
 	"%s has no %s in %s%s":                                           "%s 没有 %s，它的测试在 %s 里%s",
 	"%s has no test harness, and leaves no records":                  "%s 不用测试框架，没有记录",
 
 	// Diff and copy.
-	"%s and %s are equal\n":                          "%s 和 %s 相同\n",
 	"\nAll of it: go run ./docs/tour diff %s -all\n": "\n查看全部：go run ./docs/tour diff %s -all\n",
 	"%s is gone":               "%s 已删除",
 	"%s %s, %s":                "%s %s，%s",

@@ -80,12 +80,10 @@ type side struct {
 	list  []source.Declaration
 }
 
-const noFile = "/dev/null"
-
 // path is that of a file from the repository's root.
 func (s side) path(name string) string {
 	if s.files[name] == nil {
-		return noFile
+		return "/dev/null"
 	}
 	return s.dir + "/" + name
 }
@@ -115,12 +113,11 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 		return t.diffNamed(before, after, req.names)
 	}
 	gone := slices.DeleteFunc(before.files.names(), func(name string) bool { return after.files[name] != nil })
-	equal, more := true, false
+	more := false
 	for _, name := range slices.Concat(after.files.names(), gone) {
 		list := unified(before.path(name), after.path(name), string(before.files[name]), string(after.files[name]))
 		switch {
 		case list == nil:
-			continue
 		case req.has("-all") || name == s.Source:
 			t.diffLines(list)
 		default:
@@ -128,12 +125,8 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 			t.printf("\n")
 			t.strong("%s", became(name, before.files[name], after.files[name]))
 		}
-		equal = false
 	}
-	switch {
-	case equal:
-		t.printf("%s and %s are equal\n", s.Before().Path(), s.Path())
-	case more:
+	if more {
 		t.printf("\nAll of it: go run ./docs/tour diff %s -all\n", s.Arg())
 	}
 	return nil

@@ -130,10 +130,6 @@ func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, own comin
 	if err != nil {
 		return err
 	}
-	if results[0].verdict != passed {
-		t.failure(results[0], whole)
-		return errorf("%s fails on %s", r.name, s.Subject())
-	}
 	t.prose("  ", "The same story on %s. %s\n", s.Subject(), s.Words)
 	t.success(results[0], r.log.failing(r.name)[0].name, whole)
 	t.printf("  The other stories, again on %s:\n\n", s.Before().Subject())
