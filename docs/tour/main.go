@@ -23,7 +23,7 @@ type subcommand struct {
 	name  string
 	usage [][2]string // how it is asked for, and what it does then
 	flags []string
-	read  func(req *request, args []string) error // reads the arguments that are no flags
+	read  func(req *request, args []string) error // reads all arguments but these
 	run   func(t *tour, ctx context.Context, req request) error
 }
 

@@ -94,7 +94,8 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 	list := late
 	var builds []build
 	for _, s := range course.Steps {
-		own, err := t.stories(course.Last.Dir, []course.File{{Name: s.File}}) // its folder has every guarantee
+		// The last folder has every guarantee.
+		own, err := t.stories(course.Last.Dir, []course.File{{Name: s.File}})
 		if err != nil {
 			return nil, err
 		}

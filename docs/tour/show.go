@@ -66,7 +66,7 @@ func (c console) line(r result) {
 }
 
 // failure prints a story that failed in full: what happened, what that means, and which
-// other variants (subtests) fail. One that ended without a verdict on the lock says why.
+// other variants (subtests) fail; or why it ended without a verdict on the lock.
 func (c console) failure(r result, limit int) {
 	if r.verdict != failed {
 		c.line(r)
