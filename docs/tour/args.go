@@ -96,7 +96,10 @@ func didYouMean(word string, list []string) string {
 	return say(" (did you mean %s?)", best)
 }
 
-// atMost is an error if there are more arguments than a command takes.
+// A reader reads the arguments of a command, or those behind its step.
+type reader func(req *request, args []string) error
+
+// atMost is an error if there are more arguments than that.
 func (r request) atMost(n int, args []string) error {
 	if len(args) <= n {
 		return nil
@@ -115,32 +118,27 @@ func (r request) alone(flag string, others ...string) error {
 
 func readNothing(req *request, args []string) error { return req.atMost(0, args) }
 
-func readOneStep(req *request, args []string) error {
-	return cmp.Or(readStep(req, args), req.atMost(1, args))
+// readStep reads a step, and leaves to behind what is behind it.
+func readStep(behind reader) reader {
+	return func(req *request, args []string) error {
+		if len(args) == 0 {
+			return wrongUsage("%s needs a step: %s N, 1 to %d", req.name, req.name, len(course.Steps))
+		}
+		s, err := course.Parse(args[0])
+		if err != nil {
+			return wrongUsage("no such step: %s (there are 1 to %d)", args[0], len(course.Steps))
+		}
+		if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "why"}, req.name) {
+			return wrongUsage("%s is for the locks of steps 1 to %d", req.name, len(course.Steps))
+		}
+		req.steps = []course.Step{s}
+		return behind(req, args[1:])
+	}
 }
 
-// readStep reads the step with which the arguments begin.
-func readStep(req *request, args []string) error {
-	if len(args) == 0 {
-		return wrongUsage("%s needs a step: %s N, 1 to %d", req.name, req.name, len(course.Steps))
-	}
-	s, err := course.Parse(args[0])
-	if err != nil {
-		return wrongUsage("no such step: %s (there are 1 to %d)", args[0], len(course.Steps))
-	}
-	if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "why"}, req.name) {
-		return wrongUsage("%s is for the locks of steps 1 to %d", req.name, len(course.Steps))
-	}
-	req.steps = []course.Step{s}
-	return nil
-}
-
-// readNames reads a step, and the names of stories or declarations behind it.
+// readNames reads names of stories or declarations.
 func readNames(req *request, args []string) error {
-	if err := readStep(req, args); err != nil {
-		return err
-	}
-	for _, arg := range args[1:] {
+	for _, arg := range args {
 		switch {
 		case req.name != "diff" && !strings.HasPrefix(arg, "Test"):
 			return wrongUsage("%s takes one step, and names of tests: %s is none", req.name, arg)
@@ -155,17 +153,18 @@ func readNames(req *request, args []string) error {
 	return nil
 }
 
-// readTry reads as readNames, or nothing.
+// readTry reads a step and names, or nothing.
 func readTry(req *request, args []string) error {
 	if len(args) == 0 && req.flags == nil {
 		return nil
 	}
-	return cmp.Or(readNames(req, args), req.alone("-rules", req.names...), req.alone("-compare", req.names...))
+	err := readStep(readNames)(req, args)
+	return cmp.Or(err, req.alone("-rules", req.names...), req.alone("-compare", req.names...))
 }
 
-// readHint reads a step, then the name of a story, then the number of a stage.
+// readHint reads the name of a story, then the number of a stage.
 func readHint(req *request, args []string) error {
-	if last := len(args) - 1; last > 0 {
+	if last := len(args) - 1; last >= 0 {
 		if stage, err := strconv.Atoi(args[last]); err == nil {
 			if stage < 1 || stage > course.Stages {
 				return wrongUsage("a hint has stages 1 to %d: %s", course.Stages, args[last])
@@ -173,57 +172,58 @@ func readHint(req *request, args []string) error {
 			req.stage, args = stage, args[:last]
 		}
 	}
-	return cmp.Or(readNames(req, args), req.atMost(2, args))
+	return cmp.Or(readNames(req, args), req.atMost(1, args))
 }
 
-// readWhy reads a step, and a line of its lock behind it; without a step, all are meant.
+// readWhy reads a step, and a line of its lock; without a step, all are meant.
 func readWhy(req *request, args []string) error {
-	req.steps = course.Steps[:]
-	if len(args) > 0 {
-		if err := readStep(req, args); err != nil {
-			return err
-		}
-	}
-	if len(args) > 1 {
-		file, line, ok := strings.Cut(args[1], ":")
-		if !ok {
-			file, line = course.LockFile, args[1]
-		}
-		n, err := strconv.Atoi(line)
-		if err != nil || n < 1 {
-			return wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[1])
-		}
-		req.file, req.line = file, n
-	}
-	return cmp.Or(req.alone("-check", args...), req.atMost(2, args))
-}
-
-// readCopy reads a step and a folder.
-func readCopy(req *request, args []string) error {
-	if err := readStep(req, args); err != nil {
+	err := req.alone("-check", args...)
+	if len(args) == 0 {
+		req.steps = course.Steps[:]
 		return err
 	}
-	if len(args) == 1 {
-		return wrongUsage("copy needs a folder: copy %s FOLDER", args[0])
+	return cmp.Or(err, readStep(readLine)(req, args))
+}
+
+func readLine(req *request, args []string) (err error) {
+	if len(args) == 0 {
+		return nil
 	}
-	req.names = args[1:]
-	return req.atMost(2, args)
+	file, line, ok := strings.Cut(args[0], ":")
+	if !ok {
+		file, line = course.LockFile, args[0]
+	}
+	if req.line, err = strconv.Atoi(line); err != nil || req.line < 1 {
+		return wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[0])
+	}
+	req.file = file
+	return req.atMost(1, args)
+}
+
+func readFolder(req *request, args []string) error {
+	if len(args) == 0 {
+		return wrongUsage("copy needs a folder: copy %s FOLDER", req.steps[0].Arg())
+	}
+	req.names = args
+	return req.atMost(1, args)
 }
 
 // readReal reads a step, or all, and the servers behind it.
 func readReal(req *request, args []string) error {
-	req.steps = course.Steps[:]
 	if len(args) == 0 || args[0] != "all" {
-		if err := readStep(req, args); err != nil {
-			return err
-		}
+		return readStep(readServers)(req, args)
 	}
+	req.steps = course.Steps[:]
+	return readServers(req, args[1:])
+}
+
+func readServers(req *request, args []string) error {
 	list := os.Getenv(realEnv)
-	if len(args) > 1 {
-		list = args[1]
+	if len(args) > 0 {
+		list = args[0]
 	}
 	if list == "" {
-		return wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", args[0])
+		return wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", req.steps[0].Arg())
 	}
 	for addr := range strings.SplitSeq(list, ",") {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
@@ -235,7 +235,7 @@ func readReal(req *request, args []string) error {
 		req.names = append(req.names, addr)
 	}
 	if need := serversFor(req.steps); len(req.names) < need {
-		return wrongUsage("real %s needs %d independent servers (host:port,host:port,...), not %d", args[0], need, len(req.names))
+		return wrongUsage("%d independent servers are needed (host:port,host:port,...), not %d", need, len(req.names))
 	}
-	return req.atMost(2, args)
+	return req.atMost(1, args)
 }

@@ -23,7 +23,7 @@ type subcommand struct {
 	name  string
 	usage [][2]string // how it is asked for, and what it does then
 	flags []string
-	read  func(req *request, args []string) error // reads all arguments but these
+	read  reader // of all arguments but these
 	run   func(t *tour, ctx context.Context, req request) error
 }
 
@@ -36,16 +36,16 @@ var commands = []subcommand{
 		{"red N -all", "the same, every story in full"},
 		{"red N Test...", "only these stories of step N's own guarantee, in full"},
 		{"red N -json Test", "what happened in this story as records (docs/internal/trace), one in a line"},
-	}, []string{"-all", "-json"}, readNames, (*tour).runRed},
+	}, []string{"-all", "-json"}, readStep(readNames), (*tour).runRed},
 	{"green", [][2]string{
 		{"green N", "step N as it is: all its tests, with the timelines of its stories"},
 		{"green N Test...", "only these tests of step N's folder; also with -json, as red"},
-	}, []string{"-json"}, readNames, (*tour).runGreen},
+	}, []string{"-json"}, readStep(readNames), (*tour).runGreen},
 	{"diff", [][2]string{
 		{"diff N", "what step N changes in lock.go, and which other files are new"},
 		{"diff N -all", "what it changes in all files"},
 		{"diff N Name...", "only these declarations, whole and in this order: New, Lock.TryLock, releaseScript"},
-	}, []string{"-all"}, readNames, (*tour).runDiff},
+	}, []string{"-all"}, readStep(readNames), (*tour).runDiff},
 	{"try", [][2]string{
 		{"try", "your own lock: what is solved, where you stand, what to do next"},
 		{"try N", "step N's stories on it, the Go files in mylock (made at first use from the lock before step N): what holds, what fails, the first failure in full"},
@@ -57,9 +57,9 @@ var commands = []subcommand{
 	}, []string{"-watch", "-rules", "-compare", "-back"}, readTry, (*tour).tryCommand},
 	{"hint", [][2]string{
 		{"hint N [Test] [K]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages, or stage K"},
-	}, nil, readHint, func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names, r.stage) }},
+	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names, r.stage) }},
 	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
-		nil, readOneStep, func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
+		nil, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
 	{"real", [][2]string{
 		{"real N HOST:PORT,...", "all stories of step N on your own Redis, in real time; step 08 needs five. Without addresses they come from REDIS_ADDRS"},
 		{"real all HOST:PORT,...", "all steps at once"},
@@ -78,7 +78,7 @@ var commands = []subcommand{
 	{"copy", [][2]string{
 		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
 		{"copy N FOLDER -tests", "copies and runs its tests as well"},
-	}, []string{"-tests"}, readCopy, (*tour).runCopy},
+	}, []string{"-tests"}, readStep(readFolder), (*tour).runCopy},
 }
 
 // usage is the text of the help.
