@@ -55,8 +55,13 @@ type failing struct {
 	Says  string `json:"says,omitempty"` // that assertion
 }
 
-// is compares by name.
-func (f failing) is(story string) bool { return f.Story == story }
+// failing returns nil if the story has not failed in the last run.
+func (st *standing) failing(story string) *failing {
+	if i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story }); i >= 0 {
+		return &st.Failing[i]
+	}
+	return nil
+}
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {

@@ -71,7 +71,7 @@ func (t *tour) mutantBuild(s course.Step) (build, []mutant.Mutant, error) {
 	for name, text := range f.Files() {
 		b.replace[name] = filepath.Join(dir, name)
 		// Who waits for a mutex shall not stop the clock.
-		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
+		if err := os.WriteFile(b.replace[name], asMine(name, text), 0o666); err != nil {
 			return build{}, nil, err
 		}
 	}
@@ -222,7 +222,7 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, s story) (result, 
 	}
 	r := log.judge(s)
 	if r.verdict == crashed {
-		r.cutShort(t, m.step.Dir)
+		r.cutShort(t)
 	}
 	return r, nil
 }
@@ -232,9 +232,9 @@ func (m *mutants) play(ctx context.Context, mu mutant.Mutant, s story) (result, 
 const panicked verdict = -1
 
 // cutShort says what it means for the lock that a story has not come to its end.
-func (r *result) cutShort(t *test, dir string) {
+func (r *result) cutShort(t *test) {
 	crash := r.log.crash()
-	e := endingOf(r.log.raw, dir, r.story, r.log.exit)
+	e := endingOf(r.log.raw, r.story, r.log.exit)
 	switch {
 	case t.asserts(): // the bubble was stuck after that: a goroutine stayed behind
 		r.verdict, t.status = failed, "fail"
