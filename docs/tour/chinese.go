@@ -139,7 +139,6 @@ var inChinese = map[string]string{
 	"leaks  ":                                                      "泄漏   ",
 	"not run":                                                      "未运行 ",
 	"partly ":                                                      "部分   ",
-	"now ok":                                                       "这次通过",
 	"%s(no timeline: too many do something at once)\n\n":     "%s（没有时间线：同时做事的客户端太多）\n\n",
 	"%sYour code has printed:\n":                             "%s你的代码打印了：\n",
 	"the call returned: %s":                                  "这次调用返回：%s",

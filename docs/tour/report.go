@@ -37,7 +37,6 @@ func (t *tour) tryReport(a attemptAt) error {
 		left = say(", but %s left a goroutine behind", count(n, "story"))
 	}
 	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, left, since(before, now))
-	t.nowOk(a, before)
 	t.failingList(a, before)
 	next := a.next()
 	if next >= 0 {
@@ -179,18 +178,6 @@ func since(before, now standing) string {
 	default:
 		return say(" %d fewer than in the last run.", -diff)
 	}
-}
-
-// nowOk names what has failed in the last run and passes now.
-func (t *tour) nowOk(a attemptAt, before standing) {
-	end := ""
-	for _, r := range a.trials {
-		if r.verdict == passed && before.failing(r.name) != nil {
-			t.printf("  %s %s\n", t.paint(green, "now ok"), r.name)
-			end = "\n"
-		}
-	}
-	t.printf("%s", end)
 }
 
 // failingList names what fails, a line each. Stories that end in the same way, by the same

@@ -176,15 +176,11 @@ func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error
 			return build{}, false, err
 		}
 	}
-	from, err := t.constructorOf(s, src)
-	if err != nil {
-		return build{}, false, err
+	older, err = t.hasOlderNew(s, src)
+	if before := s.Before().Dir; older && t.exists(before, course.NewFile) {
+		b.replace[course.NewFile] = before + "/" + course.NewFile
 	}
-	older = from.N != s.N
-	if older && t.exists(from.Dir, course.NewFile) {
-		b.replace[course.NewFile] = from.Dir + "/" + course.NewFile
-	}
-	return b, older, nil
+	return b, older, err
 }
 
 // stubsFile stands in for methods that are not written yet, so that the other parts of a
@@ -194,9 +190,6 @@ const stubsFile = "lab_stubs_test.go"
 // stubs returns the source of that file, "" if there is no need for it, or if it would
 // not do: a field cannot be added.
 func (t *tour) stubs(s course.Step, src lock) (string, error) {
-	if s.Parts() == nil {
-		return "", nil
-	}
 	list, err := t.declared(s)
 	if err != nil {
 		return "", err
@@ -345,28 +338,28 @@ func (tr transcript) judgeTrials(trials []trial) (begun, hanging bool) {
 	return begun, hanging
 }
 
-// constructorOf returns the step, s or the one before, whose New has the parameters of
-// the New in src.
-func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
+// hasOlderNew reports whether the New in src has the parameters of the step before s. It must
+// have these or those of s.
+func (t *tour) hasOlderNew(s course.Step, src lock) (bool, error) {
 	list, err := src.declarations()
 	if err != nil {
-		return s, nil // the compiler explains it better
+		return false, nil // the compiler explains it better
 	}
 	now, errNow := t.newOf(s)
 	then, errThen := t.newOf(s.Before())
 	if err := errors.Join(errNow, errThen); err != nil {
-		return course.Step{}, err
+		return false, err
 	}
 	mine := declared(list, "New")
 	switch {
 	case mine.Name == "":
-		return course.Step{}, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
+		return false, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
 	case source.Params(mine) == source.Params(now):
-		return s, nil
+		return false, nil
 	case source.Params(mine) == source.Params(then):
-		return s.Before(), nil
+		return true, nil
 	}
-	return course.Step{}, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
+	return false, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
 		"Change it, or start again from the lock %s, which keeps what you have: go run ./docs/tour reset %d",
 		myDir, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
