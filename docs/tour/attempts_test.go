@@ -207,7 +207,8 @@ var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "e
 var importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`)
 
 // assemble makes one file of those of a lock: without some of its declarations, and with
-// others in the place of those of the same name. It imports what it uses, and has no comments.
+// others in the place of those of the same name. It imports what it uses, and has no
+// comments.
 func assemble(src lock, without []string, body string) ([]byte, error) {
 	var texts []string
 	for _, name := range src.names() {

@@ -163,8 +163,8 @@ var (
 	frameLines    = regexp.MustCompile(`(?m)^(created\sby )?(.+?)(?:\([^()]*\)| in\sgoroutine \d+)?\n\t(.+):(\d+)`)
 )
 
-// parseStacks reads what Go prints of its goroutines. The learner's files have the names that
-// asMine gives them.
+// parseStacks reads what Go prints of its goroutines. The learner's files have the names
+// that asMine gives them.
 func parseStacks(text string) (list []goroutine) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		head := goroutineHead.FindStringSubmatch(block)

@@ -218,8 +218,8 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	return from != keptDir(s.N), t.writeProgress(p)
 }
 
-// keep moves the lock in a folder, if it has one, to where the attempts at a step are kept:
-// the one that is to be resumed to _step04, others to _step04-1 and so on.
+// keep moves the lock in a folder, if it has one, to where the attempts at a step are
+// kept: the one that is to be resumed to _step04, others to _step04-1 and so on.
 func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
 	if !t.hasLock(from) {
 		return "", nil

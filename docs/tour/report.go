@@ -110,7 +110,8 @@ func (a attemptAt) part(i int) (ok, of int) {
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
 	for _, f := range a.step.Guarantees() {
-		t.group(f.Name, attemptAt{trials: slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })})
+		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })
+		t.group(f.Name, attemptAt{trials: of})
 	}
 	if a.step.Parts() != nil {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -31,8 +32,9 @@ func playable(src []byte) []byte {
 	return src
 }
 
-// asMine is a file as playable makes it, which the compiler and a panic call mylock/lock.go,
-// wherever it is built.
+// asMine is a file as playable makes it, which the compiler and a panic call
+// mylock/lock.go, wherever it is built. A byte order mark may only begin a file.
 func asMine(name string, src []byte) []byte {
-	return fmt.Appendf(nil, "//line %s/%s:1:1\n%s", myDir, name, playable(src))
+	src = bytes.TrimPrefix(playable(src), []byte("\ufeff"))
+	return fmt.Appendf(nil, "//line %s/%s:1:1\n%s", myDir, name, src)
 }

@@ -36,8 +36,8 @@ func (m *Mutex) TryLock() bool { return m.rw.TryLock() }
 // Unlock is that of sync.Mutex.
 func (m *Mutex) Unlock() { m.rw.Unlock() }
 
-// RWMutex is sync.RWMutex. Each waiter of its semaphore has a channel of its own, made where
-// it waits, so that the mutex belongs to no bubble.
+// RWMutex is sync.RWMutex. Each waiter of its semaphore has its own channel, made where it
+// waits: one that stayed with the mutex would belong to a single bubble.
 type RWMutex struct {
 	once  sync.Once
 	inner *semaphore.Weighted
