@@ -280,7 +280,7 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 	return format.Source([]byte(head + code.String()))
 }
 
-// A declaration is one of a file; what stands in a group is taken out of it.
+// A declaration is one of a file, without the group that it was in.
 type declaration struct {
 	name string // Type.Name of a method
 	node ast.Decl

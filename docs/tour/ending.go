@@ -76,7 +76,7 @@ func standstill(stacks []goroutine, st story, what string) ending {
 	}
 	e := ending{kind: hangs}
 	if len(mine) == 0 {
-		e.says = []string{say("%s in %s, and no line of your lock can be named", what, playing.top())}
+		e.says = []string{say("%s in %s, and no line of your lock can be named", what, playing.top().fn)}
 		return e
 	}
 	// A mutex first, as others may wait for its holder; then what the story itself waits for.
@@ -121,7 +121,7 @@ func leak(stacks []goroutine, raw string) ending {
 	e.raw = raw
 	for _, g := range stacks {
 		if g.bubble {
-			e.says = []string{say("a goroutine never ends that your lock has caused: it waits in %s. Is there something that must be closed?", g.top())}
+			e.says = []string{say("a goroutine never ends that your lock has caused: it waits in %s. Is there something that must be closed?", g.top().fn)}
 		}
 	}
 	return e
@@ -233,10 +233,10 @@ func (g goroutine) onMutex() bool {
 
 // does says what the goroutine is doing, in words.
 func (g goroutine) does() string {
-	switch f := g.topFrame(); {
+	switch {
 	case g.onMutex():
 		return "waits for a mutex"
-	case f != nil && !f.mine:
+	case !g.top().mine:
 		return "is in a call, or in a loop that does not end,"
 	case g.state == "chan receive", g.state == "chan send", g.state == "select":
 		return say("waits (%s)", g.state)
@@ -248,24 +248,15 @@ func (g goroutine) does() string {
 	return "waits"
 }
 
-// top is the function that it is in.
-func (g goroutine) top() string {
-	if f := g.topFrame(); f != nil {
-		return f.fn
-	}
-	return "Go's runtime"
-}
-
 // inGo is what belongs to Go's runtime, to waiting and to time.
 var inGo = regexp.MustCompile(`^(runtime\.|sync\.|internal/|time\.)`)
 
-func (g goroutine) topFrame() *frame {
-	for i, f := range g.frames {
-		if !inGo.MatchString(f.fn) {
-			return &g.frames[i]
-		}
+// top is the function that it is in.
+func (g goroutine) top() frame {
+	if i := slices.IndexFunc(g.frames, func(f frame) bool { return !inGo.MatchString(f.fn) }); i >= 0 {
+		return g.frames[i]
 	}
-	return nil
+	return frame{fn: "Go's runtime"}
 }
 
 func boolean(b bool) int {

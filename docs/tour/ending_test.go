@@ -26,8 +26,7 @@ func inOwnCourse(t *testing.T) {
 			require.NoError(t, os.CopyFS(to, os.DirFS(from)))
 			continue
 		}
-		text := read(t, from)
-		require.NoError(t, write(to, text))
+		require.NoError(t, write(to, read(t, from)))
 	}
 	t.Chdir(root)
 }

@@ -77,9 +77,6 @@ func (t *tour) readProgress() (*progress, error) {
 	if err != nil {
 		return nil, errorf("cannot read %s, delete it to continue without it: %w", myProgress, err)
 	}
-	if p.Steps == nil {
-		p.Steps = map[int]*standing{}
-	}
 	return p, nil
 }
 
