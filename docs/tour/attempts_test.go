@@ -1,17 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +24,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
@@ -58,7 +60,7 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 			continue
 		}
 		assert.NotEmpty(t, a.caughtBy, "%s: what catches it?", a.name)
-		assert.Subset(t, storyNames(t, a.step), a.caughtBy, "%s: %q names no story of %s", a.name, caughtBy, a.step.Dir)
+		assert.Subset(t, storyNames(t, a.step), a.caughtBy, "%s: caught by no story of %s", a.name, a.step.Dir)
 	}
 	for _, s := range course.Steps[:7] {
 		dir := fmt.Sprintf("step%02d", s.N)
@@ -164,13 +166,6 @@ func attempts(t *testing.T) (list []attempt) {
 	return list
 }
 
-const (
-	caughtBy = "caught by: "
-	advised  = "advice: "
-	refused  = "refused: "
-	leftOut  = "without: "
-)
-
 func readAttempt(file, text string) (attempt, error) {
 	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), attemptsExt)}
 	dir, rest, _ := strings.Cut(a.name, "/")
@@ -185,17 +180,15 @@ func readAttempt(file, text string) (attempt, error) {
 	head, body, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n")
 	var out []string
 	for line := range strings.SplitSeq(head, "\n") {
-		if value, ok := strings.CutPrefix(line, caughtBy); ok {
+		switch key, value, _ := strings.Cut(line, ": "); key {
+		case "caught by":
 			a.caughtBy = append(a.caughtBy, value)
-		}
-		if value, ok := strings.CutPrefix(line, advised); ok {
+		case "advice":
 			a.advice = append(a.advice, value)
-		}
-		if value, ok := strings.CutPrefix(line, refused); ok {
+		case "refused":
 			a.refused = value
-		}
-		if value, ok := strings.CutPrefix(line, leftOut); ok {
-			out = append(out, strings.Split(value, ", ")...)
+		case "without":
+			out = strings.Split(value, ", ")
 		}
 	}
 	src, err := (&tour{root: "../.."}).readLock(s.Dir)
@@ -212,102 +205,111 @@ func readAttempt(file, text string) (attempt, error) {
 var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "math",
 	"net", "os", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "github.com/redis/go-redis/v9"}
 
+// importName finds how a file that imports a path names it.
+var importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`)
+
 // assemble makes one file of those of a lock: without some of its declarations, and with
-// others in the place of those of the same name. It imports what it uses.
+// others in the place of those of the same name. It imports what it uses, and has no
+// comments.
 func assemble(src lock, without []string, body string) ([]byte, error) {
-	body = "package redislock\n\n" + body
-	mine, err := source.Parse("attempt", []byte(body))
-	if err != nil {
-		return nil, err
-	}
-	gone := map[string]bool{} // names that the lock loses: whether it had them
-	for _, name := range without {
-		gone[name] = false
-	}
-	for _, d := range mine {
-		if slices.Contains(without, d.Name) {
-			return nil, fmt.Errorf("%s is left out, and declared", d.Name)
-		}
-		gone[d.Name] = false
+	var texts []string
+	for _, name := range src.names() {
+		texts = append(texts, string(src[name]))
 	}
 	imports := map[string]string{}
 	for _, of := range importable {
-		imports[importName(of)] = of
+		imports[importName.FindStringSubmatch(of)[1]] = of
 	}
-	// below is what a file has below its imports, which are remembered.
-	below := func(text string) (string, error) {
-		f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
-		if err != nil {
-			return "", err
-		}
-		begin := f.Name.End()
-		for _, d := range f.Decls {
-			begin = d.End()
-		}
-		for _, spec := range f.Imports {
-			of, _ := strconv.Unquote(spec.Path.Value)
-			imports[importName(of)] = of
-		}
-		return text[begin-1:] + "\n", nil
-	}
-	all := "package redislock\n"
-	for _, file := range src.names() {
-		rest, err := below(strings.ReplaceAll(string(src[file]), "\r\n", "\n"))
+	fset := token.NewFileSet()
+	var list, mine []declaration
+	for _, text := range append(texts, "package redislock\n"+body) {
+		f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		all += rest
-	}
-	theirs, err := source.Parse("lock", []byte(all))
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range theirs {
-		if _, ok := gone[d.Name]; ok {
-			all = strings.Replace(all, "\n"+d.Text, "", 1)
-			gone[d.Name] = true
+		for _, spec := range f.Imports {
+			of, _ := strconv.Unquote(spec.Path.Value)
+			imports[importName.FindStringSubmatch(of)[1]] = of
 		}
+		mine = declarations(f) // in the end those of the attempt, which is the last file
+		list = append(list, mine...)
 	}
-	rest, err := below(body)
-	if err != nil {
-		return nil, err
-	}
-	all += rest
-	f, err := parser.ParseFile(token.NewFileSet(), "", all, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	uses, packages := map[string]int{}, map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Ident:
-			uses[n.Name]++
-		case *ast.SelectorExpr:
-			if id, ok := n.X.(*ast.Ident); ok && imports[id.Name] != "" {
-				packages[strconv.Quote(imports[id.Name])] = true
-			}
+	gone := slices.Clone(without)
+	for _, d := range mine {
+		if slices.Contains(without, d.name) {
+			return nil, fmt.Errorf("%s is left out, and declared", d.name)
 		}
-		return true
+		gone = append(gone, d.name)
+	}
+	had := map[string]bool{}
+	theirs := slices.DeleteFunc(list[:len(list)-len(mine)], func(d declaration) bool {
+		had[d.name] = true
+		return slices.Contains(gone, d.name)
 	})
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
+
+	uses, packages := map[string]int{}, map[string]bool{}
+	var code bytes.Buffer
+	for _, d := range slices.Concat(theirs, mine) {
+		if err := format.Node(&code, fset, d.node); err != nil {
+			return nil, err
+		}
+		code.WriteString("\n\n")
+		ast.Inspect(d.node, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				uses[n.Name]++
+			case *ast.SelectorExpr:
+				if id, ok := n.X.(*ast.Ident); ok && imports[id.Name] != "" {
+					packages[imports[id.Name]] = true
+				}
+			}
+			return true
+		})
+	}
+	for _, name := range gone {
 		switch short := name[strings.LastIndex(name, ".")+1:]; {
-		case gone[name]:
+		case had[name]:
 		case slices.Contains(without, name):
 			return nil, fmt.Errorf("%s is left out, and the lock has none", name)
 		case uses[short] < 2:
 			return nil, fmt.Errorf("the lock has no %s, and nothing uses the new one", name)
 		}
 	}
-	imported := "package redislock\n\nimport (\n" + strings.Join(slices.Sorted(maps.Keys(packages)), "\n") + "\n)\n"
-	return format.Source([]byte(strings.Replace(all, "package redislock\n", imported, 1)))
+	head := "package redislock\n"
+	for _, of := range slices.Sorted(maps.Keys(packages)) {
+		head += fmt.Sprintf("import %q\n", of)
+	}
+	return format.Source([]byte(head + code.String()))
 }
 
-// importName is how a file that imports the path names it.
-func importName(of string) string {
-	if dir, last := path.Split(of); dir != "" && last[0] == 'v' && strings.Trim(last[1:], "0123456789") == "" {
-		of = path.Clean(dir)
+// A declaration is one of a file, without the group that it was in.
+type declaration struct {
+	name string // Type.Name of a method
+	node ast.Decl
+}
+
+func declarations(f *ast.File) (list []declaration) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "." + name
+			}
+			list = append(list, declaration{name, d})
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				alone := &ast.GenDecl{TokPos: spec.Pos(), Tok: d.Tok, Specs: []ast.Spec{spec}}
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					list = append(list, declaration{spec.Names[0].Name, alone})
+				case *ast.TypeSpec:
+					list = append(list, declaration{spec.Name.Name, alone})
+				}
+			}
+		}
 	}
-	return strings.TrimPrefix(path.Base(of), "go-")
+	return list
 }
 
 func TestAssemble(t *testing.T) {
@@ -340,49 +342,17 @@ func send() error {
 	return ErrA
 }
 `)}
+	const theirs = "var ErrA = errors.New(\"a\")\n\ntype Lock struct{}\n\n"
 	for _, tt := range []struct {
 		without    []string
 		body, want string // want is the source without its package clause, or an error
 	}{
-		{[]string{"ErrB"}, "func send() error { return help() }\n\nfunc help() error { return ErrA }\n", `import (
-	"errors"
-)
-
-var (
-	ErrA = errors.New("a") // the first
-)
-
-// Lock is a handle.
-type Lock struct{}
-
-// TryLock tries.
-func (l *Lock) TryLock() error { return send() }
-
-func send() error { return help() }
-
-func help() error { return ErrA }
-`},
-		{[]string{"send"}, "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}", `import (
-	"errors"
-	"math/rand"
-	"os"
-)
-
-var (
-	ErrA = errors.New("a") // the first
-)
-
-// Lock is a handle.
-type Lock struct{}
-
-var ErrB error
-
-func (Lock) TryLock() error {
-	rand.Int()
-	os.Exit(1)
-	return ErrB
-}
-`},
+		{[]string{"ErrB"}, "func send() error { return help() }\n\nfunc help() error { return ErrA }\n",
+			"import \"errors\"\n\n" + theirs +
+				"func (l *Lock) TryLock() error { return send() }\n\nfunc send() error { return help() }\n\nfunc help() error { return ErrA }\n"},
+		{[]string{"send"}, "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}",
+			"import \"errors\"\nimport \"math/rand\"\nimport \"os\"\n\n" + theirs +
+				"var ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}\n"},
 		{nil, "func help() {}", "the lock has no help, and nothing uses the new one"},
 		{nil, "func (l *Lock) help() {}", "the lock has no Lock.help, and nothing uses the new one"},
 		{[]string{"help"}, "func send() {}", "help is left out, and the lock has none"},
@@ -394,9 +364,6 @@ func (Lock) TryLock() error {
 			require.ErrorContains(t, err, tt.want)
 			continue
 		}
-		want, err := format.Source([]byte("package redislock\n\n" + tt.want))
-		require.NoError(t, err)
-		blank := func(text string) string { return strings.ReplaceAll(text, "\n\n", "\n") }
-		require.Equal(t, blank(string(want)), blank(strings.ReplaceAll(string(got), "\n\n\n", "\n\n")))
+		require.Equal(t, "package redislock\n\n"+tt.want, string(got))
 	}
 }

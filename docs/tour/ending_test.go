@@ -26,8 +26,7 @@ func inOwnCourse(t *testing.T) {
 			require.NoError(t, os.CopyFS(to, os.DirFS(from)))
 			continue
 		}
-		text := read(t, from)
-		require.NoError(t, write(to, text))
+		require.NoError(t, write(to, read(t, from)))
 	}
 	t.Chdir(root)
 }
@@ -87,48 +86,48 @@ func stackOf(state string, frames ...string) string {
 
 func TestEndingOf(t *testing.T) {
 	const (
-		lock  = "C:/x/step04_owner_token/lock.go:"
-		bub   = ", synctest bubble 1"
-		plays = "m.TestA.func1(0x1)"
+		lock    = "C:/x/mylock/lock.go:"
+		bub     = ", synctest bubble 1"
+		plays   = "m.TestA.func1(0x1)"
+		test    = "C:/x/a_test.go:3"
+		stuck   = "\n" + noProgress + "\n"
+		remains = "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n\n"
 	)
-	inStory := stackOf("chan receive (durable)"+bub, "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3")
+	inStory := stackOf("chan receive (durable)"+bub, "m.(*Lock).Lock(0x1)", lock+"49", plays, test)
+	onMutex := stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*Lock).Unlock(0x1)", lock+"80")
 	for _, tt := range []struct {
-		name, raw string
-		kind      endingKind
-		says      string
-		lines     []spot
+		name, raw  string
+		kind, says string
+		lines      []spot
 	}{
-		{"waits", "\n" + noProgress + inStory, hangs, "it hangs; your code waits (chan receive) at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
-		{"windows", "\n" + noProgress + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []spot{{course.LockFile, 49}}},
-		{"a mutex goes first", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*Lock).Unlock(0x1)", lock+"80"),
+		{"waits", stuck + inStory, hangs, "it hangs; your code waits (chan receive) at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"windows", stuck + strings.ReplaceAll(inStory, "/", `\`), hangs, "mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"a mutex goes first", stuck + inStory + onMutex,
 			hangs, "it hangs; your code waits for a mutex at mylock/lock.go:80, and at mylock/lock.go:49", []spot{{course.LockFile, 80}, {course.LockFile, 49}}},
-		{"the mutex that replaces it", "\n" + noProgress + stackOf("chan receive (durable)"+bub, "c/docs/tour/sync.(*RWMutex).lock(0x1)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, "C:/x/a_test.go:3"),
+		{"the mutex that replaces it", stuck + stackOf("select (durable)"+bub, "x/sync/semaphore.(*Weighted).Acquire(0x1)", "/go/semaphore.go:1", "c/docs/tour/sync.(*Mutex).Lock(...)", "C:/x/sync.go:1", "m.(*Lock).Unlock(0x1)", lock+"80", plays, test),
 			hangs, "waits for a mutex at mylock/lock.go:80", []spot{{course.LockFile, 80}}},
-		{"in a call", "\n" + noProgress + stackOf("select (durable)"+bub, "net.(*pipe).read(0x1)", "/go/pipe.go:1", "m.(*Lock).Lock(0x1)", lock+"49", plays, "C:/x/a_test.go:3"),
-			hangs, "it hangs; your code is at mylock/lock.go:49, in a call or in a loop that does not end", []spot{{course.LockFile, 49}}},
-		{"loops", "\n" + noEnd + inStory, hangs, "it does not stop; your code is at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
-		{"in two files", "\n" + noProgress + inStory + stackOf("sync.Mutex.Lock"+bub, "sync.(*Mutex).Lock(...)", "/go/mutex.go:1", "m.(*hold).lose(0x1)", strings.Replace(lock, "lock.go", "watchdog.go", 1)+"40"),
-			hangs, "it hangs; your code waits for a mutex at mylock/watchdog.go:40, and at mylock/lock.go:49", []spot{{"watchdog.go", 40}, {course.LockFile, 49}}},
-		{"a test's file", "\n" + noProgress + strings.ReplaceAll(inStory, "lock.go", "lab_test.go"), hangs, "no line of your lock can be named", nil},
-		{"another step's file", "\n" + noProgress + strings.ReplaceAll(inStory, "step04_owner_token", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of your lock can be named", nil},
-		{"over, and one continues", "\n" + noProgress + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
+		{"in a call", stuck + stackOf("select (durable)"+bub, "net.(*pipe).read(0x1)", "/go/pipe.go:1", "m.(*Lock).Lock(0x1)", lock+"49", plays, test),
+			hangs, "it hangs; your code is in a call, or in a loop that does not end, at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"loops", "\n" + noEnd + "\n" + inStory, hangs, "it does not stop; your code waits (chan receive) at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
+		{"in two files", stuck + inStory + strings.Replace(onMutex, "lock.go", "watchdog.go", 1),
+			hangs, "it hangs; your code waits for a mutex at mylock/watchdog.go:80, and at mylock/lock.go:49", []spot{{"watchdog.go", 80}, {course.LockFile, 49}}},
+		{"elsewhere", stuck + strings.ReplaceAll(inStory, "mylock", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of your lock can be named", nil},
+		{"over, and one continues", stuck + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
 			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", []spot{{course.LockFile, 88}}},
 		{"no one wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", []spot{{course.LockFile, 49}}},
-		{"left", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain [recovered, repanicked]\n\n" +
-			stackOf("running", "m.TestA(0x1)", "C:/x/a_test.go:3") + stackOf("chan send (durable)"+bub, "m.(*Lock).run.func1()", lock+"70", "created by m.(*Lock).run in goroutine 3", lock+"69"),
+		{"left", remains + stackOf("running", "m.TestA(0x1)", test) +
+			stackOf("chan send (durable)"+bub, "m.(*Lock).run.func1()", lock+"70", "created by m.(*Lock).run in goroutine 3", lock+"69"),
 			leaks, "started at mylock/lock.go:69, it waits (chan send) at mylock/lock.go:70", []spot{{course.LockFile, 69}}},
-		{"left by a timer", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
-			stackOf("select (durable)"+bub, "m.(*Lock).renew(0x1)", lock+"90", "m.(*Lock).watch.func1()", lock+"85", "created by time.goFunc", "/go/time.go:1"),
+		{"left by a timer", remains + stackOf("select (durable)"+bub, "m.(*Lock).renew(0x1)", lock+"90", "m.(*Lock).watch.func1()", lock+"85", "created by time.goFunc", "/go/time.go:1"),
 			leaks, "started at mylock/lock.go:85, it waits (select) at mylock/lock.go:90", []spot{{course.LockFile, 85}}},
-		{"left by go-redis", "panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" +
-			stackOf("chan receive (durable)"+bub, "github.com/redis/go-redis/v9.(*channel).initMsgChan.func1()", "/go/pubsub.go:1", "created by github.com/redis/go-redis/v9.(*channel).initMsgChan in goroutine 3", "/go/pubsub.go:2"),
-			leaks, "Is there something that must be closed?", nil},
+		{"left by go-redis", remains + stackOf("chan receive (durable)"+bub, "github.com/redis/go-redis/v9.(*channel).initMsgChan.func1()", "/go/pubsub.go:1", "created by github.com/redis/go-redis/v9.(*channel).initMsgChan in goroutine 3", "/go/pubsub.go:2"),
+			leaks, "it waits in github.com/redis/go-redis/v9.(*channel).initMsgChan.func1. Is there something that must be closed?", nil},
 		{"panics", "=== RUN   TestA\npanic: oh [recovered, repanicked]\n\n" + stackOf("running"+bub, "panic({0x1})", "/go/panic.go:1", "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "panic: oh, at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
 		{"panics elsewhere", "panic: oh\n\n" + stackOf("running", "main.main()", "/go/x.go:1"), breaks, "No line of your lock was being run.", nil},
 		{"a map", "fatal error: concurrent map writes\n\n" + stackOf("running"+bub, "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "fatal error: concurrent map writes, at mylock/lock.go:49", []spot{{course.LockFile, 49}}},
 		{"exits", "bye\n", breaks, "exit status 2: did your code call os.Exit", nil},
 	} {
-		e := endingOf(tt.raw, "step04_owner_token", story{name: "TestA"}, 2)
+		e := endingOf(tt.raw, story{name: "TestA"}, 2)
 		require.Equal(t, tt.kind, e.kind, tt.name)
 		require.Contains(t, strings.Join(e.says, "\n"), tt.says, tt.name)
 		require.Equal(t, tt.lines, e.lines, tt.name)

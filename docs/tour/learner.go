@@ -34,43 +34,42 @@ func (t *tour) overview() error {
 	}
 	t.strong("Your own lock, step by step")
 	t.printf("\n")
-	next, mine := 1, t.hasLock(myDir)
+	mine := t.hasLock(myDir)
 	for _, s := range course.Steps {
-		st, word := p.Steps[s.N], "       "
-		text := ""
+		st, word, text, here := p.at(s.N), "", "", ""
 		switch {
 		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
-			if st != nil && st.Of > 0 && !st.Solved {
+			if st.Of > 0 && !st.Solved {
 				text = say("edited since: %d of %d", st.Passed, st.Of)
 			}
-		case st != nil && st.Of > 0:
-			word = fmt.Sprintf("%-7s", fmt.Sprintf("%d/%d", st.Passed, st.Of))
+		case st.Of > 0:
+			word = fmt.Sprintf("%d/%d", st.Passed, st.Of)
 			text = strings.Join(st.Parts, ", ")
 		}
-		here := ""
 		if p.Step == s.N && mine {
 			here = "   <- " + myDir
 		}
-		t.printf("  %02d  %s  %s%s\n", s.N, word, s.Problem, here)
+		t.printf("  %02d  %s  %s%s\n", s.N, pad(7, word), s.Problem, here)
 		if text != "" {
 			t.printf("               %s\n", text)
 		}
 	}
 	t.printf("\n")
-	switch st := p.Steps[p.Step]; {
+	switch {
 	case p.Step == 0 || !mine:
+		next := 1
 		for next < course.Last.N && t.hasLock(solvedDir(next)) {
 			next++
 		}
 		t.prose("", "Next: go run ./docs/tour try %d puts the lock %[3]s into %[2]s and says what is missing. Any step is a good one to begin with.",
 			next, myDir, course.Steps[next-1].Before().Of())
-	case st != nil && st.Solved && p.Step < course.Last.N:
-		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
-	case st != nil && st.Solved:
-		t.prose("", "One thing is left: go run ./docs/tour red fencing shows what no lock can do.")
-	default:
+	case !p.at(p.Step).Solved:
 		t.prose("", "Next: change the lock in %s, then go run ./docs/tour try %d", myDir, p.Step)
+	case p.Step < course.Last.N:
+		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
+	default:
+		t.prose("", "One thing is left: go run ./docs/tour red fencing shows what no lock can do.")
 	}
 	return nil
 }
@@ -128,8 +127,11 @@ func (t *tour) box(s course.Step, everything bool) error {
 		own += len(list)
 		files = append(files, f.Name)
 	}
-	t.prose("", "\nIts %s are in %s of %s.%s", count(own, "story"), strings.Join(files, word(" and ")), s.Dir,
-		map[bool]string{true: " Those of the steps before must pass as well."}[s.N > 1])
+	more := ""
+	if s.N > 1 {
+		more = " Those of the steps before must pass as well."
+	}
+	t.prose("", "\nIts %s are in %s of %s.%s", count(own, "story"), strings.Join(files, word(" and ")), s.Dir, more)
 	return nil
 }
 
@@ -202,8 +204,8 @@ func differing(a, b side) (differ, equal []string) {
 	return differ, equal
 }
 
-// changes shows what the learner has changed since the start of s. That was the reference solution
-// lock or the learner's own: the one that is nearer.
+// changes shows what the learner has changed since the start of s. That was the reference
+// solution before it or the learner's own: the one that is nearer.
 func (t *tour) changes(p *progress, s course.Step, of failing) error {
 	mine, err := t.mine(p, s)
 	if err != nil {
@@ -248,14 +250,12 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 		if of, err = t.beginsIn(s, names[0]); err != nil {
 			return err
 		}
-		for _, f := range st.Failing {
-			if f.is(of.Story) {
-				of = f
-			}
+		if f := st.failing(of.Story); f != nil {
+			of = *f
 		}
 	case st.Of == 0:
 		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
-	case st.Failing == nil && st.Solved:
+	case st.Solved:
 		return wrongUsage("%s is solved, there is nothing to hint at", s.Label())
 	case st.Failing == nil:
 		t.prose("", "All stories that could be played pass. go run ./docs/tour try %d says what is missing, and try %d -rules what it must be.", s.N, s.N)
@@ -263,17 +263,12 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	default:
 		of = st.Failing[0]
 	}
-	from := s
-	for _, f := range s.Guarantees() {
-		if f.Name == of.File {
-			from = course.Steps[f.From-1]
-		}
-	}
+	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
 	h, ok := s.HintSaying(of.Says)
 	switch {
 	case of.How != "":
 		h, ok = course.HintForEnding(of.How)
-	case !ok && from.N == s.N: // the hints of an earlier step are about its fix
+	case !ok && own: // the hints of an earlier step are about its fix
 		h, ok = s.HintFor(of.File, of.Story)
 	}
 	if !ok {
@@ -290,10 +285,10 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	switch {
 	case of.How != "":
 		t.prose("", "(It %s.)", of.How)
-	case from.N < s.N:
+	case !own:
 		t.prose("", "(It held at the start of %s.)", s.Label())
 	}
-	t.prose("", "\n%s\n", unfolded(h.Stages[stage-1]))
+	t.prose("", "\n%s\n", unfolded.Replace(h.Stages[stage-1]))
 	switch {
 	case stage < course.Stages && names == nil:
 		t.printf("More: go run ./docs/tour hint %d\n", s.N)
@@ -309,13 +304,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 }
 
 // unfolded joins the lines of a paragraph: the terminal has another width.
-func unfolded(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		paragraphs[i] = strings.ReplaceAll(p, "\n", " ")
-	}
-	return strings.Join(paragraphs, "\n\n")
-}
+var unfolded = strings.NewReplacer("\n\n", "\n\n", "\n", " ")
 
 // beginsIn finds a story of s, or of a step before it.
 func (t *tour) beginsIn(s course.Step, name string) (failing, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,8 +56,13 @@ type failing struct {
 	Says  string `json:"says,omitempty"` // that assertion
 }
 
-// is compares by name.
-func (f failing) is(story string) bool { return f.Story == story }
+// failing returns nil if the story has not failed in the last run.
+func (st *standing) failing(story string) *failing {
+	if i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story }); i >= 0 {
+		return &st.Failing[i]
+	}
+	return nil
+}
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {
@@ -70,9 +76,6 @@ func (t *tour) readProgress() (*progress, error) {
 	}
 	if err != nil {
 		return nil, errorf("cannot read %s, delete it to continue without it: %w", myProgress, err)
-	}
-	if p.Steps == nil {
-		p.Steps = map[int]*standing{}
 	}
 	return p, nil
 }
@@ -163,30 +166,22 @@ func (t *tour) putLock(dir string, l lock) error {
 	return nil
 }
 
-// moveLock moves the files of a lock to a folder that has none.
-func (t *tour) moveLock(from, to string) error {
-	l, err := t.readLock(from)
-	if err == nil {
-		err = t.putLock(to, l)
-	}
-	if err == nil {
-		err = t.putLock(from, nil)
-		os.Remove(t.path(from, "")) // if that was all
-	}
-	return err
+// dropLock removes a lock that is in another folder now.
+func (t *tour) dropLock(dir string) {
+	t.putLock(dir, nil)
+	os.Remove(t.path(dir, "")) // if that was all
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
 // that was kept, the learner's solution of the step before, or the reference solution before
 // s. It reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
-	mine := t.hasLock(myDir)
-	if mine && (p.Step == s.N || p.Step == 0) {
-		fresh = p.Step == 0
-		p.Step = s.N
-		return fresh, t.writeProgress(p)
+	old := p.Step
+	p.Step = s.N
+	if t.hasLock(myDir) && (old == s.N || old == 0) {
+		return old == 0, t.writeProgress(p)
 	}
-	from, old := s.Before().Dir, p.Step
+	from := s.Before().Dir
 	switch {
 	case t.hasLock(keptDir(s.N)):
 		from = keptDir(s.N)
@@ -197,45 +192,49 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if mine {
-		kept, err := t.keep(myDir, old, true)
-		if err != nil {
-			return false, err
-		}
-		t.prose("", "Your attempt at step %02d is kept in %s.", old, kept)
+	kept, err := t.keep(myDir, old, true)
+	if err != nil {
+		return false, err
+	}
+	if kept != "" {
 		t.moved = say("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
 	}
-	if from == keptDir(s.N) {
-		err = t.moveLock(from, myDir)
-	} else {
-		err = t.putLock(myDir, l)
-	}
-	if err != nil {
+	if err := t.putLock(myDir, l); err != nil {
 		return false, err
 	}
 	files := strings.Join(l.names(), ", ")
 	switch from {
 	case keptDir(s.N):
+		t.dropLock(from)
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
 	case solvedDir(s.N - 1):
 		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
-		fresh = true
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
-		fresh = true
 	}
-	p.Step = s.N
-	return fresh, t.writeProgress(p)
+	return from != keptDir(s.N), t.writeProgress(p)
 }
 
-// keep moves a lock to where the attempts at a step are kept: the one that is to be
-// resumed to _step04, others to _step04-1 and so on.
+// keep moves the lock in a folder, if it has one, to where the attempts at a step are
+// kept: the one that is to be resumed to _step04, others to _step04-1 and so on.
 func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
+	if !t.hasLock(from) {
+		return "", nil
+	}
+	l, err := t.readLock(from)
+	if err != nil {
+		return "", err
+	}
 	to = keptDir(n)
 	for i := 1; !resume || t.hasLock(to); i++ {
 		to, resume = fmt.Sprintf("%s-%d", keptDir(n), i), true
 	}
-	return to, t.moveLock(from, to)
+	if err := t.putLock(to, l); err != nil {
+		return "", err
+	}
+	t.dropLock(from)
+	t.prose("", "Your attempt at step %02d is kept in %s.", n, to)
+	return to, nil
 }
 
 // runReset begins a step again from the reference solution before it, and keeps what there is.
@@ -249,20 +248,11 @@ func (t *tour) runReset(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	put := func(dir string, n int) error {
-		if !t.hasLock(dir) {
-			return nil
-		}
-		kept, err := t.keep(dir, n, n != s.N)
-		if err == nil {
-			t.prose("", "Your attempt at step %02d is kept in %s.", n, kept)
-		}
+	if _, err := t.keep(keptDir(s.N), s.N, false); err != nil {
 		return err
 	}
-	if p.Step == 0 {
-		p.Step = s.N
-	}
-	if err := errors.Join(put(keptDir(s.N), s.N), put(myDir, p.Step)); err != nil {
+	of := cmp.Or(p.Step, s.N)
+	if _, err := t.keep(myDir, of, of != s.N); err != nil {
 		return err
 	}
 	if err := t.putLock(myDir, l); err != nil {

@@ -32,10 +32,13 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, a.butLeaks(), since(before, now))
-	t.nowOk(before, now)
-	next := a.next()
+	left := ""
+	if n := a.count(leaked); n > 0 {
+		left = say(", but %s left a goroutine behind", count(n, "story"))
+	}
+	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, left, since(before, now))
 	t.failingList(a, before)
+	next := a.next()
 	if next >= 0 {
 		t.printf("  In full:\n\n")
 		t.trial(a, a.trials[next])
@@ -54,20 +57,19 @@ func (a attemptAt) next() int {
 	return slices.IndexFunc(a.trials, trial.fails)
 }
 
-func (r trial) fails() bool { return r.verdict != passed && r.verdict != notRun }
+func (r trial) fails() bool { return r.verdict != passed && r.verdict != notRun && r.verdict != notYet }
 
-// counted is how many trials are so.
-func counted(trials []trial, is func(trial) bool) int {
-	return len(slices.DeleteFunc(slices.Clone(trials), func(r trial) bool { return !is(r) }))
-}
-
-func ended(list ...verdict) func(trial) bool {
-	return func(r trial) bool { return slices.Contains(list, r.verdict) }
+// count is how many trials have one of these verdicts.
+func (a attemptAt) count(list ...verdict) (n int) {
+	for _, r := range a.trials {
+		n += boolean(slices.Contains(list, r.verdict))
+	}
+	return n
 }
 
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
-	st := standing{Of: len(a.trials) + len(a.later), Passed: counted(a.trials, ended(passed, leaked))}
+	st := standing{Of: len(a.trials), Passed: a.count(passed, leaked)}
 	next := a.next()
 	for i, r := range a.trials {
 		switch {
@@ -78,118 +80,93 @@ func (a attemptAt) standing() standing {
 		}
 	}
 	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
-	for _, part := range a.parts() {
-		st.Parts = append(st.Parts, say("%s %d of %d", part.Name, part.passed, part.of))
+	for i, part := range a.step.Parts() {
+		if ok, of := a.part(i); of > 0 {
+			st.Parts = append(st.Parts, say("%s %d of %d", part.Name, ok, of))
+		}
 	}
 	return st
-}
-
-// butLeaks adds that a goroutine is left.
-func (a attemptAt) butLeaks() string {
-	n := counted(a.trials, ended(leaked))
-	if n == 0 {
-		return ""
-	}
-	return say(", but %s left a goroutine behind", count(n, "story"))
 }
 
 func (r trial) failing() failing {
 	f := failing{File: r.file, Story: r.name}
 	if r.end != nil && r.verdict != failed {
-		f.How = r.end.kind.String()
+		f.How = r.end.kind
 	} else if list := r.log.failing(r.name); list != nil {
 		f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
 	}
 	return f
 }
 
-// A partOf is how far a part of a step has come.
-type partOf struct {
-	course.Part
-	passed, of int
-	lacks      []string
-}
-
-func (a attemptAt) parts() []partOf {
-	var list []partOf
-	for i, p := range a.step.Parts() {
-		part := partOf{Part: p, lacks: lacks(a.src, course.File{Needs: p.Needs})}
-		mine := func(st story) bool { return order(a.step, st) == ofParts+i }
-		for _, r := range a.trials {
-			part.of += boolean(mine(r.story))
-			part.passed += boolean(mine(r.story) && r.verdict == passed)
-		}
-		for _, st := range a.later {
-			part.of += boolean(mine(st))
-		}
-		if part.of > 0 {
-			list = append(list, part)
-		}
+// part is how many stories of a part of the step pass, and how many it has.
+func (a attemptAt) part(i int) (ok, of int) {
+	for _, r := range a.trials {
+		of += boolean(r.part == i)
+		ok += boolean(r.part == i && r.verdict == passed)
 	}
-	return list
+	return ok, of
 }
 
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
-	s := a.step
-	for _, f := range s.Guarantees() {
+	for _, f := range a.step.Guarantees() {
 		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })
-		later := len(slices.DeleteFunc(slices.Clone(a.later), func(st story) bool { return st.file != f.Name }))
-		if len(of)+later > 0 {
-			t.group(f.Name, of, later)
-		}
+		t.group(f.Name, attemptAt{trials: of})
 	}
-	for i, p := range a.parts() {
-		if i == 0 {
-			t.printf("\n  Step %02d has parts:\n", s.N)
+	if a.step.Parts() != nil {
+		t.printf("\n  Step %02d has parts:\n", a.step.N)
+	}
+	for i, p := range a.step.Parts() {
+		ok, of := a.part(i)
+		if of == 0 {
+			continue
 		}
+		needs := lacks(a.src, p.Needs)
 		state := t.paint(green, "solved ")
 		switch {
-		case len(p.lacks) > 0:
+		case needs != nil:
 			state = t.paint(dim, "later  ")
-		case p.passed < p.of:
+		case ok < of:
 			state = t.paint(red, "missing")
 		}
-		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), p.passed, p.of)
+		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, of)
 		for _, line := range wrap(columns-37, word(p.Asks)) {
 			t.printf("  %s  %s %s\n", state, pad(24, text), line)
 			state, text = pad(7, ""), ""
 		}
-		if len(p.lacks) > 0 {
-			t.printf("%35s needs %s\n", "", strings.Join(p.lacks, ", "))
+		if needs != nil {
+			t.printf("%35s needs %s\n", "", strings.Join(needs, ", "))
 		}
 	}
 }
 
-func (t *tour) group(name string, of []trial, later int) {
-	counts := map[verdict]int{}
-	for _, r := range of {
-		counts[r.verdict]++
-	}
-	word := t.paint(green, "holds  ")
-	switch wrong := len(of) - counts[passed] - counts[leaked] - counts[notRun]; {
-	case counts[hung] > 0:
-		word = t.paint(red, "hangs  ")
-	case wrong > 0 && wrong == counts[crashed]:
-		word = t.paint(red, "breaks ")
-	case wrong > 0:
-		word = t.paint(red, "missing")
-	case counts[leaked] > 0:
-		word = t.paint(red, "leaks  ")
-	case counts[notRun] > 0 || later > 0:
-		word = t.paint(dim, "not run")
-		if counts[passed] > 0 {
-			word = t.paint(dim, "partly ")
-		}
+// group shows what holds of the stories of a file.
+func (t *tour) group(name string, of attemptAt) {
+	held, waiting := of.count(passed, leaked), of.count(notRun, notYet)
+	color, state := red, "missing"
+	switch {
+	case of.count(hung) > 0:
+		state = "hangs  "
+	case of.count(crashed) > 0:
+		state = "breaks "
+	case held+waiting < len(of.trials):
+	case of.count(leaked) > 0:
+		state = "leaks  "
+	case waiting == 0:
+		color, state = green, "holds  "
+	case held > 0:
+		color, state = dim, "partly "
+	default:
+		color, state = dim, "not run"
 	}
 	more := ""
-	if counts[notRun] > 0 {
-		more = say(" (%d not run)", counts[notRun])
+	if n := of.count(notRun); n > 0 {
+		more = say(" (%d not run)", n)
 	}
-	if later > 0 {
-		more += say(" (%d not yet)", later)
+	if n := of.count(notYet); n > 0 {
+		more += say(" (%d not yet)", n)
 	}
-	t.printf("  %s  %-27s %d of %d%s\n", word, name, counts[passed]+counts[leaked], len(of)+later, more)
+	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of.trials), more)
 }
 
 // since compares with the run before.
@@ -204,57 +181,43 @@ func since(before, now standing) string {
 	}
 }
 
-// nowOk names what has failed in the last run and passes now.
-func (t *tour) nowOk(before, now standing) {
-	var ok []string
-	for _, f := range before.Failing {
-		if !slices.ContainsFunc(now.Failing, func(n failing) bool { return n.is(f.Story) }) {
-			ok = append(ok, f.Story)
-		}
-	}
-	if now.Passed <= before.Passed-len(ok) || ok == nil {
-		return // most were not played
-	}
-	for _, name := range ok[:min(len(ok), 8)] {
-		t.printf("  %s %s\n", t.paint(green, "now ok"), name)
-	}
-	if len(ok) > 8 {
-		t.printf("  ... and %d more\n", len(ok)-8)
-	}
-	t.printf("\n")
-}
-
 // failingList names what fails, a line each. Stories that end in the same way, by the same
 // panic or goroutine, share one.
 func (t *tour) failingList(a attemptAt, before standing) {
+	alike, fail := map[string]int{}, 0
+	for _, r := range a.trials {
+		fail += boolean(r.fails())
+		alike[r.why] += boolean(r.end != nil)
+	}
+	played := before.Of > 0 && before.Passed+len(before.Failing) >= before.Of
 	part := -1
-	if counted(a.trials, trial.fails) > 1 {
+	if fail > 1 {
 		t.printf("  Failing:\n\n")
-		shown := map[string]bool{}
 		for _, r := range a.trials {
-			if !r.fails() || r.end != nil && shown[r.why] {
+			same := alike[r.why]
+			if !r.fails() || r.end != nil && same == 0 {
 				continue
 			}
-			note := ""
-			if before.Of > 0 && before.Passed+len(before.Failing) >= before.Of && !slices.ContainsFunc(before.Failing, func(f failing) bool { return f.is(r.name) }) {
-				note = behind(r.name, "  (passed before)")
-			}
-			if at := order(a.step, r.story) - ofParts; at >= 0 && at != part {
-				part = at
+			if part != r.part {
+				part = r.part
 				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
 			}
+			note := ""
+			if played && before.failing(r.name) == nil {
+				note = behind(r.name, "  (passed before)")
+			}
 			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
+			if r.end != nil && same > 1 {
+				t.printf("        ... and %s in the same way\n", count(same-1, "more story"))
+			}
 			if r.end != nil {
-				shown[r.why] = true
-				if alike := counted(a.trials, func(o trial) bool { return o.end != nil && o.why == r.why }); alike > 1 {
-					t.printf("        ... and %s in the same way\n", count(alike-1, "more story"))
-				}
+				alike[r.why] = 0
 			}
 		}
 		t.printf("\n")
 	}
-	if later := counted(a.trials, ended(notRun)); later > 0 {
-		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(later, "story"))
+	if n := a.count(notRun); n > 0 {
+		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(n, "story"))
 	}
 }
 
@@ -272,35 +235,34 @@ func (t *tour) trialTag(r trial) string {
 
 // trial shows a story in full.
 func (t *tour) trial(a attemptAt, r trial) {
-	var shown *test
-	name := r.name
-	if failing := r.log.failing(r.name); len(failing) > 0 {
+	shown, name := r.shown(""), r.name
+	failing := r.log.failing(r.name)
+	switch {
+	case len(failing) > 0:
 		shown, name = failing[0], failing[0].name
-	} else if last := r.log.lastOf(r.name); last != nil {
-		shown, name = last, last.name
-	}
-	if r.verdict == passed {
-		shown = r.shown("")
-		name = r.name
+	case r.end != nil:
+		shown = r.log.tests[len(r.log.tests)-1] // the variant in which it ended
+		name = shown.name
 	}
 	t.printf("  %s %s\n", t.trialTag(r), name)
-	if shown != nil && shown.timeline != "" {
+	switch {
+	case shown != nil && shown.timeline != "":
 		t.text(shown.timeline, screen)
-	} else if r.verdict == failed {
+	case r.verdict == failed:
 		t.printf("%s(no timeline: too many do something at once)\n\n", margin)
 	}
-	if r.verdict == failed {
+	switch {
+	case r.verdict == failed:
 		t.message(red, slices.Concat(shown.message(), shown.outcome()))
 		if call := shown.returned(); call != nil {
 			t.message("", call)
 		}
-		t.alsoFailing(r.log.failing(r.name))
+		t.alsoFailing(failing)
+	case r.end == nil && r.why != "":
+		t.message(red, strings.Split(r.why, "\n"))
 	}
 	if r.end != nil {
 		t.end(a, *r.end)
-	}
-	if r.verdict == silent || r.verdict == skipped {
-		t.message(red, strings.Split(r.why, "\n"))
 	}
 	if shown != nil {
 		if said := printed(shown.output); said != nil {
@@ -321,7 +283,7 @@ func (t *tour) end(a attemptAt, e ending) {
 		t.message(color, []string{capital(says)})
 	}
 	for _, at := range e.lines {
-		if src := lines(string(a.src[at.file])); at.line > 0 && at.line <= len(src) {
+		if src := lines(string(a.src[at.file])); at.line <= len(src) {
 			t.printf("%s    %s:%d  %s\n", margin, at.file, at.line, strings.TrimSpace(src[at.line-1]))
 		}
 	}
@@ -330,66 +292,48 @@ func (t *tour) end(a attemptAt, e ending) {
 	}
 }
 
-// lastOf is the last of a story's variants that has begun.
-func (tr transcript) lastOf(name string) *test {
-	for _, ts := range slices.Backward(tr.tests) {
-		if storyOf(ts.name) == name {
-			return ts
-		}
-	}
-	return nil
-}
-
 // returned is the error that a call has returned, if it says more than which one it is.
 func (t *test) returned() []string {
-	text := strings.Join(fields(t.output)["Error:"], "\n")
-	for _, form := range errorForms {
-		found := form.FindStringSubmatch(text)
-		if found == nil {
-			continue
-		}
-		got := strings.ReplaceAll(found[1], `\"`, `"`)
-		if strings.HasSuffix(got, ": lock not acquired") || strings.HasSuffix(got, ": lock not held") ||
-			slices.ContainsFunc(t.verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == got }) {
-			return nil
-		}
-		return []string{say("the call returned: %s", got)}
+	found := shownError.FindStringSubmatch(strings.Join(fields(t.output)["Error:"], "\n"))
+	if found == nil {
+		return nil
 	}
-	return nil
+	got := strings.ReplaceAll(strings.Join(found[1:], ""), `\"`, `"`)
+	if strings.HasSuffix(got, ": lock not acquired") || strings.HasSuffix(got, ": lock not held") ||
+		slices.ContainsFunc(t.verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == got }) {
+		return nil
+	}
+	return []string{say("the call returned: %s", got)}
 }
 
-// errorForms are the ways in which testify shows an error.
-var errorForms = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)^Received unexpected error:\s+(.*)`),
-	regexp.MustCompile(`(?s)^Error "(.*)" does not contain `),
-	regexp.MustCompile(`\bin chain: "((?:[^"\\]|\\.)*)"`),
-}
+// shownError has the ways in which testify shows an error.
+var shownError = regexp.MustCompile(
+	`(?s)^Received unexpected error:\s+(.*)|^Error "(.*)" does not contain |\bin chain: "((?:[^"\\]|\\.)*)"`)
 
 // printed is what the learner's code has printed: what package testing and testify print
 // is indented, or marked.
 func printed(output string) []string {
 	var list []string
-	for line := range strings.Lines(output) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == storyBegins { // before that, the test harness has tried the lock
+	for _, line := range lines(output) {
+		switch {
+		case line == storyBegins: // before that, the test harness has tried the lock
 			list = nil
-			continue
+		case fromHereGo.MatchString(line):
+			return list
+		case !ofTesting.MatchString(line):
+			list = append(list, line)
 		}
-		if line == noProgressLine || line == noEndLine || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			break // from here on it is Go's
-		}
-		if line == "" || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
-			continue
-		}
-		list = append(list, line)
 	}
 	return list
 }
 
+var (
+	fromHereGo = regexp.MustCompile(`^(panic|fatal\serror|tour): `)
+	ofTesting  = regexp.MustCompile(`^(    |\t|=== |--- |$)`)
+)
+
 // storyBegins is what the file that watches says when the first story of a process begins.
 const storyBegins = "tour: the story begins"
-
-var noProgressLine, noEndLine = strings.TrimSpace(noProgress), strings.TrimSpace(noEnd)
 
 // tryNotes says what no story can say, because it is left out until the API is there.
 func (t *tour) tryNotes(a attemptAt) {
@@ -398,31 +342,40 @@ func (t *tour) tryNotes(a attemptAt) {
 			t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(now))
 		}
 	}
-	if len(a.missing) > 0 {
+	if a.missing != nil {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
 			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
 	}
-	if a.next() < 0 && a.broken != nil {
-		t.printf("A rule is broken. No story can see it, but your source shows it:\n\n")
-		for _, text := range a.broken {
-			t.item("- ", text)
-		}
-		t.printf("\n")
+	if a.next() < 0 {
+		t.items("A rule is broken. No story can see it, but your source shows it:\n\n", a.broken)
 	}
+}
+
+// items prints a list, if there is one.
+func (t *tour) items(heading string, list []string) {
+	if list == nil {
+		return
+	}
+	t.printf("%s", heading)
+	for _, text := range list {
+		t.item("- ", text)
+	}
+	t.printf("\n")
 }
 
 // whatNow says what to do next.
 func (t *tour) whatNow(s course.Step, fails bool) {
-	next := func(what, command string, args ...any) {
-		t.printf("%s", indent("  ", []string{fmt.Sprintf("%-36s %s", fmt.Sprintf("go run ./docs/tour "+command, args...), word(what))}))
+	next := func(what, command string) {
+		line := fmt.Sprintf("  %-36s %s", fmt.Sprintf("go run ./docs/tour "+command, s.N), word(what))
+		t.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	if !t.watching {
 		t.printf("Change the lock in %s and run it again:\n", myDir)
-		next("", "try %d", s.N)
-		next("the same at each save", "try %d -watch", s.N)
+		next("", "try %d")
+		next("the same at each save", "try %d -watch")
 	}
 	if fails {
-		next("a hint for the story above", "hint %d", s.N)
+		next("a hint for the story above", "hint %d")
 	}
 	if t.hasLock(solvedDir(s.N)) {
 		t.printf("The lock that solved %s is in %s.\n", s.Label(), solvedDir(s.N))
@@ -432,13 +385,8 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 // solved says so, and what to do next.
 func (t *tour) solved(a attemptAt) {
 	s := a.step
-	if _, list := advice(a.src, s.N); list != nil {
-		t.printf("What no story can see, and your source shows:\n\n")
-		for _, text := range list {
-			t.item("- ", text)
-		}
-		t.printf("\n")
-	}
+	_, list := advice(a.src, s.N)
+	t.items("What no story can see, and your source shows:\n\n", list)
 	t.strong("%s is solved: all %d stories pass.", capital(s.Label()), len(a.trials))
 	t.prose("", "%s.", capital(s.Guarantee))
 	t.printf("Your lock next to the reference solution: go run ./docs/tour try %d -compare\n", s.N)
@@ -455,24 +403,9 @@ func (t *tour) namedReport(a attemptAt) error {
 	for _, r := range a.trials {
 		t.trial(a, r)
 	}
-	ok := counted(a.trials, ended(passed))
-	if ok < len(a.trials) {
+	if a.count(passed) < len(a.trials) {
 		return errUnsolved
 	}
-	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", ok, len(a.trials), a.step.N)
+	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", len(a.trials), len(a.trials), a.step.N)
 	return nil
-}
-
-// interrupted says what was seen until then.
-func (t *tour) interrupted(trials []trial) {
-	played := len(trials) - counted(trials, ended(notRun))
-	t.printf("\nInterrupted. %d of %d stories were played, and %d passed.\n", played, len(trials), counted(trials, ended(passed)))
-	for _, r := range trials {
-		switch {
-		case r.verdict == notRun && r.why != "":
-			t.printf("  %s %s%s\n", t.trialTag(r), r.name, behind(r.name, " "+r.why))
-		case r.fails():
-			t.printf("  %s %s\n", t.trialTag(r), r.name)
-		}
-	}
 }

@@ -16,4 +16,5 @@ func TestPlayable_OnlySyncGivesWay(t *testing.T) {
 	} {
 		require.Equal(t, want, string(playable([]byte(src))))
 	}
+	require.Equal(t, "//line mylock/a.go:1:1\npackage p\n", string(asMine("a.go", []byte("\ufeffpackage p\n"))))
 }

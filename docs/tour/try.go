@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -38,7 +36,8 @@ const screen = 30
 // A trial is what a story says of the learner's lock.
 type trial struct {
 	result
-	end *ending // if it ended with its process
+	part int     // of its step; -1 for the stories of the steps before, or if it has none
+	end  *ending // if it ended with its process
 }
 
 // runTry plays the stories of a step on the learner's lock: all, or those with these names.
@@ -49,7 +48,7 @@ func (t *tour) runTry(ctx context.Context, req request) error {
 	}
 	err := t.tryOnce(ctx, req.steps[0], req.names)
 	switch {
-	case t.moved == "" || ctx.Err() != nil:
+	case t.moved == "":
 	case err == nil:
 		t.printf("%s\n", t.moved)
 	default:
@@ -78,11 +77,9 @@ func (t *tour) prepare(req request) error {
 	if err != nil || !fresh {
 		return err
 	}
-	if err := t.box(s, false); err != nil {
-		return err
-	}
+	err = t.box(s, false)
 	t.printf("\n")
-	return nil
+	return err
 }
 
 // tryOnce is a try of what is there now.
@@ -103,32 +100,21 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return t.doesNotCompile(ce, s)
 	}
 	if err != nil {
-		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errChanged) {
-			t.printf("\nInterrupted while the tests were being built: no story was played.\n")
-		}
 		return err
 	}
 	defer bin.remove()
-	list, later, err := t.tryStories(s, src, b)
-	if err != nil {
+	a := attemptAt{step: s, src: src, older: older, missing: missingAPI(s, src)}
+	a.broken, _ = advice(src, s.N)
+	if a.trials, err = t.tryStories(s, src, b); err != nil {
 		return err
 	}
-	a := attemptAt{step: s, src: src, older: older, missing: missingAPI(s, src), later: later}
-	a.broken, _ = advice(src, s.N)
 	if names != nil {
-		if list, err = chosen(s, list, names); err != nil {
+		if a.trials, err = chosen(s, a.trials, names); err != nil {
 			return err
 		}
 	}
-	a.trials, err = t.playTrials(ctx, bin, s, list)
-	if err != nil && ctx.Err() == nil {
+	if err := t.playTrials(ctx, bin, a.trials); err != nil {
 		return err
-	}
-	if ctx.Err() != nil {
-		if !errors.Is(context.Cause(ctx), errChanged) { // saved again: the next run says more
-			t.interrupted(a.trials)
-		}
-		return ctx.Err()
 	}
 	if names != nil {
 		return t.namedReport(a)
@@ -143,7 +129,6 @@ type attemptAt struct {
 	older   bool     // it has the constructor of the step before
 	missing []string // what it lacks, for people
 	broken  []string // rules, as only the source shows
-	later   []story  // stories that need what it lacks
 	trials  []trial
 }
 
@@ -169,39 +154,33 @@ func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error
 	}
 	b.leaveOut(t.sources(s.Dir)...)
 	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
+	written := lock{}
 	for name, text := range src {
-		b.replace[name] = myDir + "/" + name
-		if played := playable(text); !bytes.Equal(played, text) {
-			b.replace[name] = filepath.Join(t.tmp, name)
-			if err := os.WriteFile(b.replace[name], played, 0o666); err != nil {
-				return build{}, false, err
-			}
-		}
+		written[name] = asMine(name, text)
 	}
 	stubs, err := t.stubs(s, src)
 	if err != nil {
 		return build{}, false, err
 	}
+	if stubs != "" {
+		written[stubsFile] = []byte(stubs)
+	}
 	for _, f := range s.Guarantees() {
-		if len(lacks(src, f)) > 0 && stubs == "" {
+		if stubs == "" && lacks(src, f.Needs) != nil {
 			b.leaveOut(f.Name)
 		}
 	}
-	if stubs != "" {
-		file := filepath.Join(t.tmp, stubsFile)
-		if err := os.WriteFile(file, []byte(stubs), 0o666); err != nil {
+	for name, text := range written {
+		b.replace[name] = filepath.Join(t.tmp, name)
+		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
 			return build{}, false, err
 		}
-		b.replace[stubsFile] = file
 	}
-	from, err := t.constructorOf(s, src)
-	if err != nil {
-		return build{}, false, err
+	older, err = t.hasOlderNew(s, src)
+	if before := s.Before().Dir; older && t.exists(before, course.NewFile) {
+		b.replace[course.NewFile] = before + "/" + course.NewFile
 	}
-	if from.N != s.N && t.exists(from.Dir, course.NewFile) {
-		b.replace[course.NewFile] = from.Dir + "/" + course.NewFile
-	}
-	return b, from.N != s.N, nil
+	return b, older, err
 }
 
 // stubsFile stands in for methods that are not written yet, so that the other parts of a
@@ -211,16 +190,13 @@ const stubsFile = "lab_stubs_test.go"
 // stubs returns the source of that file, "" if there is no need for it, or if it would
 // not do: a field cannot be added.
 func (t *tour) stubs(s course.Step, src lock) (string, error) {
-	if s.Parts() == nil {
-		return "", nil
-	}
 	list, err := t.declared(s)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
+	stubs := ""
 	for _, f := range s.Guarantees() {
-		for _, name := range lacks(src, f) {
+		for _, name := range lacks(src, f.Needs) {
 			item, ok := offered(list, name)
 			if !ok || item.Field {
 				return "", nil
@@ -229,218 +205,158 @@ func (t *tour) stubs(s course.Step, src lock) (string, error) {
 			if strings.HasPrefix(text, "func ") {
 				text = fmt.Sprintf("%s { panic(\"%s is not written yet\") }", text, name)
 			}
-			b.WriteString(text + "\n")
+			stubs += text + "\n"
 		}
 	}
-	if b.Len() == 0 {
+	if stubs == "" {
 		return "", nil
 	}
-	head := "package redislock\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"time\"\n)\n\nvar (\n\t_ context.Context\n\t_ time.Time\n\t_ = errors.New\n)\n\n"
-	return head + b.String(), nil
+	return `package redislock
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var (
+	_ context.Context
+	_ time.Time
+	_ = errors.New
+)
+
+` + stubs, nil
 }
 
-// tryStories lists the stories that can be played on the learner's lock, and those that
-// need what it lacks.
-func (t *tour) tryStories(s course.Step, src lock, b build) (list, later []story, err error) {
+// tryStories lists the stories of a step, and which of them need what the lock lacks.
+func (t *tour) tryStories(s course.Step, src lock, b build) (list []trial, err error) {
 	for _, f := range s.Guarantees() {
 		stories, err := t.storiesOf(s.Dir, f.Name)
-		if err == nil && stories == nil {
-			err = errorf("no test ran: %s/%s has no story, no func Test...(t *testing.T) at its top level", s.Dir, f.Name)
-		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		_, out := b.replace[f.Name]
 		for _, st := range stories {
-			needs := f.Needs
+			r, needs := trial{result{story: st, verdict: notRun}, -1, nil}, f.Needs
 			if parts := s.Parts(); parts != nil && f.From == s.N {
-				needs = parts[s.PartOf(f.Name, st.name)].Needs
+				r.part = s.PartOf(f.Name, st.name)
+				needs = parts[r.part].Needs
 			}
-			if out || len(lacks(src, course.File{Needs: needs})) > 0 {
-				later = append(later, st)
-			} else {
-				list = append(list, st)
+			if out || lacks(src, needs) != nil {
+				r.verdict = notYet
 			}
+			list = append(list, r)
 		}
 	}
 	// By parts, as they are to be written.
-	slices.SortStableFunc(list, func(a, b story) int { return order(s, a) - order(s, b) })
-	return list, later, nil
-}
-
-// ofParts is where parts begin in the order of stories.
-const ofParts = 100
-
-// order is the place of a story in a step: its file, but the parts of the step's own.
-func order(s course.Step, st story) int {
-	for i, f := range s.Guarantees() {
-		if f.Name == st.file && (f.From < s.N || s.Parts() == nil) {
-			return i
-		}
-	}
-	return ofParts + s.PartOf(st.file, st.name)
+	slices.SortStableFunc(list, func(a, b trial) int { return a.part - b.part })
+	return list, nil
 }
 
 // chosen returns the stories with these names.
-func chosen(s course.Step, list []story, names []string) (stories []story, err error) {
+func chosen(s course.Step, list []trial, names []string) (trials []trial, err error) {
 	for _, name := range names {
-		i := slices.IndexFunc(list, func(st story) bool { return st.name == storyOf(name) })
+		i := slices.IndexFunc(list, func(r trial) bool { return r.name == storyOf(name) && r.verdict != notYet })
 		if i < 0 {
-			var all []string
-			for _, st := range list {
-				all = append(all, st.name)
-			}
-			return nil, wrongUsage("%s has no story %s that your lock can play%s", s.Label(), name, didYouMean(name, all))
+			return nil, wrongUsage("%s has no story %s that your lock can play", s.Label(), name)
 		}
-		stories = append(stories, list[i])
+		trials = append(trials, list[i])
 	}
-	return stories, nil
+	return trials, nil
 }
 
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
 // goroutine that is left, says so, and the others continue in the next process. One that
 // hangs ends the run.
-func (t *tour) playTrials(ctx context.Context, bin binary, s course.Step, list []story) ([]trial, error) {
-	patience := os.Getenv(watchEnv)
-	if _, err := time.ParseDuration(patience); err != nil {
-		patience = watchPatience
-	}
-	played := map[string]trial{}
-	var seen passing
-	defer t.progressing(func() string { return say("running the tests: %d of %d", seen.n.Load(), len(list)) })()
-	rest := list
-	var interrupt error
-	for len(rest) > 0 && interrupt == nil {
-		// Virtual time takes none; a story that hangs is ended by the file that watches.
-		log, err := bin.runSeen(ctx, "30m", []string{watchEnv + "=" + patience}, &seen, rest...)
-		if err != nil && (ctx.Err() == nil || log.tests == nil) {
-			if ctx.Err() != nil {
-				break
-			}
-			return nil, err
-		}
-		if log.exit < 0 { // killed: if it was the user, we get the signal as well
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
-		}
-		interrupt = ctx.Err()
-		last := log.judgeTrials(rest, s.Dir, played, interrupt != nil)
-		if last == nil && len(played) == 0 && interrupt == nil {
-			return nil, t.noStoryBegan(log, s)
-		}
-		if last != nil && last.verdict == hung {
-			break
-		}
-		before := len(rest)
-		rest = slices.DeleteFunc(slices.Clone(rest), func(st story) bool { _, ok := played[st.name]; return ok })
-		if len(rest) == before {
-			break // nothing has begun, and it will not the next time
-		}
-	}
-	var trials []trial
-	for _, st := range list {
-		r, ok := played[st.name]
-		if !ok {
-			r = trial{result: result{story: st, verdict: notRun}}
-		}
-		trials = append(trials, r)
-	}
-	return trials, interrupt
-}
-
-// passing counts the stories whose end it sees.
-type passing struct {
-	n    atomic.Int64
-	rest []byte // of a line
-}
-
-var storyEnds = regexp.MustCompile(`^\x16?--- (PASS|FAIL|SKIP): \w+ `)
-
-func (p *passing) Write(text []byte) (int, error) {
-	p.rest = append(p.rest, text...)
+func (t *tour) playTrials(ctx context.Context, bin binary, trials []trial) error {
+	defer t.progress(word("running the tests"))()
+	patience := cmp.Or(os.Getenv(watchEnv), watchPatience)
 	for {
-		line, rest, ok := bytes.Cut(p.rest, []byte("\n"))
-		if !ok {
-			return len(text), nil
+		var rest []story
+		for _, r := range trials {
+			if r.verdict == notRun {
+				rest = append(rest, r.story)
+			}
 		}
-		if p.rest = rest; storyEnds.Match(line) {
-			p.n.Add(1)
+		if rest == nil {
+			return nil
+		}
+		// Virtual time takes none; a story that hangs is ended by the file that watches.
+		log, err := bin.run(ctx, "30m", []string{watchEnv + "=" + patience}, rest...)
+		if err != nil {
+			return err
+		}
+		begun, hanging := log.judgeTrials(trials)
+		if !begun {
+			end := endingOf(log.raw, story{}, log.exit)
+			return errorf("the process ended before the first story began: %s\n%s",
+				strings.Join(end.says, "\n"), strings.Join(cut(lines(end.raw), short), "\n"))
+		}
+		if hanging {
+			return nil
 		}
 	}
 }
 
-// judgeTrials judges the stories that have begun. It returns the one that has ended the
-// process, if one has.
-func (tr transcript) judgeTrials(list []story, dir string, played map[string]trial, interrupted bool) *trial {
-	var running *test
+// judgeTrials judges the stories that have begun. At most one has ended the process.
+func (tr transcript) judgeTrials(trials []trial) (begun, hanging bool) {
+	running := "" // the last one
 	for _, ts := range tr.tests {
 		if ts.name == storyOf(ts.name) {
-			running = ts
+			running = ts.name
 		}
 	}
 	ended := tr
 	ended.exit = min(1, max(0, tr.exit))
-	var last *trial
-	for _, st := range list {
-		ts := tr.find(st.name)
-		if ts == nil {
+	for i, r := range trials {
+		ts := tr.find(r.name)
+		if ts == nil || r.verdict != notRun {
 			continue
 		}
-		broke := ts == running && (tr.exit != 0 && tr.exit != 1 || ts.status == "")
-		if !broke {
-			played[st.name] = trial{result: ended.judge(st)}
+		begun = true
+		if r.name != running || (tr.exit == 0 || tr.exit == 1) && ts.status != "" {
+			trials[i].result = ended.judge(r.story)
 			continue
 		}
-		if interrupted {
-			played[st.name] = trial{result: result{story: st, verdict: notRun, why: word("was being played")}}
-			continue
-		}
-		end := endingOf(tr.raw, dir, st, tr.exit)
-		r := trial{result: result{story: st, verdict: crashed, why: strings.Join(end.says, "\n"), log: ended}, end: &end}
-		switch {
+		end := endingOf(tr.raw, r.story, tr.exit)
+		r.result, r.end = result{r.story, crashed, strings.Join(end.says, "\n"), ended}, &end
+		switch failing := ended.failing(r.name); {
 		case end.kind == hangs:
 			r.verdict = hung
-		case end.kind == leaks && ended.failing(st.name) != nil && ended.failing(st.name)[0].asserts():
+		case end.kind == leaks && failing != nil && failing[0].asserts():
 			r.verdict = failed
 		case end.kind == leaks && strings.Contains(tr.raw, "\n"+noProgress):
 			r.verdict = hung // it would take as long in every story
 		case end.kind == leaks:
 			r.verdict = leaked
 		}
-		played[st.name], last = r, &r
+		trials[i], hanging = r, r.verdict == hung
 	}
-	return last
+	return begun, hanging
 }
 
-func (t *tour) noStoryBegan(log transcript, s course.Step) error {
-	end := endingOf(log.raw, s.Dir, story{}, log.exit)
-	return errorf("the process ended before the first story began: %s\n%s", strings.Join(end.says, "\n"), end.raw)
-}
-
-// constructorOf returns the step, s or the one before, whose New has the parameters of
-// the New in src.
-func (t *tour) constructorOf(s course.Step, src lock) (course.Step, error) {
+// hasOlderNew reports whether the New in src has the parameters of the step before s. It
+// must have these or those of s.
+func (t *tour) hasOlderNew(s course.Step, src lock) (bool, error) {
 	list, err := src.declarations()
 	if err != nil {
-		return s, nil // the compiler explains it better
+		return false, nil // the compiler explains it better
 	}
 	now, errNow := t.newOf(s)
 	then, errThen := t.newOf(s.Before())
 	if err := errors.Join(errNow, errThen); err != nil {
-		return course.Step{}, err
+		return false, err
 	}
 	mine := declared(list, "New")
 	switch {
 	case mine.Name == "":
-		return course.Step{}, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
+		return false, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
 	case source.Params(mine) == source.Params(now):
-		return s, nil
+		return false, nil
 	case source.Params(mine) == source.Params(then):
-		return s.Before(), nil
+		return true, nil
 	}
-	return course.Step{}, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
+	return false, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
 		"Change it, or start again from the lock %s, which keeps what you have: go run ./docs/tour reset %d",
 		myDir, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
@@ -459,10 +375,15 @@ func (t *tour) declared(s course.Step) ([]source.Declaration, error) {
 	return list, nil
 }
 
-// lacks returns what the tests of f need and a lock has not.
-func lacks(src lock, f course.File) []string {
-	list, _ := src.declarations() // what cannot be read is for the compiler to explain
-	return slices.DeleteFunc(slices.Clone(f.Needs), func(name string) bool { _, ok := offered(list, name); return ok })
+// lacks returns which of these names a lock does not offer.
+func lacks(src lock, names []string) (list []string) {
+	mine, _ := src.declarations() // what cannot be read is for the compiler to explain
+	for _, name := range names {
+		if _, ok := offered(mine, name); !ok {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // offered finds a method or a field of Lock, or a variable.
@@ -480,7 +401,7 @@ func offered(list []source.Declaration, name string) (source.Item, bool) {
 func missingAPI(s course.Step, src lock) []string {
 	var list []string
 	for _, f := range s.Guarantees() {
-		if lacks := lacks(src, f); len(lacks) > 0 {
+		if lacks := lacks(src, f.Needs); lacks != nil {
 			list = append(list, say("%s needs %s", f.Name, strings.Join(lacks, ", ")))
 		}
 	}
@@ -489,7 +410,7 @@ func missingAPI(s course.Step, src lock) []string {
 
 // doesNotCompile is what the compiler says, and what it cannot know.
 func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
-	text := compilerText(ce.out, t.root, s)
+	text := compilerText(ce.out, t.root)
 	more := ""
 	switch {
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
@@ -501,24 +422,18 @@ func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
 }
 
 // compilerText is what the compiler printed, about the learner's files instead of those
-// they replace, and of those they are built from if package sync gives way in them.
-func compilerText(out string, root string, s course.Step) string {
-	out = strings.NewReplacer("\r\n", "\n", root+"/", "", root+`\`, "", course.Module+"/docs/tour/sync", "sync").Replace(out)
-	out = packageName.ReplaceAllString(strings.ReplaceAll(out, `"sync" imported as sync`, `"sync" imported`), "")
-	file := regexp.MustCompile(`\S*\b(redislock-tour-\w+|` + s.Dir + `|` + myDir + `)[/\\]([^\s/\\:]+\.go)`)
-	return strings.TrimRight(file.ReplaceAllStringFunc(out, func(path string) string {
-		part := file.FindStringSubmatch(path)
-		switch dir, name := part[1], part[2]; {
-		case !strings.HasSuffix(name, "_test.go"):
-			return myDir + "/" + name
-		case dir == s.Dir:
-			return dir + "/" + name
-		}
-		return path
-	}), "\n")
+// they are built from.
+func compilerText(out, root string) string {
+	out = strings.NewReplacer("\r\n", "\n", course.Module+"/docs/tour/sync", "sync", root+"/", "", root+`\`, "").Replace(out)
+	out = strings.ReplaceAll(out, `"sync" imported as sync`, `"sync" imported`)
+	out = myFiles.ReplaceAllString(packageName.ReplaceAllString(out, ""), myDir+"/")
+	return strings.TrimRight(out, "\n")
 }
 
-var packageName = regexp.MustCompile(`(?m)^(# |FAIL).*\n`) // it is the step's
+var (
+	packageName = regexp.MustCompile(`(?m)^(# |FAIL).*\n`) // it is the step's
+	myFiles     = regexp.MustCompile(`\S*\b` + myDir + `[/\\]`)
+)
 
 func capital(text string) string {
 	text = word(text)

@@ -67,6 +67,7 @@ const (
 	notRun           // the binary has no such test
 	leaked           // passed, and a goroutine is left (try only)
 	hung             // it did not end (try only)
+	notYet           // it needs what the lock lacks (try only)
 )
 
 // A result is the verdict on one story and the run it was read from.

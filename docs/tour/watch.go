@@ -23,49 +23,24 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 		l, _ := t.readLock(myDir)
 		return l
 	})
-	for ctx.Err() == nil {
+	for again := true; again; again = files.wait(ctx) {
 		if t.live {
 			t.printf("\x1b[2J\x1b[3J\x1b[H") // an empty screen
 		}
-		err := t.untilChanged(ctx, files, func(ctx context.Context) error { return t.tryOnce(ctx, req.steps[0], req.names) })
-		switch {
-		case ctx.Err() != nil:
-		case errors.Is(err, errChanged):
-			continue
-		case err != nil && !errors.Is(err, errUnsolved):
+		err := t.tryOnce(ctx, req.steps[0], req.names)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil && !errors.Is(err, errUnsolved) {
 			t.printf("%s\n", word(err.Error()))
 		}
-		if ctx.Err() == nil {
-			t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
-			if t.moved != "" {
-				t.printf("%s\n", t.moved)
-			}
-			files.wait(ctx)
+		t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
+		if t.moved != "" {
+			t.printf("%s\n", t.moved)
 		}
 	}
 	t.printf("\nNo longer watching. %s is as you left it.\n", myDir)
 	return nil
-}
-
-var errChanged = error(saying("the lock has changed in the meantime"))
-
-// untilChanged runs something, and stops it when the lock changes in the meantime.
-func (t *tour) untilChanged(ctx context.Context, files *watched, do func(context.Context) error) error {
-	running, stop := context.WithCancelCause(ctx)
-	changed := make(chan bool, 1)
-	go func() {
-		if files.wait(running) {
-			changed <- true
-			stop(errChanged)
-		}
-		close(changed)
-	}()
-	err := do(running)
-	stop(nil)
-	if <-changed {
-		return errChanged
-	}
-	return err
 }
 
 // A watched lock tells when its content has changed.

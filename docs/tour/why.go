@@ -80,7 +80,7 @@ func (k *study) build(ctx context.Context, t *tour) error {
 	for name, text := range k.lock.Files {
 		b.replace[name] = filepath.Join(dir, name)
 		// Who waits for a mutex shall not stop the clock.
-		if err := os.WriteFile(b.replace[name], playable(text), 0o666); err != nil {
+		if err := os.WriteFile(b.replace[name], asMine(name, text), 0o666); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s stor
 	}
 	r := log.judge(s)
 	if r.verdict == crashed {
-		r.cutShort(t, k.step.Dir)
+		r.cutShort(t)
 	}
 	return r, nil
 }
@@ -234,9 +234,9 @@ func alike(a, b string) bool {
 const panicked verdict = -1
 
 // cutShort says what it means for the lock that a story has not come to its end.
-func (r *result) cutShort(t *test, dir string) {
+func (r *result) cutShort(t *test) {
 	crash := r.log.crash()
-	e := endingOf(r.log.raw, dir, r.story, r.log.exit)
+	e := endingOf(r.log.raw, r.story, r.log.exit)
 	switch {
 	case t.asserts(): // the bubble was stuck after that: a goroutine stayed behind
 		r.verdict, t.status = failed, "fail"

@@ -5,8 +5,11 @@
 package sync
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // These do not stop the clock.
@@ -33,86 +36,49 @@ func (m *Mutex) TryLock() bool { return m.rw.TryLock() }
 // Unlock is that of sync.Mutex.
 func (m *Mutex) Unlock() { m.rw.Unlock() }
 
-// RWMutex is sync.RWMutex.
+// RWMutex is sync.RWMutex. Each waiter of its semaphore has its own channel, made where it
+// waits: one that stayed with the mutex would belong to a single bubble.
 type RWMutex struct {
-	mu      sync.Mutex // held for a moment, never while a goroutine waits
-	readers int
-	writer  bool
-	waiting []*waiter // in the order in which they came
+	once  sync.Once
+	inner *semaphore.Weighted
 }
 
-// A waiter has its own channel, made where it waits: one that stayed with the mutex
-// would belong to a single bubble.
-type waiter struct {
-	write bool
-	turn  chan struct{}
+// whole is what a writer takes of the semaphore. A reader takes one.
+const whole = 1 << 30
+
+func (m *RWMutex) room() *semaphore.Weighted {
+	m.once.Do(func() { m.inner = semaphore.NewWeighted(whole) })
+	return m.inner
 }
 
-// enter reports whether there is room, and takes it. The caller holds mu.
-func (m *RWMutex) enter(write bool) bool {
-	switch {
-	case m.writer || write && m.readers > 0:
-		return false
-	case write:
-		m.writer = true
-	default:
-		m.readers++
-	}
-	return true
-}
+func (m *RWMutex) lock(n int64) { m.room().Acquire(context.Background(), n) }
 
-func (m *RWMutex) try(write bool) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.waiting) == 0 && m.enter(write)
-}
-
-func (m *RWMutex) lock(write bool) {
-	m.mu.Lock()
-	if len(m.waiting) == 0 && m.enter(write) {
-		m.mu.Unlock()
-		return
-	}
-	w := &waiter{write, make(chan struct{})}
-	m.waiting = append(m.waiting, w)
-	m.mu.Unlock()
-	<-w.turn
-}
-
-func (m *RWMutex) unlock(write bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case write && m.writer:
-		m.writer = false
-	case !write && m.readers > 0:
-		m.readers--
-	default:
+func (m *RWMutex) unlock(n int64) {
+	other := whole + 1 - n // a reader, which a writer keeps out, or the other way round
+	if m.room().TryAcquire(other) {
+		m.room().Release(other)
 		panic("sync: unlock of unlocked mutex")
 	}
-	for len(m.waiting) > 0 && m.enter(m.waiting[0].write) {
-		close(m.waiting[0].turn)
-		m.waiting = m.waiting[1:]
-	}
+	m.room().Release(n)
 }
 
 // Lock is that of sync.RWMutex.
-func (m *RWMutex) Lock() { m.lock(true) }
+func (m *RWMutex) Lock() { m.lock(whole) }
 
 // TryLock is that of sync.RWMutex.
-func (m *RWMutex) TryLock() bool { return m.try(true) }
+func (m *RWMutex) TryLock() bool { return m.room().TryAcquire(whole) }
 
 // Unlock is that of sync.RWMutex.
-func (m *RWMutex) Unlock() { m.unlock(true) }
+func (m *RWMutex) Unlock() { m.unlock(whole) }
 
 // RLock is that of sync.RWMutex.
-func (m *RWMutex) RLock() { m.lock(false) }
+func (m *RWMutex) RLock() { m.lock(1) }
 
 // TryRLock is that of sync.RWMutex.
-func (m *RWMutex) TryRLock() bool { return m.try(false) }
+func (m *RWMutex) TryRLock() bool { return m.room().TryAcquire(1) }
 
 // RUnlock is that of sync.RWMutex.
-func (m *RWMutex) RUnlock() { m.unlock(false) }
+func (m *RWMutex) RUnlock() { m.unlock(1) }
 
 // RLocker is that of sync.RWMutex.
 func (m *RWMutex) RLocker() Locker { return (*reader)(m) }
@@ -149,10 +115,9 @@ func OnceFunc(f func()) func() {
 
 // OnceValue is that of the standard library, except that it does not panic again.
 func OnceValue[T any](f func() T) func() T {
-	var once Once
-	var value T
+	both := OnceValues(func() (T, bool) { return f(), true })
 	return func() T {
-		once.Do(func() { value = f() })
+		value, _ := both()
 		return value
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,11 +23,10 @@ const watchRounds = 50
 const watchMost = 50_000
 
 var (
-	watchBusy  atomic.Bool  // a story is played
-	watchStory atomic.Int64 // the how manieth it is
-
 	watchMu      sync.Mutex
-	watchServers []*miniserver.Server // of the story
+	watchStories int                  // how many have begun
+	watchLabs    int                  // test harnesses of this story
+	watchServers []*miniserver.Server // of this story
 )
 
 func init() {
@@ -37,55 +35,51 @@ func init() {
 		return
 	}
 	inMemory, inBubble := newRedis, play
-	labs := 0
 	newRedis = func(node int) backend {
+		redis := inMemory(node)
+		watchMu.Lock()
+		defer watchMu.Unlock()
 		// The first story of a process has two test harnesses: in the first one, Redis
 		// learns the lock's scripts. What the lock prints there is not about the story.
-		if node == 0 && watchStory.Load() == 1 {
-			if labs++; labs == 2 {
+		if node == 0 {
+			if watchLabs++; watchStories == 1 && watchLabs == 2 {
 				fmt.Println("tour: the story begins")
 			}
 		}
-		redis := inMemory(node)
 		if memory, ok := redis.(*miniredis.Miniredis); ok {
-			watchMu.Lock()
-			defer watchMu.Unlock()
 			watchServers = append(watchServers, memory.Server())
 		}
 		return redis
 	}
 	play = func(t *testing.T, story func(*testing.T)) {
 		watchMu.Lock()
-		watchServers = nil
+		watchStories, watchLabs, watchServers = watchStories+1, 0, nil
 		watchMu.Unlock()
-		watchStory.Add(1)
-		watchBusy.Store(true)
-		defer watchBusy.Store(false)
+		ended := make(chan bool)
+		defer close(ended)
+		go watchStory(patience/watchRounds, ended)
 		inBubble(t, story)
 	}
-	go watchProgress(patience / watchRounds)
 }
 
-// watchProgress counts how often it has looked without anything having moved, not the
-// time: when the machine stalls, it stalls as well.
-func watchProgress(round time.Duration) {
-	still, rounds, moves, story := 0, 0, 0, int64(0)
-	for {
-		time.Sleep(round)
-		now, this := watchMoves(), watchStory.Load()
-		if !watchBusy.Load() || this != story {
-			still, rounds, moves, story = 0, 0, now, this
-			continue
+// watchStory counts how often it has looked without anything having moved, not the time:
+// when the machine stalls, it stalls as well.
+func watchStory(round time.Duration, ended chan bool) {
+	still, moves := 0, 0
+	for rounds := 1; ; rounds++ {
+		select {
+		case <-ended:
+			return
+		case <-time.After(round):
 		}
-		if rounds++; now != moves {
+		still++
+		if now := watchMoves(); now != moves {
 			still, moves = 0, now
-		} else {
-			still++
 		}
 		switch {
 		case still >= watchRounds:
 			watchEnd("no progress")
-		case rounds >= watchRounds && now > watchMost:
+		case rounds >= watchRounds && moves > watchMost:
 			watchEnd("no end")
 		}
 	}
