@@ -6,7 +6,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,47 +28,36 @@ const most = 30
 
 // Story draws a story in the colours of a theme.
 func Story(title string, panels []Panel, theme Theme) (string, error) {
-	c := newCanvas(theme)
-	axes := make([]*axis, len(panels))
+	c := &canvas{Theme: theme, y: 26}
 	var drawn []*panel
-	for i, p := range panels {
-		axes[i] = &axis{}
-		drawn = append(drawn, read(p, axes[i]))
-		c.clients = append(c.clients, drawn[i].clients...)
-		if len(axes[i].moments) > most {
+	for _, p := range panels {
+		d := read(p)
+		if len(d.moments) > most {
 			return "", fmt.Errorf("%s: the story is too long for a picture: let it end sooner", title)
 		}
+		drawn = append(drawn, d)
+		c.clients = append(c.clients, d.clients...)
 	}
 	slices.Sort(c.clients)
 	c.clients = slices.Compact(c.clients)
-	c.y = 26
 	c.text(margin, c.y, c.say(title), style{bold: true})
 	c.y += 10
-	for i, p := range drawn {
-		c.panel(p, axes[i])
+	for _, p := range drawn {
+		c.panel(p)
 	}
 	c.legend(drawn)
 	if c.lacks != nil {
 		return "", fmt.Errorf("docs/internal/picture/chinese.go has no Chinese for %q", c.lacks)
 	}
-	return c.svg(c.say(title), c.says.String()), nil
+	return c.svg(title), nil
 }
 
-// records are those before Until.
-func (p Panel) records() []trace.Record {
-	if p.Until == 0 {
-		return p.Records
-	}
-	return slices.DeleteFunc(slices.Clone(p.Records), func(r trace.Record) bool { return r.At > p.Until.Microseconds() })
-}
-
-// many is how many rows are shown one by one.
+// many is how many moments are shown one by one.
 const many = 14
 
-// shown are the records that have a place in the picture: of what is repeated again and
-// again, only the first.
-func (p Panel) shown() (list []trace.Record) {
-	records := p.records()
+// shown are the records until the picture ends that have a place in it: of what is
+// repeated again and again, only the first.
+func (p Panel) shown(records []trace.Record) (list []trace.Record) {
 	rows := trace.Rows(records)
 	folds := slices.ContainsFunc(rows, func(r trace.Row) bool { return r.More > 0 })
 	if !folds || count(records) <= many {
@@ -88,7 +76,7 @@ func (p Panel) shown() (list []trace.Record) {
 		}
 	}
 	for i, r := range records {
-		next := i
+		next := i // a call is shown with what its client does next
 		for next < len(records)-1 && r.Kind == trace.Call && (next == i || records[next].Who != r.Who) {
 			next++
 		}
@@ -96,7 +84,8 @@ func (p Panel) shown() (list []trace.Record) {
 			list = append(list, r)
 		}
 		if text := more[i]; text != "" {
-			list = append(list, trace.Record{At: r.At, Who: r.Who, Kind: trace.Note, Text: text, Redis: r.Redis, Inside: r.Inside})
+			r.Kind, r.Text, r.Mark = trace.Note, text, ""
+			list = append(list, r)
 		}
 	}
 	return list
@@ -117,15 +106,39 @@ type panel struct {
 	Panel
 	nodes, clients []string
 	resource       string // what the clients write to; "" if they write to nothing
+	moments        []moment
 	events         []event
 	verdicts       []string
-	keys           []span // on the nodes
-	inside         []span
-	waiting        []span // calls in progress
-	values         []span // of the resource
+	keys           track // on the nodes
+	inside         track
+	waiting        track // calls in progress
+	values         track // of the resource
 	depth          []depth
 	dead           map[string]moment
+
+	lanes  map[string]float64 // the middles of the columns
+	textAt float64            // behind them, what happens is written
+	y      []float64          // of the moments
+
+	// While the records are read:
+	now     moment
+	last    trace.Record
+	highest int      // token that the resource has seen
+	called  []string // calls that nothing has followed yet
+	in      []string // who is inside
 }
+
+// A moment is a place on the time axis. What happens at the same time, one thing after the
+// other, has one moment after the other.
+type moment int64
+
+// edge is where a picture ends.
+const edge moment = 1 << 62
+
+func momentAt(us int64) moment { return moment(us << 8) }
+
+// at is the time in µs.
+func (m moment) at() int64 { return int64(m >> 8) }
 
 // A depth is how often a client has locked, from a moment on.
 type depth struct {
@@ -141,108 +154,123 @@ type event struct {
 	label   string
 	isLabel bool     // of its lane; otherwise it is a sentence of the story
 	guilt   string   // what is wrong with it
-	command string   // if it is one
-	nodes   []int    // that it reached,
+	nodes   []int    // that a command reached,
 	replies []string // and what they answered
 	times   int      // so often it came again
-	y       float64
+
+	y            float64
+	lines, wrong []string // the label and the guilt, as they are written
 }
 
 // A span is what lasts.
 type span struct {
 	lane     string
 	from, to moment
-	text     string
+	token    string // of a key
 	owner    string // whose key or value it is
 	until    int64  // of a key: when it expires; 0 is never
 }
 
-// A reader reads the records of one panel, and adds its moments to the axis.
-type reader struct {
-	*panel
-	*axis
-	now   moment
-	last  trace.Record
-	open  []*span // the key on each node
-	in    []*span // who is inside
-	value *span
-
-	highest int               // token that the resource has seen
-	calls   map[string]moment // in progress, since when
-	called  []string          // calls that nothing has followed yet
+// A track has the spans of some lanes, one after the other.
+type track struct {
+	spans []span
+	open  map[string]span // by lane
 }
 
-// edge is where a picture ends.
-var edge = moment{at: 1 << 62}
+func (t *track) begin(s span) {
+	t.end(s.lane, s.from)
+	if t.open == nil {
+		t.open = map[string]span{}
+	}
+	t.open[s.lane] = s
+}
+
+func (t *track) end(lane string, at moment) {
+	if s, ok := t.open[lane]; ok {
+		s.to = at
+		t.spans = append(t.spans, s)
+		delete(t.open, lane)
+	}
+}
 
 // read makes the lanes of a panel.
-func read(p Panel, a *axis) *panel {
-	r := &reader{panel: &panel{Panel: p, dead: map[string]moment{}}, axis: a, now: moment{at: -1}, calls: map[string]moment{}}
-	for _, record := range p.records() {
-		if record.Who != "" && record.Kind != trace.Call && !slices.Contains(r.clients, record.Who) {
-			r.clients = append(r.clients, record.Who)
+func read(from Panel) *panel {
+	p := &panel{Panel: from, dead: map[string]moment{}, now: momentAt(-1)}
+	records := slices.Clone(p.Records)
+	if p.Until > 0 {
+		records = slices.DeleteFunc(records, func(r trace.Record) bool { return r.At > p.Until.Microseconds() })
+	}
+	for _, r := range records {
+		if r.Who != "" && r.Kind != trace.Call && !slices.Contains(p.clients, r.Who) {
+			p.clients = append(p.clients, r.Who)
 		}
-		for len(r.nodes) < len(record.Redis) {
-			r.nodes = append(r.nodes, fmt.Sprintf("node %d", len(r.nodes)+1))
+		for len(p.nodes) < len(r.Redis) {
+			p.nodes = append(p.nodes, fmt.Sprintf("node %d", len(p.nodes)+1))
 		}
 	}
-	slices.Sort(r.clients)
-	if len(r.nodes) == 1 {
-		r.nodes[0] = "Redis"
+	slices.Sort(p.clients)
+	if len(p.nodes) == 1 {
+		p.nodes[0] = "Redis"
 	}
-	r.open = make([]*span, len(r.nodes))
-	for _, record := range p.shown() {
-		r.add(record)
+	for _, r := range p.shown(records) {
+		p.add(r)
 	}
-	r.finish()
-	return r.panel
+	// What has not ended continues to the edge of the picture.
+	p.now = edge
+	p.moments = append(p.moments, edge)
+	p.see(trace.Record{Redis: make([]trace.Key, len(p.nodes))})
+	p.values.end(p.resource, edge)
+	for _, who := range p.clients {
+		p.waiting.end(who, edge)
+	}
+	return p
 }
 
-func (r *reader) add(record trace.Record) {
+func (p *panel) add(record trace.Record) {
 	switch record.Kind {
 	case trace.Verdict:
-		r.verdicts = append(r.verdicts, record.Text)
+		p.verdicts = append(p.verdicts, record.Text)
 		return
 	case trace.Call:
-		if !slices.Contains(r.clients, record.Who) {
+		if !slices.Contains(p.clients, record.Who) {
 			return // the picture ends before it does anything
 		}
-		if r.now.at < record.At { // it shows from what it sends first
-			r.called = append(r.called, record.Who)
+		if p.now.at() < record.At { // it shows from what it sends first
+			p.called = append(p.called, record.Who)
 			return
 		}
-		r.calls[record.Who] = r.now
+		p.waiting.begin(span{lane: record.Who, from: p.now})
 	default:
-		r.next(record)
-		r.show(record)
+		p.next(record)
+		p.show(record)
 	}
-	r.see(record)
+	p.see(record)
 }
 
 // next goes on to the moment of a record, unless it belongs to what was before it.
-func (r *reader) next(record trace.Record) {
-	before := r.last
-	r.last = record
-	if record.At == r.now.at && record.Who == before.Who && record.Who != "" && !r.isNote(record) && !r.isNote(before) {
+func (p *panel) next(record trace.Record) {
+	before := p.last
+	p.last = record
+	several := record.Who == "" && record.Kind == before.Kind && record.Kind != trace.Note // nodes
+	ofOne := record.Who != "" && record.Who == before.Who && !isNote(record) && !isNote(before)
+	switch {
+	case record.At != p.now.at():
+		p.now = momentAt(record.At)
+	case several || ofOne:
 		return
+	default:
+		p.now++
 	}
-	several := record.Who == "" && record.Kind == before.Kind && record.Kind != trace.Note
-	if record.At == r.now.at && several { // nodes
-		return
+	if i, found := slices.BinarySearch(p.moments, p.now); !found {
+		p.moments = slices.Insert(p.moments, i, p.now)
 	}
-	if record.At == r.now.at {
-		r.now.nth++
-	} else {
-		r.now = moment{at: record.At}
+	for _, who := range p.called {
+		p.waiting.begin(span{lane: who, from: p.now})
 	}
-	r.axis.add(r.now)
-	for _, who := range r.called {
-		r.calls[who] = r.now
-	}
-	r.called = nil
+	p.called = nil
 }
 
-func (r *reader) isNote(record trace.Record) bool {
+func isNote(record trace.Record) bool {
 	return record.Kind == trace.Note || record.Kind == trace.Fault
 }
 
@@ -250,71 +278,57 @@ func (r *reader) isNote(record trace.Record) bool {
 var access = regexp.MustCompile(`^(read|write)s (\w+)(?: = (\d+))? with token (\d+) -> (.*)$`)
 
 // show adds the event of a record.
-func (r *reader) show(record trace.Record) {
-	if r.Good != "" {
+func (p *panel) show(record trace.Record) {
+	if p.Good != "" {
 		record.Mark = "" // it led to nothing that the story asks for
 	}
-	e := event{lane: record.Who, at: r.now, guilt: record.Mark}
-	if from, ok := r.calls[record.Who]; ok && record.Kind == trace.Return {
-		if from != r.now {
-			r.waiting = append(r.waiting, span{lane: record.Who, from: from, to: r.now})
-		}
-		delete(r.calls, record.Who)
+	e := event{lane: record.Who, at: p.now, guilt: record.Mark}
+	if record.Kind == trace.Return {
+		p.waiting.end(record.Who, p.now)
 	}
-	if last := len(r.events) - 1; last >= 0 && r.events[last].at == e.at && r.events[last].lane == e.lane && e.lane != "" {
-		r.events[last].add(record)
+	last := &event{at: -1}
+	if len(p.events) > 0 {
+		last = &p.events[len(p.events)-1]
+	}
+	if last.at == e.at && last.lane == e.lane && e.lane != "" {
+		last.add(record)
 		return
 	}
 	e.isLabel = true
 	switch {
 	case record.Kind == trace.Expire:
-		e.lane, e.label = r.nodes[record.Node-1], "key expires"
-		if last := len(r.events) - 1; last >= 0 && r.events[last].at == e.at && r.events[last].label == e.label {
+		e.lane, e.label = p.nodes[record.Node-1], "key expires"
+		if last.at == e.at && last.label == e.label {
 			return
 		}
 	case record.Kind == trace.Command:
-		e.command = record.Text
 		e.reaches(record)
-		r.locks(record)
+		if m := depthOf.FindStringSubmatch(record.Text); m != nil && record.Reply == "1" {
+			n, _ := strconv.Atoi(m[1])
+			p.depth = append(p.depth, depth{record.Who, p.now, n})
+		}
 	case record.Kind == trace.Return:
 		e.label = record.Text + " → " + record.Reply
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
 	case access.MatchString(record.Text):
-		e.label, e.guilt = r.use(record)
+		e.label, e.guilt = p.use(record)
 	case strings.HasPrefix(record.Text, "the same "):
 		fmt.Sscanf(record.Text, "the same %d", &e.times)
 		e.label, e.isLabel = record.Text, false
 	case record.Who != "" && record.Kind == trace.Note:
 		e.label = record.Text
 	default:
-		e.lane = r.laneOf(record)
+		e.lane, e.label, e.isLabel = p.laneOf(record), record.Text, false
 		if record.Kind == trace.Fault && strings.HasPrefix(record.Text, e.lane+" dies") {
-			r.dies(e.lane)
+			p.waiting.end(e.lane, p.now)
+			p.dead[e.lane] = p.now
 		}
-		e.label, e.isLabel = record.Text, false
 	}
-	r.events = append(r.events, e)
+	p.events = append(p.events, e)
 }
 
 var depthOf = regexp.MustCompile(` depth=(\d+)`)
-
-// locks notes how often a client has locked.
-func (r *reader) locks(record trace.Record) {
-	if m := depthOf.FindStringSubmatch(record.Text); m != nil && record.Reply == "1" {
-		n, _ := strconv.Atoi(m[1])
-		r.depth = append(r.depth, depth{record.Who, r.now, n})
-	}
-}
-
-// dies ends what a client was doing.
-func (r *reader) dies(who string) {
-	if from, ok := r.calls[who]; ok && from != r.now {
-		r.waiting = append(r.waiting, span{lane: who, from: from, to: r.now})
-	}
-	delete(r.calls, who)
-	r.dead[who] = r.now
-}
 
 // add takes in a record of the same moment: the answer of one more node, or that the call
 // has returned.
@@ -322,7 +336,6 @@ func (e *event) add(record trace.Record) {
 	e.guilt = cmp.Or(e.guilt, record.Mark)
 	switch {
 	case record.Kind == trace.Command:
-		e.command = record.Text
 		e.reaches(record)
 	case record.Kind == trace.Return && record.Reply != "ok" && record.Reply != "ErrNotAcquired":
 		// The other two show in the lane.
@@ -343,126 +356,89 @@ func (e *event) reaches(record trace.Record) {
 		name = "↻ " + name
 	}
 	reply := strings.Trim(record.Reply, "<>()")
-	wasLost := record.Lost || strings.Contains(reply, "but the reply is lost") || reply == "no reply"
-	if before, _, found := strings.Cut(reply, " but the reply is lost"); found {
-		reply = strings.TrimRight(before, ",") + ", reply lost"
-	}
+	reply = strings.Replace(reply, ", but the reply is lost", ", reply lost", 1)
 	if strings.HasPrefix(name, "acquire") && strings.HasPrefix(reply, "-") {
 		reply = "refused"
 	}
 	e.nodes = append(e.nodes, record.Node)
 	if len(record.Redis) == 1 {
 		e.label = name + " → " + reply
-		if wasLost {
+		if strings.HasSuffix(reply, "reply lost") || reply == "no reply" {
 			reply = lost
 		}
 		e.replies = append(e.replies, reply)
 		return
 	}
-	mark := "✗"
-	switch reply {
-	case "1":
-		mark = "✓"
-	case "no reply":
-		mark = "–"
-	}
+	mark := cmp.Or(map[string]string{"1": "✓", "no reply": "–"}[reply], "✗")
 	e.replies = append(e.replies, mark)
-	yes := 0
-	for _, m := range e.replies {
-		if m == "✓" {
-			yes++
-		}
-	}
+	yes := strings.Count(strings.Join(e.replies, ""), "✓")
 	e.label = fmt.Sprintf("%s %d/%d", name, yes, len(record.Redis))
 }
 
 // laneOf finds the lane that a fault or a note of the story is about.
-func (r *reader) laneOf(record trace.Record) string {
-	for _, lane := range slices.Concat(r.clients, r.nodes) {
-		if rest, ok := strings.CutPrefix(record.Text, lane); ok && (rest == "" || strings.ContainsAny(rest[:1], " :'")) {
+func (p *panel) laneOf(record trace.Record) string {
+	for _, lane := range slices.Concat(p.clients, p.nodes) {
+		rest, ok := strings.CutPrefix(record.Text, lane)
+		if ok && (rest == "" || strings.ContainsAny(rest[:1], " :'")) {
 			return lane
 		}
 	}
 	switch {
 	case record.Node > 0:
-		return r.nodes[record.Node-1]
-	case strings.Contains(record.Text, r.nodes[0]):
-		return r.nodes[0]
+		return p.nodes[record.Node-1]
+	case strings.Contains(record.Text, p.nodes[0]):
+		return p.nodes[0]
 	}
 	return ""
 }
 
 // use notes what becomes of the resource: its value, and the last token that it has accepted.
-func (r *reader) use(record trace.Record) (what, guilt string) {
+func (p *panel) use(record trace.Record) (what, guilt string) {
 	m := access.FindStringSubmatch(record.Text)
 	verb, name, value, token, answer := m[1], m[2], m[3], m[4], m[5]
-	r.resource = name
+	p.resource = name
 	switch {
 	case verb == "read":
-		value = answer
-		what = "reads " + value + " with " + token
+		what = "reads " + answer + " with " + token
 	case answer == "OK":
 		what = "writes " + value + " with " + token
 	default:
 		return "writes " + value + " with " + token + " → refused", ""
 	}
-	if number, _ := strconv.Atoi(token); number < r.highest {
-		guilt = fmt.Sprintf("comes with %d after %d", number, r.highest)
+	if number, _ := strconv.Atoi(token); number < p.highest {
+		guilt = fmt.Sprintf("comes with %d after %d", number, p.highest)
 	} else {
-		r.highest = number
+		p.highest = number
 	}
-	now := &span{lane: name, from: r.now, owner: record.Who, text: value + " (" + token + ")"}
-	if r.value != nil {
-		r.value.to = r.now
-		r.values = append(r.values, *r.value)
-	}
-	r.value = now
+	p.values.begin(span{lane: name, from: p.now, owner: record.Who})
 	return what, guilt
 }
 
 // see notes what has changed with the keys, and who is inside.
-func (r *reader) see(record trace.Record) {
+func (p *panel) see(record trace.Record) {
 	for i, key := range record.Redis {
-		now := span{lane: r.nodes[i], from: r.now, text: key.Token, owner: key.Owner, until: key.Until}
-		if open := r.open[i]; open != nil {
-			if open.text == now.text && open.owner == now.owner && now.until-open.until < 1000 && open.until-now.until < 1000 {
-				continue // a millisecond does not show
-			}
-			open.to = r.now
-			r.keys = append(r.keys, *open)
-			r.open[i] = nil
+		lane := p.nodes[i]
+		open := p.keys.open[lane]
+		longer := key.Until - open.until
+		if open.token == key.Token && open.owner == key.Owner && -1000 < longer && longer < 1000 {
+			continue // a millisecond does not show
 		}
+		p.keys.end(lane, p.now)
 		if key.Token != "" {
-			r.open[i] = &now
+			p.keys.begin(span{lane: lane, from: p.now, token: key.Token, owner: key.Owner, until: key.Until})
 		}
 	}
-	r.in = slices.DeleteFunc(r.in, func(s *span) bool {
-		if slices.Contains(record.Inside, s.lane) {
-			return false
+	for _, who := range p.in {
+		if !slices.Contains(record.Inside, who) {
+			p.inside.end(who, p.now)
 		}
-		s.to = r.now
-		r.inside = append(r.inside, *s)
-		return true
-	})
+	}
 	for _, who := range record.Inside {
-		if !slices.ContainsFunc(r.in, func(s *span) bool { return s.lane == who }) {
-			r.in = append(r.in, &span{lane: who, from: r.now, owner: who})
+		if !slices.Contains(p.in, who) {
+			p.inside.begin(span{lane: who, from: p.now})
 		}
 	}
-}
-
-// finish ends what has not ended: it goes on to the edge of the picture.
-func (r *reader) finish() {
-	r.now = edge
-	r.axis.add(edge)
-	r.see(trace.Record{Redis: make([]trace.Key, len(r.nodes))})
-	if r.value != nil {
-		r.value.to = edge
-		r.values = append(r.values, *r.value)
-	}
-	for _, who := range slices.Sorted(maps.Keys(r.calls)) {
-		r.waiting = append(r.waiting, span{lane: who, from: r.calls[who], to: edge})
-	}
+	p.in = record.Inside
 }
 
 // overlaps are the parts of spans in which others are inside as well.
@@ -470,15 +446,15 @@ func overlaps(inside []span) (both []span) {
 	for _, s := range inside {
 		var parts []span
 		for _, o := range inside {
-			from, to := later(s.from, o.from), earlier(s.to, o.to)
-			if o.lane != s.lane && from.at < to.at {
+			from, to := max(s.from, o.from), min(s.to, o.to)
+			if o.lane != s.lane && from.at() < to.at() {
 				parts = append(parts, span{lane: s.lane, from: from, to: to})
 			}
 		}
-		slices.SortFunc(parts, func(a, b span) int { return compareMoments(a.from, b.from) })
+		slices.SortFunc(parts, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 		for _, p := range parts {
-			if n := len(both) - 1; n >= 0 && both[n].lane == p.lane && compareMoments(p.from, both[n].to) <= 0 {
-				both[n].to = later(both[n].to, p.to)
+			if n := len(both) - 1; n >= 0 && both[n].lane == p.lane && p.from <= both[n].to {
+				both[n].to = max(both[n].to, p.to)
 				continue
 			}
 			both = append(both, p)
@@ -486,25 +462,3 @@ func overlaps(inside []span) (both []span) {
 	}
 	return both
 }
-
-func later(a, b moment) moment {
-	if compareMoments(a, b) < 0 {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b moment) moment {
-	if compareMoments(a, b) < 0 {
-		return a
-	}
-	return b
-}
-
-// A moment is a column of the time axis: what happens at the same time, one thing after the other.
-type moment struct {
-	at  int64
-	nth int
-}
-
-func compareMoments(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), a.nth-b.nth) }

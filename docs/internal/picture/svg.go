@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -39,35 +40,6 @@ const (
 	longGap  = 20 // where nothing happens for long
 )
 
-// An axis is the moments of a panel. Time runs down, as in the game (docs/play).
-type axis struct {
-	moments []moment
-	y       []float64
-}
-
-func (a *axis) add(m moment) {
-	if i, found := slices.BinarySearchFunc(a.moments, m, compareMoments); !found {
-		a.moments = slices.Insert(a.moments, i, m)
-	}
-}
-
-func (a *axis) at(m moment) float64 {
-	i, _ := slices.BinarySearchFunc(a.moments, m, compareMoments)
-	return a.y[i]
-}
-
-const long = 5_000_000 // µs in which nothing happens: the axis is broken there
-
-// isLong reports whether nothing happens for long before moment i.
-func (a *axis) isLong(i int) bool {
-	return i > 0 && a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at >= long
-}
-
-// passes reports whether time passes before moment i.
-func (a *axis) passes(i int) bool {
-	return i > 0 && a.moments[i] != edge && a.moments[i].at-a.moments[i-1].at > 1000
-}
-
 // A canvas is a picture that grows downwards.
 type canvas struct {
 	Theme
@@ -78,17 +50,22 @@ type canvas struct {
 	lacks   []string // texts without Chinese
 }
 
-func newCanvas(t Theme) *canvas { return &canvas{Theme: t} }
+// add writes an element. Its lengths are as short as the picture allows.
+func (c *canvas) add(format string, args ...any) {
+	for i, arg := range args {
+		if length, ok := arg.(float64); ok {
+			args[i] = px(length)
+		}
+	}
+	fmt.Fprintf(&c.b, format+"\n", args...)
+}
 
-func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }
-
-// px writes a length as short as its picture allows.
 func px(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
 
 // A style is how a text looks.
 type style struct {
-	color string
-	bold  bool
+	color        string
+	bold, middle bool
 }
 
 func (c *canvas) text(x, y float64, text string, s style) {
@@ -99,7 +76,10 @@ func (c *canvas) text(x, y float64, text string, s style) {
 	if s.bold {
 		attributes += ` font-weight="600"`
 	}
-	c.add(`<text x="%s" y="%s"%s>%s</text>`, px(x), px(y), attributes, html.EscapeString(text))
+	if s.middle {
+		attributes += ` text-anchor="middle"`
+	}
+	c.add(`<text x="%s" y="%s"%s>%s</text>`, x, y, attributes, html.EscapeString(text))
 }
 
 // lines writes a text in as many lines as it needs.
@@ -113,14 +93,6 @@ func (c *canvas) lines(x float64, text string, s style) {
 		c.y += 19
 		c.text(x, c.y, line, s)
 	}
-}
-
-// colon is what stands between what happened and what is wrong with it.
-func (c *canvas) colon() string {
-	if c.chinese {
-		return "："
-	}
-	return ": "
 }
 
 // fit breaks a text into lines of a width: after Chinese punctuation, if that takes no more
@@ -203,134 +175,76 @@ func (c *canvas) color(who string) string {
 	return c.dim
 }
 
-// A text column has what happens, behind the lanes.
-func (p *panel) textAt() float64 { return lanesAt + p.lanesWidth() + 4 }
-
-func (p *panel) lanesWidth() float64 {
-	if len(p.nodes) > 1 {
-		return float64(node*len(p.nodes) + lane*len(p.clients))
+// sentence is what an event says.
+func (c *canvas) sentence(p *panel, e event) string {
+	if !e.isLabel {
+		return c.say(e.label)
 	}
-	n := len(p.nodes) + len(p.clients)
-	if p.resource != "" {
-		n++
+	label := e.label
+	nested := slices.ContainsFunc(p.depth, func(d depth) bool { return d.n > 1 })
+	if strings.HasSuffix(label, "refused") || !nested {
+		label = depthInLabel.ReplaceAllString(label, "")
 	}
-	return float64(lane * n)
-}
-
-// lanes are the middles of the columns.
-func (p *panel) lanes() map[string]float64 {
-	x, list := float64(lanesAt), map[string]float64{}
-	add := func(name string, wide float64) {
-		list[name] = x + wide/2
-		x += wide
+	if strings.HasPrefix(e.lane, "node ") {
+		return c.labelled(label)
 	}
-	for _, n := range p.nodes {
-		if len(p.nodes) > 1 {
-			add(n, node)
-		} else {
-			add(n, lane)
-		}
-	}
-	for _, who := range p.clients {
-		add(who, lane)
-	}
-	if p.resource != "" {
-		add(p.resource, lane)
-	}
-	return list
-}
-
-// bare is a label without the depth, if no client locks twice.
-func (p *panel) bare(label string) string {
-	if strings.HasSuffix(label, "refused") || !slices.ContainsFunc(p.depth, func(d depth) bool { return d.n > 1 }) {
-		return depthInLabel.ReplaceAllString(label, "")
-	}
-	return label
+	return e.lane + " " + c.labelled(label)
 }
 
 var depthInLabel = regexp.MustCompile(` depth \d+`)
 
-// rows writes what an event says, in lines.
-func (c *canvas) rows(p *panel, e event) (list []string) {
-	var what string
-	if e.isLabel {
-		what = c.labelled(p.bare(e.label))
-	} else {
-		what = c.say(e.label)
-	}
-	if e.lane != "" && e.isLabel && !strings.HasPrefix(e.lane, "node ") {
-		what = e.lane + " " + what
-	}
-	return fit(what, (width-margin-p.textAt())*.97)
-}
-
-func (c *canvas) panel(p *panel, a *axis) {
+func (c *canvas) panel(p *panel) {
 	c.y += 6
 	c.lines(margin, c.say(p.Head), style{bold: true})
 	fmt.Fprintln(&c.says, c.say(p.Head))
 	c.y += 22
-	lanes := p.lanes()
-	head := func(name, text, color string) {
-		c.add(`<text x="%s" y="%s" fill="%s" text-anchor="middle">%s</text>`, px(lanes[name]), px(c.y), color, html.EscapeString(text))
-	}
 	if len(p.nodes) > 1 {
 		c.text(margin, c.y, c.labelled("node"), style{color: c.dim})
 	}
-	for _, n := range p.nodes {
-		head(n, strings.TrimPrefix(n, "node "), c.dim)
-	}
-	for _, who := range p.clients {
-		head(who, who, c.color(who))
-	}
-	if p.resource != "" {
-		head(p.resource, c.labelled(p.resource), c.dim)
-	}
+	c.heads(p)
 	c.y += 8
 	top := c.y
-	c.place(p, a)
-	for i := range a.moments[:len(a.moments)-1] {
-		if a.isLong(i) { // the break
-			c.add(`<path d="M%d %sl10 -6m-10 10l10 -6" stroke="%s" fill="none"/>`, lanesAt-14, px(a.y[i]-16), c.dim)
+	c.place(p)
+	for i := range p.moments {
+		if p.pauseBefore(i) >= long { // the break
+			c.add(`<path d="M%d %sl10 -6m-10 10l10 -6" stroke="%s" fill="none"/>`, lanesAt-14, p.y[i]-16, c.dim)
 		}
 	}
 	for _, name := range slices.Concat(p.nodes, p.clients) {
-		end := a.y[len(a.y)-1]
+		end := edge
 		if died, ok := p.dead[name]; ok {
-			end = a.at(died)
+			end = died
 		}
-		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, px(lanes[name]), px(top), px(end), c.line)
+		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, p.lanes[name], top, p.at(end), c.line)
 	}
-	wide := float64(bar)
-	if len(p.nodes) > 1 {
-		wide = node - 3
-	}
-	most := int64(1)
-	for _, s := range p.keys {
-		most = max(most, s.until-s.from.at)
-	}
-	for _, s := range p.keys {
-		c.key(a, s, lanes[s.lane], wide, most)
-	}
-	for _, s := range p.waiting {
-		if from, to := a.at(s.from), a.at(s.to); to-from > 6 {
-			c.add(`<path d="M%s %sV%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`, px(lanes[s.lane]), px(from), px(to), c.color(s.lane))
+	c.keys(p)
+	for _, s := range p.waiting.spans {
+		if from, to := p.at(s.from), p.at(s.to); to-from > 6 {
+			c.add(`<path d="M%s %sV%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`,
+				p.lanes[s.lane], from, to, c.color(s.lane))
 		}
 	}
-	for _, s := range p.inside {
-		c.bar(a, s, lanes[s.lane], bar, c.color(s.lane), .3)
-		c.depths(p, a, s, lanes[s.lane])
+	for _, s := range p.inside.spans {
+		c.bar(p, s, bar, c.color(s.lane), .3)
+		c.depths(p, s)
 	}
-	for _, s := range overlaps(p.inside) {
+	for _, s := range overlaps(p.inside.spans) {
 		c.add(`<rect x="%s" y="%s" width="%d" height="%s" fill="url(#both)" stroke="%s"/>`,
-			px(lanes[s.lane]-bar/2), px(a.at(s.from)), bar, px(a.at(s.to)-a.at(s.from)), c.bad)
+			p.lanes[s.lane]-bar/2, p.at(s.from), bar, p.at(s.to)-p.at(s.from), c.bad)
 	}
-	for _, s := range p.values {
-		c.bar(a, s, lanes[s.lane], bar, c.color(s.owner), .15)
+	for _, s := range p.values.spans {
+		c.bar(p, s, bar, c.color(s.owner), .15)
 	}
 	for _, e := range p.events {
-		c.event(p, e, a, lanes)
+		c.event(p, e)
 	}
-	c.times(a)
+	last := ""
+	for i, m := range p.moments {
+		if label := p.clock(m); m != edge && label != last {
+			c.text(margin, p.y[i]+5, label, style{color: c.dim})
+			last = label
+		}
+	}
 	c.y += 4
 	for _, v := range p.verdicts {
 		c.conclude("✗ "+c.say(v), c.bad)
@@ -341,144 +255,171 @@ func (c *canvas) panel(p *panel, a *axis) {
 	c.y += 12
 }
 
+// heads places the columns, and writes whose they are.
+func (c *canvas) heads(p *panel) {
+	names := slices.Concat(p.nodes, p.clients)
+	if p.resource != "" {
+		names = append(names, p.resource)
+	}
+	p.lanes = map[string]float64{}
+	x := float64(lanesAt)
+	for i, name := range names {
+		wide := float64(lane)
+		if len(p.nodes) > 1 && i < len(p.nodes) {
+			wide = node
+		}
+		p.lanes[name] = x + wide/2
+		x += wide
+		label := c.labelled(strings.TrimPrefix(name, "node "))
+		c.text(p.lanes[name], c.y, label, style{color: c.color(name), middle: true})
+	}
+	p.textAt = x + 4
+}
+
 func (c *canvas) conclude(text, color string) {
 	c.lines(margin, text, style{color: color, bold: true})
 	fmt.Fprintln(&c.says, text)
 }
 
 // place gives each moment its place: as far down as what is written there needs.
-func (c *canvas) place(p *panel, a *axis) {
-	a.y = make([]float64, len(a.moments))
-	for i, m := range a.moments {
-		switch {
-		case a.isLong(i):
+func (c *canvas) place(p *panel) {
+	room := width - margin - p.textAt
+	for i, m := range p.moments {
+		switch pause := p.pauseBefore(i); {
+		case pause >= long:
 			c.y += longGap
-		case a.passes(i):
+		case pause > 1000:
 			c.y += 2 * between
 		}
-		a.y[i] = c.y + line/2
+		p.y = append(p.y, c.y+line/2)
 		for j := range p.events {
 			e := &p.events[j]
 			if e.at != m {
 				continue
 			}
 			e.y = c.y + line/2
-			c.y += float64(line*len(c.rows(p, *e))) + between
-			if e.times > 0 {
-				c.y += comb(e.times)
-			}
+			e.lines = fit(c.sentence(p, *e), room*.97)
 			if e.guilt != "" {
-				c.y += float64(line * len(fit(c.say(e.guilt), c.guiltRoom(p))))
+				e.wrong = fit(c.say(e.guilt), room*.92)
 			}
+			c.y += float64(line*(len(e.lines)+len(e.wrong))) + between + comb(e.times)
 		}
-		c.y = max(c.y, a.y[i])
+		c.y = max(c.y, p.y[i])
 	}
 	c.y += 8
 }
 
-func (c *canvas) guiltRoom(p *panel) float64 { return (width - margin - p.textAt()) * .92 }
+const long = 5_000_000 // µs in which nothing happens: the axis is broken there
+
+// pauseBefore is how long nothing happens before moment i, in µs.
+func (p *panel) pauseBefore(i int) int64 {
+	if i == 0 || i >= len(p.moments) || p.moments[i] == edge {
+		return 0
+	}
+	return p.moments[i].at() - p.moments[i-1].at()
+}
+
+// at is the place of a moment.
+func (p *panel) at(m moment) float64 {
+	i, _ := slices.BinarySearch(p.moments, m)
+	return p.y[i]
+}
 
 // comb is how high the ticks are of what came so many times more.
-func comb(times int) float64 { return float64(min(8+times/3, 60)) }
-
-// times writes when the moments are.
-func (c *canvas) times(a *axis) {
-	last := ""
-	for i, m := range a.moments {
-		if label := a.clock(i); m != edge && label != last {
-			c.text(margin, a.y[i]+5, label, style{color: c.dim})
-			last = label
-		}
+func comb(times int) float64 {
+	if times == 0 {
+		return 0
 	}
+	return float64(min(8+times/3, 60))
 }
 
 // depths draws how often the owner has locked inside: a bar in a bar.
-func (c *canvas) depths(p *panel, a *axis, s span, x float64) {
+func (c *canvas) depths(p *panel, s span) {
 	for level := 2; level <= 9; level++ {
-		from := edge
+		inner := span{lane: s.lane, from: edge}
 		for _, d := range append(slices.Clone(p.depth), depth{s.lane, s.to, 0}) {
-			if d.who != s.lane || compareMoments(d.at, s.from) < 0 || compareMoments(d.at, s.to) > 0 {
-				continue
-			}
 			switch {
-			case d.n >= level && from == edge:
-				from = d.at
-			case d.n < level && from != edge:
-				c.bar(a, span{lane: s.lane, from: from, to: d.at}, x, float64(bar-4*(level-1)), c.color(s.lane), .3)
-				from = edge
+			case d.who != s.lane || d.at < s.from || d.at > s.to:
+			case d.n >= level && inner.from == edge:
+				inner.from = d.at
+			case d.n < level && inner.from != edge:
+				inner.to = d.at
+				c.bar(p, inner, float64(bar-4*(level-1)), c.color(s.lane), .3)
+				inner.from = edge
 			}
 		}
 	}
 }
 
-// isOfSeconds reports whether a ms is nothing on the axis.
-func (a *axis) isOfSeconds() bool { return a.moments[len(a.moments)-2].at > 1_000_000 }
-
-// clock is the time of moment i, as short as the axis allows.
-func (a *axis) clock(i int) string {
-	tenths := (a.moments[i].at + 50) / 100
+// clock is the time of a moment, as short as the axis allows.
+func (p *panel) clock(m moment) string {
+	ofSeconds := p.moments[len(p.moments)-2].at() > 1_000_000 // a ms is nothing there
+	tenths := (m.at() + 50) / 100
+	ms := (tenths + 5) / 10
 	switch {
-	case tenths == 0 || a.isOfSeconds() && tenths < 10:
+	case tenths == 0 || ofSeconds && tenths < 10:
 		return "0"
 	case tenths < 100:
 		return px(float64(tenths)/10) + " ms"
-	case tenths < 10_000:
-		return fmt.Sprintf("%d ms", (tenths+5)/10)
-	}
-	if ms := (tenths + 5) / 10; ms%10 != 0 && ms < 100_000 {
+	case tenths < 10_000 || ms%10 != 0 && ms < 100_000:
 		return fmt.Sprintf("%d ms", ms)
 	}
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", math.Round(float64(tenths)/100)/100), "0"), ".") + " s"
+	return fmt.Sprint(math.Round(float64(tenths)/100)/100) + " s"
 }
 
-func (c *canvas) bar(a *axis, s span, x, wide float64, color string, opacity float64) {
-	from, to := a.at(s.from), a.at(s.to)
-	if to <= from {
-		return
+func (c *canvas) bar(p *panel, s span, wide float64, color string, opacity float64) {
+	if from, to := p.at(s.from), p.at(s.to); to > from {
+		c.add(`<rect x="%s" y="%s" width="%s" height="%s" rx="2" fill="%s" stroke="%s"/>`,
+			p.lanes[s.lane]-wide/2, from, wide, to-from, c.pale(color, opacity), color)
 	}
-	c.add(`<rect x="%s" y="%s" width="%s" height="%s" rx="2" fill="%s" stroke="%s"/>`,
-		px(x-wide/2), px(from), px(wide), px(to-from), c.pale(color, opacity), color)
 }
 
-// key draws a key as a bar that becomes narrower while its ttl runs out. most is the longest ttl.
-func (c *canvas) key(a *axis, s span, x, wide float64, most int64) {
-	left := x - wide/2
-	right := func(at int64) float64 {
-		if s.until == 0 {
-			return left + wide
-		}
-		return left + wide*max(0, float64(s.until-at)/float64(most))
+// keys draws each key as a bar that becomes narrower while its ttl runs out.
+func (c *canvas) keys(p *panel) {
+	wide := float64(bar)
+	if len(p.nodes) > 1 {
+		wide = node - 3
 	}
-	var points strings.Builder
-	end := s.from.at
-	for i, m := range a.moments {
-		if compareMoments(m, s.from) < 0 || compareMoments(m, s.to) > 0 {
-			continue
-		}
-		if m != edge {
-			end = m.at
-		}
-		fmt.Fprintf(&points, "%s,%s ", px(right(end)), px(a.y[i]))
+	longest := int64(1) // of the ttls
+	for _, s := range p.keys.spans {
+		longest = max(longest, s.until-s.from.at())
 	}
-	color := c.color(s.owner)
-	c.add(`<polygon points="%s%s,%s %s,%s" fill="%s" stroke="%s"/>`,
-		points.String(), px(left), px(a.at(s.to)), px(left), px(a.at(s.from)), c.pale(color, .4), color)
+	for _, s := range p.keys.spans {
+		left := p.lanes[s.lane] - wide/2
+		end := s.from.at()
+		var points strings.Builder
+		for i, m := range p.moments {
+			if m < s.from || m > s.to {
+				continue
+			}
+			if m != edge {
+				end = m.at()
+			}
+			right := left + wide
+			if s.until > 0 {
+				right = left + wide*max(0, float64(s.until-end)/float64(longest))
+			}
+			fmt.Fprintf(&points, "%s,%s ", px(right), px(p.y[i]))
+		}
+		color := c.color(s.owner)
+		c.add(`<polygon points="%s%s,%s %s,%s" fill="%s" stroke="%s"/>`,
+			points.String(), left, p.at(s.to), left, p.at(s.from), c.pale(color, .4), color)
+	}
 }
 
 // pale mixes a colour with that of the page.
 func (c *canvas) pale(color string, part float64) string {
-	var mixed [3]int
-	for i := range mixed {
-		var a, b int
-		fmt.Sscanf(color[1+2*i:3+2*i], "%x", &a)
-		fmt.Sscanf(c.page[1+2*i:3+2*i], "%x", &b)
-		mixed[i] = int(math.Round(float64(a)*part + float64(b)*(1-part)))
+	mixed := "#"
+	for i := 1; i < len(color); i += 2 {
+		a, _ := strconv.ParseUint(color[i:i+2], 16, 8)
+		b, _ := strconv.ParseUint(c.page[i:i+2], 16, 8)
+		mixed += fmt.Sprintf("%02x", int(math.Round(float64(a)*part+float64(b)*(1-part))))
 	}
-	return fmt.Sprintf("#%02x%02x%02x", mixed[0], mixed[1], mixed[2])
+	return mixed
 }
 
-func (c *canvas) event(p *panel, e event, a *axis, lanes map[string]float64) {
-	x, color := lanes[e.lane], c.color(e.lane)
+func (c *canvas) event(p *panel, e event) {
+	x, color := p.lanes[e.lane], c.color(e.lane)
 	s := style{color: color}
 	if !e.isLabel {
 		s.color = c.Theme.text
@@ -490,53 +431,50 @@ func (c *canvas) event(p *panel, e event, a *axis, lanes map[string]float64) {
 	case e.lane == "":
 	case e.times > 0:
 		for y := e.y - 2; y < e.y+line+comb(e.times)-10; y += 3 {
-			c.add(`<path d="M%s %sh12" stroke="%s"/>`, px(x-6), px(y), color)
+			c.add(`<path d="M%s %sh12" stroke="%s"/>`, x-6, y, color)
 		}
 	case !e.isLabel:
-		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`, px(x-4), px(e.y-4), c.page, c.Theme.text)
+		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`,
+			x-4, e.y-4, c.page, c.Theme.text)
 	default:
-		c.add(`<circle cx="%s" cy="%s" r="4" fill="%s" stroke="%s"/>`, px(x), px(e.y), color, c.page)
+		c.add(`<circle cx="%s" cy="%s" r="4" fill="%s" stroke="%s"/>`, x, e.y, color, c.page)
 	}
 	for i, reply := range e.replies {
-		to := lanes[p.nodes[0]]
-		if len(p.nodes) == 1 {
-			c.arrow(x, to+bar/2, e.y, reply == lost, color)
-			break
+		to := p.lanes[p.nodes[e.nodes[i]-1]]
+		if len(p.nodes) > 1 {
+			c.text(to, e.y+5, reply, style{color: c.Theme.text, bold: true, middle: true})
+			continue
 		}
-		to = lanes[p.nodes[e.nodes[i]-1]]
-		c.add(`<text x="%s" y="%s" fill="%s" font-weight="600" text-anchor="middle">%s</text>`, px(to), px(e.y+5), c.Theme.text, reply)
+		to += bar / 2
+		c.add(`<path d="M%s %sH%sm4 -3l-4 3l4 3" stroke="%s" fill="none"/>`, x, e.y, to, color)
+		if reply == lost { // crossed out
+			c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, to+4, e.y-4, c.bad)
+		}
 	}
 	y := e.y + 5
-	for i, text := range c.rows(p, e) {
-		c.text(p.textAt(), y, text, s)
-		if i == 0 {
-			fmt.Fprintf(&c.says, "%s: ", a.clock(slices.Index(a.moments, e.at)))
-		}
-		y += line
-	}
-	c.says.WriteString(strings.Join(c.rows(p, e), " "))
-	if e.guilt != "" {
-		for _, text := range fit(c.say(e.guilt), c.guiltRoom(p)) {
-			c.text(p.textAt(), y, text, style{color: c.bad})
+	write := func(lines []string, s style) {
+		for _, text := range lines {
+			c.text(p.textAt, y, text, s)
 			y += line
 		}
-		c.says.WriteString(c.colon() + c.say(e.guilt))
+	}
+	write(e.lines, s)
+	write(e.wrong, style{color: c.bad})
+	fmt.Fprintf(&c.says, "%s: %s", p.clock(e.at), strings.Join(e.lines, " "))
+	if e.guilt != "" {
+		colon := ": "
+		if c.chinese {
+			colon = "："
+		}
+		c.says.WriteString(colon + c.say(e.guilt))
 	}
 	c.says.WriteString("\n")
-}
-
-// arrow is a command that reaches Redis; a reply that is lost is crossed out.
-func (c *canvas) arrow(from, to, y float64, isLost bool, color string) {
-	c.add(`<path d="M%s %sH%sm4 -3l-4 3l4 3" stroke="%s" fill="none"/>`, px(from), px(y), px(to), color)
-	if isLost {
-		c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, px(to+4), px(y-4), c.bad)
-	}
 }
 
 // legend says what the shapes mean that the picture has.
 func (c *canvas) legend(panels []*panel) {
 	says := "Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside."
-	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
+	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside.spans) != nil }) {
 		says += " Hatched: two are inside."
 	}
 	c.lines(margin, c.say(says), style{color: c.dim})
@@ -544,7 +482,7 @@ func (c *canvas) legend(panels []*panel) {
 }
 
 // svg closes the picture.
-func (c *canvas) svg(title, description string) string {
+func (c *canvas) svg(title string) string {
 	fonts := "Helvetica, Arial, sans-serif"
 	if c.chinese {
 		fonts = "Helvetica, Arial, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif"
@@ -556,5 +494,51 @@ func (c *canvas) svg(title, description string) string {
 <defs><pattern id="both" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 3H6" stroke="%[7]s" stroke-width="2" stroke-opacity=".55"/></pattern></defs>
 <rect width="100%%" height="100%%" fill="%[8]s"/>
 %[9]s</svg>
-`, width, px(height), fontSize, c.Theme.text, html.EscapeString(title), html.EscapeString(description), c.bad, c.page, c.b.String(), fonts, shown, px(math.Round(height*shown/width)))
+`, width, px(height), fontSize, c.Theme.text, html.EscapeString(c.say(title)), html.EscapeString(c.says.String()),
+		c.bad, c.page, c.b.String(), fonts, shown, px(math.Round(height*shown/width)))
+}
+
+// A Stair is a guarantee, and on which locks it holds.
+type Stair struct {
+	Guarantee string
+	Holds     []bool // by lock; a lock behind the last one was not asked
+}
+
+// Staircase draws which lock provides which guarantee.
+func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
+	const cell = 23
+	left := float64(width - margin - cell*len(locks))
+	middle := func(i int) float64 { return left + cell*(float64(i)+.5) }
+	c := &canvas{Theme: theme, y: 22}
+	c.text(margin, c.y, c.say(title), style{bold: true})
+	c.y += 30
+	for i, name := range locks {
+		c.text(middle(i), c.y, name, style{bold: true, middle: true, color: c.dim})
+	}
+	c.y += 8
+	fmt.Fprintln(&c.says, legend)
+	for _, s := range stairs {
+		name, _, _ := strings.Cut(s.Guarantee, ";") // the first half says which it is
+		lines := fit(c.say(name), left-margin)
+		row := float64(max(36, 17*len(lines)+6))
+		for i, line := range lines {
+			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
+		}
+		fmt.Fprintf(&c.says, "%s:", s.Guarantee)
+		for i, holds := range s.Holds {
+			mark, color := "✗", c.bad
+			if holds {
+				mark, color = "✓", c.good
+			}
+			c.add(`<rect x="%s" y="%s" width="%d" height="%s" rx="4" fill="%s"/>`,
+				middle(i)-cell/2+1, c.y+1, cell-2, row-2, c.pale(color, .18))
+			c.text(middle(i), c.y+row/2+6, mark, style{bold: true, middle: true, color: color})
+			fmt.Fprintf(&c.says, " %s %s", locks[i], mark)
+		}
+		c.says.WriteString("\n")
+		c.y += row
+	}
+	c.lines(margin, c.say(legend), style{color: c.dim})
+	c.y += 10
+	return c.svg(title)
 }
