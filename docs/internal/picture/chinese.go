@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // inChinese has what the pictures of the Chinese pages say, by the English. A # is a number.
@@ -24,8 +26,6 @@ var inChinese = map[string]string{
 	"Exactly three nodes say yes, and one of them forgets": "恰好三个节点同意，其中一个忘了",
 	"Two of five nodes hang":                               "五个节点，两个没有响应",
 	"Validity, by example":                                 "有效时间：一个例子",
-	"The acquire has no reply":                             "加锁没有响应",
-	"An Unlock under a cancelled context":                  "context 取消后解锁",
 	"Kleppmann's figure":                                   "Kleppmann 的那张图",
 
 	// Locks.
@@ -42,18 +42,13 @@ var inChinese = map[string]string{
 	"Resources that check the token":                                                  "共享资源检查 fencing token",
 
 	// What holds.
-	"one of them is inside":                                                 "只有一个持锁",
-	"bob gets in when the TTL expires":                                      "过期时间一到，bob 就进来了",
-	"bob's lock stays, and carol is refused":                                "bob 的锁还在，carol 被拒绝",
-	"alice recognises her lock, and releases it":                            "alice 认出自己的锁，并释放它",
-	"she is inside five times, and bob enters when she has left five times": "她进了五次；出来五次以后，bob 才进来",
-	"bob sends nothing while he waits":                                      "bob 等待时什么也不发",
-	"the key is renewed, and bob is refused":                                "key 一直在续期，bob 被拒绝",
-	"bob enters a ttl after the last renewal":                               "最后一次续期之后，再过一个过期时间，bob 进来",
-	"bob gets one of five nodes, and releases it":                           "bob 在五个节点里只拿到一个，又释放了它",
-	"three nodes are enough":                                                "三个节点就够了",
-	"alice stops before anybody can enter":                                  "别人还进不来，alice 已经停手",
-	"the stock has seen 34, and refuses 33":                                 "库存见过 34，拒绝 33",
+	"bob's lock stays, and carol is refused":     "bob 的锁还在，carol 被拒绝",
+	"alice recognises her lock, and releases it": "alice 认出自己的锁，并释放它",
+	"bob sends nothing while he waits":           "bob 等待时什么也不发",
+	"bob enters a ttl after the last renewal":    "最后一次续期之后，再过一个过期时间，bob 进来",
+	"three nodes are enough":                     "三个节点就够了",
+	"alice stops before anybody can enter":       "别人还进不来，alice 已经停手",
+	"the stock has seen 34, and refuses 33":      "库存见过 34，拒绝 33",
 
 	// What fails: the assertions of the stories.
 	"bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside":                      "alice 的 TryLock 做到一半，bob 拿走了锁；alice 也拿到了，两个客户端同时持锁",
@@ -86,16 +81,14 @@ var inChinese = map[string]string{
 
 	// What happens.
 	"alice dies": "alice 崩溃",
-	"alice dies before she sends PEXPIRE coupons #":                                  "alice 还没发 PEXPIRE coupons # 就崩溃",
-	"alice dies before she sends anything else":                                      "alice 还没再发任何命令就崩溃",
-	"alice works for longer than the ttl":                                            "alice 的业务超过了过期时间",
-	"alice works for # ttl":                                                          "alice 的业务要 # 个过期时间",
-	"alice has left the inner lock and continues in the outer one":                   "alice 出了内层锁，在外层锁里继续处理业务",
-	"the clock of Redis jumps ahead by #s: all leases have expired":                  "Redis 的时钟向前跳 # 秒：所有租约都到期",
-	"bob waits; from now on his commands are counted":                                "bob 在等；从现在起数他发的命令",
-	"the same # times more":                                                          "同样的再重复 # 次",
-	"Redis: the master dies, and a replica that never received the lock takes over":  "Redis：主节点宕机，从节点没收到过这把锁，接了班",
-	"node #: the master dies, and a replica that never received the lock takes over": "节点 #：主节点宕机，从节点没收到过这把锁，接了班",
+	"alice dies before she sends PEXPIRE coupons #":                                 "alice 还没发 PEXPIRE coupons # 就崩溃",
+	"alice works for longer than the ttl":                                           "alice 的业务超过了过期时间",
+	"alice works for # ttl":                                                         "alice 的业务要 # 个过期时间",
+	"alice has left the inner lock and continues in the outer one":                  "alice 出了内层锁，在外层锁里继续处理业务",
+	"the clock of Redis jumps ahead by 10s: all leases have expired":                "Redis 的时钟向前跳 10 秒：所有租约都到期",
+	"bob waits; from now on his commands are counted":                               "bob 在等；从现在起数他发的命令",
+	"the same # times more":                                                         "同样的再重复 # 次",
+	"Redis: the master dies, and a replica that never received the lock takes over": "Redis：主节点宕机，从节点没收到过这把锁，接了班",
 	"node # hangs":                         "节点 # 没有响应",
 	"node # is down":                       "节点 # 宕机",
 	"node # is up again":                   "节点 # 恢复",
@@ -103,8 +96,6 @@ var inChinese = map[string]string{
 	"alice's network is down: nothing that she sends arrives": "alice 的网络断了：发什么都到不了",
 	"alice's Lost is closed":                                  "alice 的 Lost 关闭：得知锁丢失",
 	"alice's keys have expired on all nodes":                  "alice 的 key 在所有节点上都过期了",
-
-	"alice's request is cancelled": "alice 的请求被取消",
 
 	// What is wrong with it.
 	"without a ttl":           "没有过期时间",
@@ -156,20 +147,9 @@ var (
 	english  = regexp.MustCompile(`[a-z]{3,}`)
 )
 
-var number = regexp.MustCompile(`[0-9]+`)
-
 // InChinese returns the Chinese for a text of a picture, or the text if there is none.
 func InChinese(text string) string {
-	found, ok := inChinese[text]
-	if !ok {
-		found, ok = inChinese[number.ReplaceAllString(text, "#")]
-		for _, n := range number.FindAllString(text, -1) {
-			found = strings.Replace(found, "#", n, 1)
-		}
-	}
-	if !ok {
-		return text
-	}
+	found, _ := course.Find(inChinese, text)
 	return found
 }
 

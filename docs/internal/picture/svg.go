@@ -83,22 +83,22 @@ func (c *canvas) text(x, y float64, text string, s style) {
 }
 
 // lines writes a text in as many lines as it needs.
-func (c *canvas) lines(x float64, text string, s style) {
+func (c *canvas) lines(text string, s style) {
 	// Where neither Arial nor its like is there, letters are wider.
-	room := (width - margin - x) * .92
+	room := (width - 2*margin) * .92
 	if s.bold {
 		room *= .92
 	}
 	for _, line := range fit(text, room) {
 		c.y += 19
-		c.text(x, c.y, line, s)
+		c.text(margin, c.y, line, s)
 	}
 }
 
 // fit breaks a text into lines of a width: after Chinese punctuation, if that takes no more
 // lines than breaking between any two words.
 func fit(text string, width float64) []string {
-	lines := fill(words(text), width)
+	lines := fill(word.FindAllString(text, -1), width)
 	parts := fill(strings.SplitAfter(pauses.Replace(text), "\n"), width)
 	wide := func(line string) bool { return textWidth(line) > width }
 	if len(parts) > len(lines) || slices.ContainsFunc(parts, wide) {
@@ -123,29 +123,9 @@ func fill(words []string, width float64) (lines []string) {
 	return lines
 }
 
-// words are the parts of a text between which a line may end, each with its space before
+// word is a part of a text between two places at which a line may end, with its space before
 // it. In Chinese that is between any two characters, but not before punctuation.
-func words(text string) (list []string) {
-	for word := range strings.FieldsSeq(text) {
-		if list != nil {
-			word = " " + word
-		}
-		var before rune
-		for i, r := range word {
-			if n := len(list) - 1; i > 0 && (before < firstWide && r < firstWide || strings.ContainsRune("，。：；？！、）”", r) || strings.ContainsRune(" （“", before)) {
-				list[n] += string(r)
-			} else {
-				list = append(list, string(r))
-			}
-			before = r
-		}
-	}
-	return list
-}
-
-// firstWide is before the Chinese characters and their punctuation; only arrows, quotation
-// marks and the like are below it, and not Latin.
-const firstWide = 0x2e80
+var word = regexp.MustCompile(` ?[（“]*(?:[^ \x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。：；？！、）”]*`)
 
 // textWidth is how wide a text is in Arial or Helvetica, and in the fonts that replace
 // them, at most.
@@ -156,7 +136,7 @@ func textWidth(text string) (w float64) {
 			w += 0.34
 		case strings.ContainsRune("mwMW→✗✓", r):
 			w += 0.9
-		case r >= firstWide:
+		case r >= 0x2e80: // Chinese
 			w += 1
 		case r >= 'A' && r <= 'Z' || r == '<' || r == '>' || r == '=':
 			w += 0.7
@@ -195,7 +175,7 @@ var depthInLabel = regexp.MustCompile(` depth \d+`)
 
 func (c *canvas) panel(p *panel) {
 	c.y += 6
-	c.lines(margin, c.say(p.Head), style{bold: true})
+	c.lines(c.say(p.Head), style{bold: true})
 	fmt.Fprintln(&c.says, c.say(p.Head))
 	c.y += 22
 	if len(p.nodes) > 1 {
@@ -277,7 +257,7 @@ func (c *canvas) heads(p *panel) {
 }
 
 func (c *canvas) conclude(text, color string) {
-	c.lines(margin, text, style{color: color, bold: true})
+	c.lines(text, style{color: color, bold: true})
 	fmt.Fprintln(&c.says, text)
 }
 
@@ -477,7 +457,7 @@ func (c *canvas) legend(panels []*panel) {
 	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside.spans) != nil }) {
 		says += " Hatched: two are inside."
 	}
-	c.lines(margin, c.say(says), style{color: c.dim})
+	c.lines(c.say(says), style{color: c.dim})
 	c.y += 10
 }
 
@@ -538,7 +518,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 		c.says.WriteString("\n")
 		c.y += row
 	}
-	c.lines(margin, c.say(legend), style{color: c.dim})
+	c.lines(c.say(legend), style{color: c.dim})
 	c.y += 10
 	return c.svg(title)
 }
