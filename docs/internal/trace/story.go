@@ -2,18 +2,31 @@ package trace
 
 import (
 	"cmp"
+	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// ReadStory reads the trace that the test harness has left of a story, and concludes from
-// it what the test harness does not record: whose the lock is on each node, who is inside,
-// what has expired, what was sent again, and what is wrong with it.
-func ReadStory(file string) ([]Record, error) {
-	records, err := Read(file)
-	return conclude(records), err
+// ReadStory reads the trace that the test harness has left of a story, one JSON object in a
+// line, and concludes from it what the test harness does not record: whose the lock is on
+// each node, who is inside, what has expired, what was sent again, and what is wrong with it.
+func ReadStory(file string) (records []Record, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(f); lines.More(); {
+		var r Record
+		if err := lines.Decode(&r); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return conclude(records), nil
 }
 
 // conclude adds its conclusions to the records of a story.
@@ -41,25 +54,27 @@ func inOrder(records []Record) []Record {
 	slices.SortStableFunc(records, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), boolean(a.hears())-boolean(b.hears()))
 	})
-	for i, j := 0, 0; i < len(records); i = j {
-		for j = i; j < len(records) && records[j].At == records[i].At && records[j].Who == records[i].Who; j++ {
-		}
-		slices.SortStableFunc(records[i:j], func(a, b Record) int {
-			if isCommand, other := a.Kind == Command, b.Kind == Command; !isCommand || !other {
-				return boolean(other) - boolean(isCommand)
-			}
-			return a.Node - b.Node
-		})
-		for k := i; k < j; k++ { // so do nodes that refuse, or do not answer
-			end := k + 1
-			for end < j && records[k].Node > 0 && records[end].Kind == records[k].Kind && records[end].Node > 0 {
-				end++
-			}
-			slices.SortStableFunc(records[k:end], func(a, b Record) int { return a.Node - b.Node })
-			k = end - 1
+	ofOne := func(a, b Record) bool { return a.At == b.At && a.Who == b.Who }
+	atNodes := func(a, b Record) bool { return a.Kind == b.Kind && a.Node > 0 && b.Node > 0 }
+	for _, of := range stretches(records, ofOne) {
+		slices.SortStableFunc(of, func(a, b Record) int { return boolean(b.Kind == Command) - boolean(a.Kind == Command) })
+		for _, at := range stretches(of, atNodes) {
+			slices.SortStableFunc(at, func(a, b Record) int { return a.Node - b.Node })
 		}
 	}
 	return records
+}
+
+// stretches are the parts of a list in which all belong together with the first.
+func stretches(list []Record, together func(a, b Record) bool) (all [][]Record) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && together(list[0], list[n]) {
+			n++
+		}
+		all, list = append(all, list[:n]), list[n:]
+	}
+	return all
 }
 
 // hears reports whether a subscriber has heard a message. It does so while the
@@ -130,11 +145,10 @@ func (s *story) add(r Record) {
 	case Return:
 		r.Reply = outcome(r.Reply)
 		if r.Reply == "ok" && (r.Text == "TryLock" || r.Text == "Lock") {
-			if s.enter(r.Who, +1); len(s.inside) > 1 {
-				others := slices.DeleteFunc(slices.Clone(s.inside), func(who string) bool { return who == r.Who })
-				if len(others) > 0 {
-					r.Mark = strings.Join(others, " and ") + " is inside as well"
-				}
+			s.enter(r.Who, +1)
+			others := slices.DeleteFunc(slices.Clone(s.inside), func(who string) bool { return who == r.Who })
+			if len(others) > 0 {
+				r.Mark = strings.Join(others, " and ") + " is inside as well"
 			}
 		}
 	case Fault, Note:
@@ -278,9 +292,7 @@ var failures = regexp.MustCompile(`\[node \d+: .*\]`)
 func byNode(text string) string {
 	return failures.ReplaceAllStringFunc(text, func(list string) string {
 		parts := strings.Split(strings.Trim(list, "[]"), " node ")
-		for i := range parts {
-			parts[i] = strings.TrimPrefix(parts[i], "node ")
-		}
+		parts[0] = strings.TrimPrefix(parts[0], "node ")
 		slices.Sort(parts)
 		return "[node " + strings.Join(parts, " node ") + "]"
 	})

@@ -25,21 +25,22 @@ type Row struct {
 // again is there once.
 func Rows(records []Record) []Row {
 	var rows []Row
-	for i, j := 0, 0; i < len(records); i = j {
-		r := records[i]
-		for j = i + 1; j < len(records) && r.Node > 0 && r.with(records[j]); j++ {
+	first := 0
+	for _, same := range stretches(records, Record.with) {
+		if same[0].Kind != Call {
+			r := row(same)
+			r.First = first
+			rows = append(rows, r)
 		}
-		if r.Kind != Call {
-			rows = append(rows, row(records[i:j]))
-			rows[len(rows)-1].First = i
-		}
+		first += len(same)
 	}
 	return fold(rows)
 }
 
 // with reports whether the same thing has happened at another node at the same moment.
 func (r Record) with(b Record) bool {
-	return r.Kind == b.Kind && r.At == b.At && r.Who == b.Who && r.Text == b.Text && r.Again == b.Again && r.Node != b.Node
+	return r.Node > 0 && r.Node != b.Node && r.At == b.At && r.Who == b.Who &&
+		r.Kind == b.Kind && r.Text == b.Text && r.Again == b.Again
 }
 
 // row is a record, or what is the same at several nodes.
@@ -123,7 +124,7 @@ func fold(rows []Row) []Row {
 		kept = append(kept, rows[i:i+period]...)
 		i += period * (again + 1)
 		if again > 0 {
-			kept = append(kept, Row{At: rows[i-1].At, More: again, Of: rows[i-1].Of})
+			kept = append(kept, Row{At: rows[i-1].At, More: again})
 		}
 	}
 	return kept

@@ -3,11 +3,7 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
-import (
-	"encoding/json"
-	"fmt"
-	"os"
-)
+import "fmt"
 
 // A Record is one thing that happened.
 type Record struct {
@@ -52,20 +48,3 @@ const (
 
 // Outcome is how a trace says what a call has returned.
 func Outcome(err error) string { return outcome(fmt.Sprint(err)) }
-
-// Read reads the records of a story, one JSON object in a line.
-func Read(file string) (records []Record, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for lines := json.NewDecoder(f); lines.More(); {
-		var r Record
-		if err := lines.Decode(&r); err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	return records, nil
-}
