@@ -54,40 +54,33 @@ func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {
 	require.NotContains(t, err.Error(), "REDIS_ADDRS", "it names a variable that is not read here")
 }
 
-// asked is a locker that counts who asks at the same time.
-type asked struct {
-	locker
-	now, most, all atomic.Int32
-	err            error
-}
-
-func (a *asked) lock(context.Context, string) (unlock, error) {
-	a.all.Add(1)
-	if a.err != nil {
-		return nil, a.err
-	}
-	a.most.Store(max(a.most.Load(), a.now.Add(1)))
-	return func() error { a.now.Add(-1); return nil }, nil
-}
-
 func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
-	a := &asked{err: errors.New("no connection")}
-	l, _ := openInTurns(func(network) (locker, error) { return a, nil })(network{})
+	var now, most, all atomic.Int32
+	fail := errors.New("no connection")
+	ask := func(context.Context, string) (unlock, error) {
+		all.Add(1)
+		if fail != nil {
+			return nil, fail
+		}
+		most.Store(max(most.Load(), now.Add(1)))
+		return func(context.Context) error { now.Add(-1); return nil }, nil
+	}
+	l, _ := openInTurns(func(network) (locker, error) { return locker{lock: ask}, nil })(network{})
 	_, err := l.lock(t.Context(), "many")
-	require.Equal(t, a.err, err)
-	a.err = nil
+	require.Equal(t, fail, err)
+	fail = nil
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
 			release, err := l.lock(t.Context(), "many")
 			if assert.NoError(t, err, "one that failed keeps the others from asking") {
-				release()
+				release(t.Context())
 			}
 		})
 	}
 	wg.Wait()
-	require.EqualValues(t, 51, a.all.Load())
-	require.EqualValues(t, 1, a.most.Load(), "so many asked at a time")
+	require.EqualValues(t, 51, all.Load())
+	require.EqualValues(t, 1, most.Load(), "so many asked at a time")
 
 	_, err = l.lock(t.Context(), "many")
 	require.NoError(t, err)

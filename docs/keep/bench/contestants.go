@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"slices"
 	"time"
@@ -30,33 +29,41 @@ type contestant struct {
 	open  func(net network) (locker, error)
 }
 
-// A locker is one client process's share of a contestant, with its own connections.
-type locker interface {
-	// pair does what a request handler would: it makes the handle, locks, unlocks.
-	pair(ctx context.Context, key string) error
-	// lock waits for the lock.
-	lock(ctx context.Context, key string) (unlock, error)
-	close()
+// A locker is one client process's share of a contestant, with its own connections. Its
+// calls do what a request handler would: they make the handle, and lock.
+type locker struct {
+	try   func(ctx context.Context, key string) (unlock, error)
+	lock  func(ctx context.Context, key string) (unlock, error) // waits
+	close func()
 }
 
 // An unlock releases a lock that is held.
-type unlock func() error
+type unlock func(context.Context) error
+
+// pair locks and unlocks.
+func (l locker) pair(ctx context.Context, key string) error {
+	release, err := l.try(ctx, key)
+	if err != nil {
+		return err
+	}
+	return release(ctx)
+}
 
 var contestants = []contestant{
-	{name: "raw pair", nodes: 1, open: openRaw},
-	{name: "step 01", nodes: 1, waits: true, open: openStep(1)},
-	{name: "step 02", nodes: 1, waits: true, open: openStep(2)},
-	{name: "step 03", nodes: 1, waits: true, open: openStep(3)},
-	{name: "step 04", nodes: 1, waits: true, open: openStep(4)},
-	{name: "step 05", nodes: 1, waits: true, open: openStep(5)},
-	{name: "step 06", nodes: 1, waits: true, open: openStep(6)},
-	{name: "step 07", nodes: 1, waits: true, open: openStep(7)},
-	{name: "bsm/redislock", nodes: 1, waits: true, open: openBSM},
-	{name: "redsync", nodes: 1, waits: true, open: openRedsync},
-	{name: "rueidislock", nodes: 1, waits: true, open: openRueidis},
-	{name: "5 raw pairs", nodes: 5, open: openRawFive},
-	{name: "step 08 on 5", nodes: 5, waits: true, open: openStep(8)},
-	{name: "redsync on 5", nodes: 5, waits: true, open: openRedsync},
+	{"raw pair", 1, false, openRaw},
+	{"step 01", 1, true, openStep(1)},
+	{"step 02", 1, true, openStep(2)},
+	{"step 03", 1, true, openStep(3)},
+	{"step 04", 1, true, openStep(4)},
+	{"step 05", 1, true, openStep(5)},
+	{"step 06", 1, true, openStep(6)},
+	{"step 07", 1, true, openStep(7)},
+	{"bsm/redislock", 1, true, openBSM},
+	{"redsync", 1, true, openRedsync},
+	{"rueidislock", 1, true, openRueidis},
+	{"5 raw pairs", 5, false, openRaw},
+	{"step 08 on 5", 5, true, openStep(8)},
+	{"redsync on 5", 5, true, openRedsync},
 }
 
 // waitingOnes are those that can wait.
@@ -74,8 +81,7 @@ type network struct {
 }
 
 // clients are go-redis clients, one per server.
-func (n network) clients() []redis.UniversalClient {
-	var clients []redis.UniversalClient
+func (n network) clients() (clients []redis.UniversalClient, closeAll func()) {
 	for _, s := range n.servers {
 		options := n.options
 		options.Addr = s.Addr
@@ -84,149 +90,91 @@ func (n network) clients() []redis.UniversalClient {
 		}
 		clients = append(clients, redis.NewClient(&options))
 	}
-	return clients
-}
-
-type goRedis []redis.UniversalClient
-
-func (g goRedis) close() {
-	for _, rdb := range g {
-		rdb.Close()
+	return clients, func() {
+		for _, rdb := range clients {
+			rdb.Close()
+		}
 	}
 }
-
-// rawLocker sends the two commands that no lock can do without, and nothing else: the
-// token is always the same, and answers are not looked at.
-type rawLocker struct{ goRedis }
 
 var rawRelease = redis.NewScript(`if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])`)
 
-func openRaw(n network) (locker, error) { return rawLocker{n.clients()}, nil }
-
-func (r rawLocker) pair(ctx context.Context, key string) error {
-	if err := r.goRedis[0].SetNX(ctx, key, "token", ttl).Err(); err != nil {
-		return err
-	}
-	return rawRelease.Run(ctx, r.goRedis[0], []string{key}, "token").Err()
-}
-
-func (r rawLocker) lock(context.Context, string) (unlock, error) {
-	return nil, errors.New("the raw pair does not wait")
-}
-
-// rawFiveLocker sends the raw pair to five nodes at once, and continues when three have
-// answered: the least that Redlock can do.
-type rawFiveLocker struct{ rawLocker }
-
-func openRawFive(n network) (locker, error) { return rawFiveLocker{rawLocker{n.clients()}}, nil }
-
-func (r rawFiveLocker) pair(ctx context.Context, key string) error {
-	if err := r.majority(func(rdb redis.UniversalClient) error { return rdb.SetNX(ctx, key, "token", ttl).Err() }); err != nil {
-		return err
-	}
-	return r.majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
-}
-
-func (r rawFiveLocker) majority(ask func(redis.UniversalClient) error) error {
-	answers := make(chan error, len(r.goRedis))
-	for _, rdb := range r.goRedis {
-		go func() { answers <- ask(rdb) }()
-	}
-	for range len(r.goRedis)/2 + 1 {
-		if err := <-answers; err != nil {
-			return err
+// openRaw sends the two commands that no lock can do without, and nothing else: the token
+// is always the same, and answers are not looked at. It sends them to all nodes at once,
+// and continues when a majority has answered: the least that Redlock can do.
+func openRaw(n network) (locker, error) {
+	clients, closeAll := n.clients()
+	majority := func(ask func(redis.UniversalClient) error) error {
+		if len(clients) == 1 {
+			return ask(clients[0])
 		}
+		answers := make(chan error, len(clients))
+		for _, rdb := range clients {
+			go func() { answers <- ask(rdb) }()
+		}
+		for range len(clients)/2 + 1 {
+			if err := <-answers; err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
-}
-
-type stepLocker struct {
-	goRedis
-	step int
+	try := func(ctx context.Context, key string) (unlock, error) {
+		err := majority(func(rdb redis.UniversalClient) error { return rdb.SetNX(ctx, key, "token", ttl).Err() })
+		return func(ctx context.Context) error {
+			return majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
+		}, err
+	}
+	return locker{try: try, close: closeAll}, nil
 }
 
 func openStep(step int) func(network) (locker, error) {
-	return func(n network) (locker, error) { return stepLocker{n.clients(), step}, nil }
-}
-
-func (s stepLocker) pair(ctx context.Context, key string) error {
-	l := locks.New(s.step, s.goRedis, key, ttl)
-	if err := l.TryLock(ctx); err != nil {
-		return err
+	return func(n network) (locker, error) {
+		clients, closeAll := n.clients()
+		try := func(ctx context.Context, key string) (unlock, error) {
+			l := locks.New(step, clients, key, ttl)
+			return l.Unlock, l.TryLock(ctx)
+		}
+		lock := func(ctx context.Context, key string) (unlock, error) {
+			l := locks.New(step, clients, key, ttl)
+			return l.Unlock, l.Lock(ctx)
+		}
+		return locker{try, lock, closeAll}, nil
 	}
-	return l.Unlock(ctx)
 }
 
-func (s stepLocker) lock(ctx context.Context, key string) (unlock, error) {
-	l := locks.New(s.step, s.goRedis, key, ttl)
-	if err := l.Lock(ctx); err != nil {
-		return nil, err
-	}
-	return func() error { return l.Unlock(context.Background()) }, nil
-}
-
-type bsmLocker struct {
-	goRedis
-	client *bsm.Client
-}
-
+// openBSM waits as the package's example does: it tries every 100 ms.
 func openBSM(n network) (locker, error) {
-	clients := n.clients()
-	return bsmLocker{clients, bsm.New(clients[0])}, nil
-}
-
-func (b bsmLocker) pair(ctx context.Context, key string) error {
-	l, err := b.client.Obtain(ctx, key, ttl, nil)
-	if err != nil {
-		return err
+	clients, closeAll := n.clients()
+	client := bsm.New(clients[0])
+	obtain := func(options *bsm.Options) func(context.Context, string) (unlock, error) {
+		return func(ctx context.Context, key string) (unlock, error) {
+			l, err := client.Obtain(ctx, key, ttl, options)
+			return l.Release, err
+		}
 	}
-	return l.Release(ctx)
+	return locker{obtain(nil), obtain(&bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)}), closeAll}, nil
 }
 
-// lock waits as the package's example does: it tries every 100 ms.
-func (b bsmLocker) lock(ctx context.Context, key string) (unlock, error) {
-	l, err := b.client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)})
-	if err != nil {
-		return nil, err
+// openRedsync tries 32 times, redsync's default. Then the crowd calls it again.
+func openRedsync(n network) (locker, error) {
+	rs, closeAll := newRedsync(n)
+	lock := func(ctx context.Context, key string) (unlock, error) {
+		m := rs.NewMutex(key, redsync.WithExpiry(ttl))
+		release := func(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
+		return release, m.LockContext(ctx)
 	}
-	return func() error { return l.Release(context.Background()) }, nil
+	return locker{lock, lock, closeAll}, nil
 }
 
-type redsyncLocker struct {
-	goRedis
-	redsync *redsync.Redsync
-}
-
-func openRedsync(n network) (locker, error) { return newRedsync(n), nil }
-
-func newRedsync(n network) redsyncLocker {
-	clients := n.clients()
+func newRedsync(n network) (*redsync.Redsync, func()) {
+	clients, closeAll := n.clients()
 	var pools []redsyncredis.Pool
 	for _, rdb := range clients {
 		pools = append(pools, goredis.NewPool(rdb))
 	}
-	return redsyncLocker{clients, redsync.New(pools...)}
+	return redsync.New(pools...), closeAll
 }
-
-func (r redsyncLocker) pair(ctx context.Context, key string) error {
-	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
-	if err := m.LockContext(ctx); err != nil {
-		return err
-	}
-	_, err := m.UnlockContext(ctx)
-	return err
-}
-
-// lock tries 32 times, redsync's default. Then the crowd calls it again.
-func (r redsyncLocker) lock(ctx context.Context, key string) (unlock, error) {
-	m := r.redsync.NewMutex(key, redsync.WithExpiry(ttl))
-	if err := m.LockContext(ctx); err != nil {
-		return nil, err
-	}
-	return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
-}
-
-type rueidisLocker struct{ locker rueidislock.Locker }
 
 // openRueidis sets what the README says for one Redis of version 7.0.5 or newer.
 func openRueidis(n network) (locker, error) {
@@ -242,29 +190,24 @@ func openRueidis(n network) (locker, error) {
 		}
 	}
 	l, err := rueidislock.NewLocker(option)
-	return rueidisLocker{l}, err
-}
-
-func (r rueidisLocker) pair(ctx context.Context, key string) error {
-	_, unlock, err := r.locker.WithContext(ctx, key)
 	if err != nil {
-		return err
+		return locker{}, err
 	}
-	unlock()
-	return nil
-}
-
-func (r rueidisLocker) lock(ctx context.Context, key string) (unlock, error) {
-	// The lock lasts as long as its context: it must not end with the time to wait.
-	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
-	_, release, err := r.locker.WithContext(held, key)
-	if err != nil {
-		cancel()
-		return nil, err
+	try := func(ctx context.Context, key string) (unlock, error) {
+		_, release, err := l.WithContext(ctx, key)
+		return func(context.Context) error { release(); return nil }, err
 	}
-	stop()
-	return func() error { release(); cancel(); return nil }, nil
+	lock := func(ctx context.Context, key string) (unlock, error) {
+		// The lock lasts as long as its context: it must not end with the time to wait.
+		held, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		stop := context.AfterFunc(ctx, cancel)
+		release, err := try(held, key)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		stop()
+		return func(ctx context.Context) error { defer cancel(); return release(ctx) }, nil
+	}
+	return locker{try, lock, l.Close}, nil
 }
-
-func (r rueidisLocker) close() { r.locker.Close() }

@@ -90,10 +90,15 @@ func run(ctx context.Context, p plan, write, render bool) error {
 
 func measure(ctx context.Context, p plan) (*results, error) {
 	servers, err := startServers(10)
+	defer func() {
+		for _, s := range servers {
+			s.admin.Close()
+			s.Kill()
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}
-	defer stopServers(servers)
 	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
 	for _, stage := range []struct {

@@ -96,8 +96,13 @@ func (e *entrant) measure(key string) error {
 	// What the one before has left must not count here: answers of slow nodes, garbage.
 	time.Sleep(5 * time.Millisecond)
 	runtime.GC()
-	ctx, cancel := bounded(2 * time.Second)
+	// The bound is for rueidislock: if Redis takes longer than 20 ms to answer its first
+	// question, it waits for a message of another client's unlock, and there may be no
+	// other client. It is not a deadline: bsm/redislock makes one if there is none, as with
+	// the context.Background of its README.
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	defer time.AfterFunc(2*time.Second, cancel).Stop()
 	var times []float64
 	for range roundPairs {
 		time.Sleep(rest)
@@ -110,16 +115,6 @@ func (e *entrant) measure(key string) error {
 	}
 	e.times = append(e.times, quantile(times, 0.5))
 	return nil
-}
-
-// bounded returns a context that ends after d, without a deadline: bsm/redislock makes
-// one if there is none, as with the context.Background of its README. The bound is for
-// rueidislock: if Redis takes longer than 20 ms to answer its first question, it waits
-// for a message of another client's unlock, and there may be no other client.
-func bounded(d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	timer := time.AfterFunc(d, cancel)
-	return ctx, func() { timer.Stop(); cancel() }
 }
 
 // hung is what two of five nodes cost that take commands and never answer.
@@ -169,9 +164,9 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
 }
 
 func tryRedsync(n network) (a attempt, err error) {
-	rs := newRedsync(n)
-	defer rs.close()
-	m := rs.redsync.NewMutex("redsync")
+	rs, closeAll := newRedsync(n)
+	defer closeAll()
+	m := rs.NewMutex("redsync")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	start := time.Now()

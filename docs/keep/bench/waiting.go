@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -38,10 +40,11 @@ type crowd struct {
 	holder  entry
 }
 
-// gather lets n clients wait for one that holds the lock. Each is its own process, so to
-// speak: it has its own connections. If shared, all that wait are one process.
-func gather(c contestant, servers []*server, n int, shared bool, failed func(error)) (_ *crowd, err error) {
-	if err := flush(servers); err != nil {
+// gather lets n clients wait for one that holds the lock. Each process has its own
+// connections.
+func gather(c contestant, servers []*server, n, processes int, failed func(error)) (_ *crowd, err error) {
+	flush := func(ctx context.Context, admin *redis.Client) error { return admin.FlushAll(ctx).Err() }
+	if err := each(servers, flush); err != nil {
 		return nil, err
 	}
 	cr := &crowd{failed: failed, in: make(chan entry, n+1)}
@@ -51,10 +54,6 @@ func gather(c contestant, servers []*server, n int, shared bool, failed func(err
 			cr.leave()
 		}
 	}()
-	processes := n + 1
-	if shared {
-		processes = 2
-	}
 	for range processes {
 		l, err := c.open(network{servers: servers})
 		if err != nil {
@@ -105,7 +104,7 @@ func (c *crowd) leave() {
 	c.wg.Wait()
 	for len(c.in) > 0 {
 		if e := <-c.in; e.err == nil {
-			e.unlock()
+			e.unlock(context.Background())
 		}
 	}
 	for _, l := range c.lockers {
@@ -123,13 +122,13 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 			all[c.name] = new(samples)
 		}
 		s, failed := all[c.name], func(err error) { r.failed(c.name+", waiting", err) }
-		crowd, err := gather(c, servers[:c.nodes], waiters, false, failed)
+		crowd, err := gather(c, servers[:c.nodes], waiters, waiters+1, failed)
 		if err != nil {
 			failed(err)
 			return nil
 		}
 		defer crowd.leave()
-		commands, took, err := commandsDuring(servers[:c.nodes], func() error { time.Sleep(r.Plan.Quiet); return nil })
+		commands, took, err := commandsDuring(servers[:c.nodes], func() { time.Sleep(r.Plan.Quiet) })
 		if err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ func (c *crowd) handOn(d time.Duration) (handoffs []float64) {
 		// Not always at the same point of a client's polling interval.
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond))
 		start := time.Now()
-		if err := c.holder.unlock(); err != nil {
+		if err := c.holder.unlock(context.Background()); err != nil {
 			c.failed(err)
 		}
 		next, err := c.next(patience)
@@ -164,7 +163,7 @@ func (c *crowd) handOn(d time.Duration) (handoffs []float64) {
 		c.join(c.holder.client)
 		c.holder = next
 	}
-	c.holder.unlock()
+	c.holder.unlock(context.Background())
 	return handoffs
 }
 
@@ -190,32 +189,28 @@ func manyOnes() (list []contestant) {
 	return list
 }
 
-// turnsLocker lets one goroutine of the process at a time ask for the lock, and the
-// others wait for that one: a service with many waiters has this around its lock.
-type turnsLocker struct {
-	locker
-	turn chan struct{}
-}
-
+// openInTurns lets one goroutine of the process at a time ask for the lock, and the others
+// wait for that one: a service with many waiters has this around its lock.
 func openInTurns(open func(network) (locker, error)) func(network) (locker, error) {
 	return func(n network) (locker, error) {
 		l, err := open(n)
-		return turnsLocker{l, make(chan struct{}, 1)}, err
+		turn := make(chan struct{}, 1)
+		ask := l.lock
+		l.lock = func(ctx context.Context, key string) (unlock, error) {
+			select {
+			case turn <- struct{}{}:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			release, err := ask(ctx, key)
+			if err != nil {
+				<-turn
+				return nil, err
+			}
+			return func(ctx context.Context) error { defer func() { <-turn }(); return release(ctx) }, nil
+		}
+		return l, err
 	}
-}
-
-func (t turnsLocker) lock(ctx context.Context, key string) (unlock, error) {
-	select {
-	case t.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	release, err := t.locker.lock(ctx, key)
-	if err != nil {
-		<-t.turn
-		return nil, err
-	}
-	return func() error { defer func() { <-t.turn }(); return release() }, nil
 }
 
 // measureMany takes, of some rounds, the middle one: the most waiters have one, which is
@@ -253,23 +248,23 @@ func (r *results) measureMany(ctx context.Context, servers []*server) error {
 // serve frees the lock when n waiters of one process have asked, and waits until all were
 // inside.
 func serve(c contestant, servers []*server, n int, failed func(error)) (m many, err error) {
-	crowd, err := gather(c, servers, n, true, failed)
+	crowd, err := gather(c, servers, n, 2, failed)
 	if err != nil {
 		return m, err
 	}
 	defer crowd.leave()
 	m.Late = n
-	m.Commands, m.Took, err = commandsDuring(servers, func() error {
+	m.Commands, m.Took, err = commandsDuring(servers, func() {
 		end := time.Now().Add(manyBound)
 		for now := crowd.holder; ; m.Late-- {
-			if err := now.unlock(); err != nil {
+			if err := now.unlock(context.Background()); err != nil {
 				failed(err)
 			}
 			if m.Late == 0 {
-				return nil
+				return
 			}
 			if now, err = crowd.next(time.Until(end)); err != nil {
-				return nil // too late
+				return // too late
 			}
 			time.Sleep(section)
 		}
