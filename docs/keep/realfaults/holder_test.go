@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/realfaults/lockhook"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -24,30 +25,29 @@ type holder struct {
 	name  string
 	cmd   *exec.Cmd
 	lines chan string
-	tl    *timeline
 }
 
-// start starts a holder. It ends with the test, and with the test's process: its standard
-// input ends then.
-func start(t *testing.T, tl *timeline, name, role string, step int, addrs []string, ttl time.Duration) *holder {
-	t.Helper()
+// begin starts a holder, and notes what one with a name says. It ends with the test, and
+// with the test's process: its standard input ends then.
+func (s *scene) begin(name, role string, step int) *holder {
+	s.t.Helper()
 	program, err := os.Executable()
-	require.NoError(t, err)
-	h := &holder{name: name, cmd: exec.Command(program), lines: make(chan string, 100_000), tl: tl}
-	h.cmd.Env = append(os.Environ(), "REALFAULTS_HOLDER="+fmt.Sprint(role, " ", step, " ", ttl.Milliseconds(), " ", strings.Join(addrs, ",")))
+	require.NoError(s.t, err)
+	h := &holder{name: name, cmd: exec.Command(program), lines: make(chan string, 100_000)}
+	h.cmd.Env = append(os.Environ(), "REALFAULTS_HOLDER="+fmt.Sprint(role, " ", step, " ", s.ttl.Milliseconds(), " ", strings.Join(s.addrs(), ",")))
 	h.cmd.Stderr = os.Stderr
 	h.cmd.SysProcAttr = redisproc.DieWithParent()
 	_, err = h.cmd.StdinPipe() // until we end
-	require.NoError(t, err)
+	require.NoError(s.t, err)
 	out, err := h.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, h.cmd.Start())
-	t.Cleanup(h.kill)
+	require.NoError(s.t, err)
+	require.NoError(s.t, h.cmd.Start())
+	s.t.Cleanup(h.kill)
 	go func() {
 		defer close(h.lines)
 		for in := bufio.NewScanner(out); in.Scan(); {
-			if tl != nil {
-				tl.note("%s %s", name, in.Text())
+			if name != "" {
+				s.note("%s %s", name, in.Text())
 			}
 			h.lines <- in.Text()
 		}
@@ -96,9 +96,9 @@ func playHolder(env string) {
 		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
 	}
 	if role == "dying" {
-		rdbs[0].AddHook(stopAfterSet{})
+		rdbs[0].AddHook(stopAfterSet{new(lockhook.Hook)})
 	}
-	lock := newLock(step, rdbs, ttl)
+	lock := newLock(key, step, rdbs, ttl)
 	switch role {
 	case "holding", "dying":
 		say("TryLock -> %s", short(lock.TryLock(ctx)))
@@ -117,13 +117,7 @@ func say(format string, args ...any) {
 }
 
 // stopAfterSet waits for death when Redis has answered the first command.
-type stopAfterSet struct{}
-
-func (stopAfterSet) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (stopAfterSet) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
+type stopAfterSet struct{ *lockhook.Hook }
 
 func (stopAfterSet) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -139,10 +133,10 @@ func (stopAfterSet) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // sellOne sells a coupon, and is careful: it looks whether it holds the lock just before it writes.
 func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 	say("TryLock -> %s", short(lock.TryLock(ctx)))
-	told, tells := lock.(interface{ Lost() <-chan struct{} })
-	if tells {
+	hold, renews := lock.(renewed)
+	if renews {
 		go func() {
-			<-told.Lost()
+			<-hold.Lost()
 			say("is notified that the lock is lost")
 		}()
 	}
@@ -151,10 +145,8 @@ func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 		panic(err)
 	}
 	say("reads stock = %d", n)
-	if valid, ok := lock.(interface{ ValidUntil() time.Time }); ok {
-		say("sees that the lock is valid: %v", time.Now().Before(valid.ValidUntil()))
-	} else if tells {
-		say("sees that the lock is lost: %v", locks.Lost(lock))
+	if renews {
+		say("sees that the lock is valid: %v", time.Now().Before(hold.ValidUntil()))
 	}
 	say("is about to write")
 	time.Sleep(ttl / 2) // the pause comes here

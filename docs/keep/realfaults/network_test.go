@@ -50,8 +50,8 @@ func blackHole(t *testing.T) string {
 }
 
 // noListener returns an address at which nothing listens.
-func noListener(t *testing.T) string {
-	_, addr := bound(t)
+func noListener(t *testing.T) (addr string) {
+	_, addr = bound(t)
 	return addr
 }
 
@@ -116,59 +116,50 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"hangs; the page's, context of 100ms", hung, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 	}
 	server := serve(t, 1)[0]
-	type result struct {
-		err  error
-		took time.Duration
-	}
-	results := make([][4]result, len(cases))
-	var calls sync.WaitGroup // all at once: they sleep
+	took := make([][4]float64, len(cases)) // seconds, of steps 05 to 08
+	var calls sync.WaitGroup               // all at once: they sleep
 	for i, c := range cases {
 		for step := 5; step <= 8; step++ {
 			var rdbs []redis.UniversalClient
 			for range nodesOf(step) {
-				if addr := c.where(t); addr != "" {
+				addr := c.where(t)
+				if addr != "" {
 					rdbs = append(rdbs, connect(t, []string{addr}, c.options)...)
 					continue
 				}
 				nat := newProxy(t, server.Addr)
 				rdb := connect(t, []string{nat.addr()}, c.options)[0]
 				warm(t, rdb, 1)
-				nat.hang()
+				nat.forget(true)
 				rdbs = append(rdbs, rdb)
 			}
-			lock := newLock(step, rdbs, 10*time.Second)
+			lock := newLock(key, step, rdbs, 10*time.Second)
+			call, want := lock.TryLock, c.steps567
+			if c.lock {
+				call = lock.Lock
+			}
+			if step == 8 {
+				want = c.step08
+			}
 			calls.Go(func() {
 				ctx, cancel := context.WithCancel(ctx)
 				if c.patience > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.patience)
 				}
 				defer cancel()
-				call := lock.TryLock
-				if c.lock {
-					call = lock.Lock
-				}
 				start := time.Now()
 				err := call(ctx)
-				results[i][step-5] = result{err, time.Since(start)}
+				took[i][step-5] = time.Since(start).Seconds()
+				assert.Error(t, err, "step %02d, %s", step, c.what)
+				assert.False(t, locks.Refused(err), "step %02d, %s: no node answered, but the error says that the lock is taken: %v", step, c.what, err)
+				assert.Less(t, time.Since(start), want+time.Second, "step %02d, %s: it takes longer than client.md says", step, c.what)
 			})
 		}
 	}
 	calls.Wait()
 	table := ""
 	for i, c := range cases {
-		table += fmt.Sprintf("%-52s", c.what)
-		for step := 5; step <= 8; step++ {
-			r := results[i][step-5]
-			table += fmt.Sprintf(" %7.2fs", r.took.Seconds())
-			want := c.steps567
-			if step == 8 {
-				want = c.step08
-			}
-			assert.Error(t, r.err, "step %02d, %s", step, c.what)
-			assert.False(t, locks.Refused(r.err), "step %02d, %s: no node answered, but the error says that the lock is taken: %v", step, c.what, r.err)
-			assert.Less(t, r.took, want+time.Second, "step %02d, %s: it takes longer than client.md says", step, c.what)
-		}
-		table += "\n"
+		table += fmt.Sprintf("%-52s%8.2fs%8.2fs%8.2fs%8.2fs\n", c.what, took[i][0], took[i][1], took[i][2], took[i][3])
 	}
 	t.Logf("how long a call takes, steps 05 to 08:\n%s", table)
 }
@@ -177,33 +168,33 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 // reset. A renewal on one of them is not answered. It is asked again every ttl/30, each
 // time on another connection.
 func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
-	eachStep(t, 7, 8, func(t *testing.T, step int) {
+	eachStep(t, []int{7, 8}, func(t *testing.T, step int) {
 		const ttl, dead = 10 * time.Second, 10
+		s := newScene(t, nodesOf(step), ttl)
 		var nats []*proxy
 		var rdbs []redis.UniversalClient
-		for _, server := range serve(t, nodesOf(step)) {
+		for _, server := range s.servers {
 			n := newProxy(t, server.Addr)
 			nats = append(nats, n)
 			rdbs = append(rdbs, adminOf(t, n.addr()))
 		}
-		alice := newLock(step, rdbs, ttl)
-		tl := newTimeline(t)
-		require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+		alice := &party{s, "alice", newLock(key, step, rdbs, ttl)}
+		alice.enters()
 		for i, rdb := range rdbs {
 			warm(t, rdb, dead)
-			nats[i].forget()
+			nats[i].forget(false)
 		}
-		tl.note("of each client, %d idle connections are dead", dead)
-		validUntil := alice.(interface{ ValidUntil() time.Time }).ValidUntil
+		s.note("of each client, %d idle connections are dead", dead)
+		validUntil := alice.lock.(renewed).ValidUntil
 		first := validUntil()
 		for time.Now().Before(first) && validUntil().Equal(first) {
 			time.Sleep(time.Millisecond)
 		}
 		require.True(t, validUntil().After(first), "new connections work, and alice was not renewed in time")
-		tl.note("alice has been renewed, before the end of her lease at %dms", first.Sub(tl.start).Milliseconds())
+		s.note("alice has been renewed, before the end of her lease at %dms", first.Sub(s.start).Milliseconds())
 		time.Sleep(time.Until(first.Add(ttl / 4)))
-		require.False(t, locks.Lost(alice), "new connections work, and alice lost her lock")
-		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
+		require.False(t, locks.Lost(alice.lock), "new connections work, and alice lost her lock")
+		alice.leaves()
 	})
 }
 
@@ -214,19 +205,18 @@ func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T)
 	const idle = 500 * time.Millisecond
 	server := serve(t, 1)[0]
 	for _, c := range []struct {
-		what    string
-		options redis.Options
-		least   time.Duration
-		most    time.Duration
+		what        string
+		options     redis.Options
+		least, most time.Duration
 	}{
 		{"defaults", redis.Options{}, 5 * time.Second, 60 * time.Second},
 		{"ConnMaxIdleTime below the time that the NAT keeps them", redis.Options{ConnMaxIdleTime: idle}, 0, slack},
 	} {
 		n := newProxy(t, server.Addr)
 		rdb := connect(t, []string{n.addr()}, c.options)[0]
-		lock := newLockOf("lock:"+c.what, 7, []redis.UniversalClient{rdb}, 30*time.Second)
+		lock := newLock("lock:"+c.what, 7, []redis.UniversalClient{rdb}, 30*time.Second)
 		warm(t, rdb, 3)
-		n.forget()
+		n.forget(false)
 		time.Sleep(idle + idle/10)
 		start := time.Now()
 		err := lock.TryLock(ctx)

@@ -16,13 +16,14 @@ import (
 
 	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/lockhook"
+	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
 // Three in the morning, and a lock is stuck: the recipes of production.md.
 
-// a journal is what a service has logged.
+// A journal is what a service has logged.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -40,27 +41,26 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// service returns a lock whose client logs as the page recommends, and has a name that
+// service returns a party whose client logs as the page recommends, and has a name that
 // leads to its process.
-func service(t *testing.T, step int, addrs []string, name string, ttl time.Duration) (lock locks.Lock, hook *lockhook.Hook, log *journal) {
+func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, log *journal) {
 	log = new(journal)
 	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(log, nil))}
-	rdbs := connect(t, addrs, redis.Options{ClientName: name, DialerRetries: 1})
+	rdbs := connect(s.t, s.addrs(), redis.Options{ClientName: name, DialerRetries: 1})
 	for _, rdb := range rdbs {
 		rdb.AddHook(hook)
 	}
-	return newLock(step, rdbs, ttl), hook, log
+	return &party{s, name, newLock(key, step, rdbs, s.ttl)}, hook, log
 }
 
 func TestAtNight_TheHolderIsFound(t *testing.T) {
-	eachStep(t, 5, 8, func(t *testing.T, step int) {
-		const ttl = 3 * time.Second
-		addrs := addrs(serve(t, nodesOf(step)))
-		admin := adminOf(t, addrs[0])
-		alice, _, aliceLog := service(t, step, addrs, fmt.Sprintf("alice-%d", os.Getpid()), ttl)
-		bob, _, bobLog := service(t, step, addrs, "bob", ttl)
-		require.NoError(t, alice.TryLock(ctx))
-		require.True(t, locks.Refused(bob.TryLock(ctx)))
+	eachStep(t, []int{5, 6, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), 3*time.Second)
+		admin := adminOf(t, s.servers[0].Addr)
+		alice, _, aliceLog := s.service(fmt.Sprintf("alice-%d", os.Getpid()), step)
+		bob, _, bobLog := s.service("bob", step)
+		alice.enters()
+		bob.isRefused()
 
 		// Which token? 05: GET, from 06 on: HKEYS.
 		token, err := admin.Get(ctx, key).Result()
@@ -97,9 +97,9 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 					name, _, _ = strings.Cut(name, " ")
 				}
 			}
-			require.Equal(t, fmt.Sprintf("alice-%d", os.Getpid()), name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
+			require.Equal(t, alice.name, name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
 		}
-		require.NoError(t, alice.Unlock(ctx))
+		alice.leaves()
 	})
 }
 
@@ -126,33 +126,30 @@ func monitor(t *testing.T, addr, token string) string {
 
 func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
 	for step := 7; step <= 8; step++ {
-		for _, outage := range []string{"killed", "hangs"} {
-			t.Run(fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
-				optIn(t)
-				const ttl = 10 * time.Second
-				servers := serve(t, nodesOf(step))
-				alice, hook, log := service(t, step, addrs(servers), "alice", ttl)
-				tl := newTimeline(t)
-				require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-				require.Eventually(t, func() bool { return hook.Renewed.Load() >= int64(nodesOf(step)) }, ttl, time.Millisecond, "a renewal is not counted")
+		for outage, stop := range map[string]func(*redisproc.Process){
+			"killed": (*redisproc.Process).Kill,
+			"hangs":  func(server *redisproc.Process) { pause(server) },
+		} {
+			variant(t, fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
+				s := newScene(t, nodesOf(step), 10*time.Second)
+				alice, hook, log := s.service("alice", step)
+				alice.enters()
+				isRenewed := func() bool { return hook.Renewed.Load() >= int64(nodesOf(step)) }
+				require.Eventually(t, isRenewed, s.ttl, time.Millisecond, "a renewal is not counted")
 				require.Zero(t, hook.Failed.Load())
-				tl.note("renewed, 0 failures")
-				for _, server := range servers {
-					if outage == "killed" {
-						server.Kill()
-					} else {
-						pause(server)
-					}
+				s.note("renewed, 0 failures")
+				for _, server := range s.servers {
+					stop(server)
 				}
-				tl.note("Redis: %s", outage)
-				for hook.Failed.Load() == 0 && !locks.Lost(alice) {
+				s.note("Redis: %s", outage)
+				for hook.Failed.Load() == 0 && !locks.Lost(alice.lock) {
 					time.Sleep(time.Millisecond)
 				}
-				require.False(t, locks.Lost(alice), "the lock is lost, and no renewal has been counted as failed")
-				tl.note("the hook has counted a failure")
+				require.False(t, locks.Lost(alice.lock), "the lock is lost, and no renewal has been counted as failed")
+				s.note("the hook has counted a failure")
 				require.Contains(t, log.String(), `msg="lock not renewed" key=`+key)
-				<-alice.(interface{ Lost() <-chan struct{} }).Lost()
-				tl.note("alice is notified that the lock is lost; %d failures", hook.Failed.Load())
+				<-alice.lock.(renewed).Lost()
+				s.note("alice is notified that the lock is lost; %d failures", hook.Failed.Load())
 			})
 		}
 	}

@@ -18,13 +18,13 @@ type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex
 	hung     bool // whether it forgets new connections at once
-	passages []passage
+	passages []*passage
 }
 
 // A passage is a connection and what it is passed on to.
 type passage struct {
-	from, to net.Conn
-	known    *atomic.Bool // until it is forgotten
+	client, server net.Conn
+	forgotten      atomic.Bool
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -44,24 +44,24 @@ func newProxy(t *testing.T, to string) *proxy {
 				client.Close()
 				continue
 			}
-			known := new(atomic.Bool)
+			passing := &passage{client: client, server: server}
 			p.mu.Lock()
-			known.Store(!p.hung)
-			p.passages = append(p.passages, passage{client, server, known})
+			passing.forgotten.Store(p.hung)
+			p.passages = append(p.passages, passing)
 			p.mu.Unlock()
-			go pass(client, server, known)
-			go pass(server, client, known)
+			go passing.pass(client, server)
+			go passing.pass(server, client)
 		}
 	}()
 	return p
 }
 
-func pass(from, to net.Conn, known *atomic.Bool) {
+func (p *passage) pass(from, to net.Conn) {
 	defer from.Close()
 	for b := make([]byte, 4096); ; {
 		size, err := from.Read(b)
 		switch {
-		case !known.Load():
+		case p.forgotten.Load():
 			io.Copy(io.Discard, from) // until it is closed, of which the other side does not hear
 			return
 		case err != nil:
@@ -74,19 +74,14 @@ func pass(from, to net.Conn, known *atomic.Bool) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// forget forgets all connections there are: nothing comes through them from now on, and neither
-// side notices. New ones work.
-func (p *proxy) forget() { p.forgetNow(false) }
-
-// hang lets nothing through from now on.
-func (p *proxy) hang() { p.forgetNow(true) }
-
-func (p *proxy) forgetNow(andLater bool) {
+// forget forgets all connections there are, and if andLater, new ones as well: nothing
+// comes through them from now on, and neither side notices.
+func (p *proxy) forget(andLater bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hung = andLater
 	for _, passage := range p.passages {
-		passage.known.Store(false)
+		passage.forgotten.Store(true)
 	}
 }
 
@@ -97,7 +92,7 @@ func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, passage := range p.passages {
-		passage.from.Close()
-		passage.to.Close()
+		passage.client.Close()
+		passage.server.Close()
 	}
 }

@@ -47,22 +47,23 @@ func optIn(t *testing.T) {
 	t.Parallel()
 }
 
-// eachStep runs a test for some steps, at the same time.
-func eachStep(t *testing.T, from, to int, test func(t *testing.T, step int)) {
-	for step := from; step <= to; step++ {
-		t.Run(fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			optIn(t)
-			test(t, step)
-		})
+// variant runs a variant of a test, at the same time as the others.
+func variant(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		optIn(t)
+		test(t)
+	})
+}
+
+// eachStep runs a test for some steps.
+func eachStep(t *testing.T, steps []int, test func(t *testing.T, step int)) {
+	for _, step := range steps {
+		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) { test(t, step) })
 	}
 }
 
 // newLock returns the lock of a step.
-func newLock(step int, rdbs []redis.UniversalClient, ttl time.Duration) locks.Lock {
-	return newLockOf(key, step, rdbs, ttl)
-}
-
-func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Duration) locks.Lock {
+func newLock(key string, step int, rdbs []redis.UniversalClient, ttl time.Duration) locks.Lock {
 	l := locks.New(step, rdbs, key, ttl)
 	if l, ok := l.(*step08.Lock); ok {
 		l.NodeTimeout = min(time.Second, ttl/4) // a node on a busy machine has not failed
@@ -70,8 +71,47 @@ func newLockOf(key string, step int, rdbs []redis.UniversalClient, ttl time.Dura
 	return l
 }
 
+// A renewed lock is that of step 07 or 08.
+type renewed interface {
+	Lost() <-chan struct{}
+	ValidUntil() time.Time
+}
+
 // nodesOf returns how many servers the lock of a step needs.
 func nodesOf(step int) int { return course.Steps[step-1].Nodes }
+
+// A scene is some servers, and a timeline of what happened, printed when the test ends.
+type scene struct {
+	t       *testing.T
+	ttl     time.Duration
+	servers []*redisproc.Process
+
+	mu    sync.Mutex
+	start time.Time
+	text  strings.Builder
+}
+
+func newScene(t *testing.T, nodes int, ttl time.Duration, options ...string) *scene {
+	s := &scene{t: t, ttl: ttl, servers: serve(t, nodes, options...), start: time.Now()}
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.Logf("timeline (real time):\n%s", s.text.String())
+	})
+	return s
+}
+
+func (s *scene) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(&s.text, "%7dms  %s\n", time.Since(s.start).Milliseconds(), fmt.Sprintf(format, args...))
+}
+
+// try notes what came of an attempt.
+func (s *scene) try(what string, err error) error {
+	s.note("%s -> %s", what, short(err))
+	return err
+}
 
 // short is an error as the timeline shows it.
 func short(err error) string {
@@ -87,33 +127,53 @@ func short(err error) string {
 	return text
 }
 
-// timeline is what happened, printed when the test ends.
-type timeline struct {
-	mu    sync.Mutex
-	start time.Time
-	text  strings.Builder
+func (s *scene) addrs() (addrs []string) {
+	for _, server := range s.servers {
+		addrs = append(addrs, server.Addr)
+	}
+	return addrs
 }
 
-func newTimeline(t *testing.T) *timeline {
-	tl := &timeline{start: time.Now()}
-	t.Cleanup(func() {
-		tl.mu.Lock()
-		defer tl.mu.Unlock()
-		t.Logf("timeline (real time):\n%s", tl.text.String())
-	})
-	return tl
+// admins returns a client of each server.
+func (s *scene) admins() []redis.UniversalClient { return connect(s.t, s.addrs(), redis.Options{}) }
+
+// A party is a client with its lock.
+type party struct {
+	*scene
+	name string
+	lock locks.Lock
 }
 
-func (tl *timeline) note(format string, args ...any) {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	fmt.Fprintf(&tl.text, "%7dms  %s\n", time.Since(tl.start).Milliseconds(), fmt.Sprintf(format, args...))
+// join returns a party with its own clients and the lock of a step.
+func (s *scene) join(name string, step int) *party {
+	return &party{s, name, newLock(key, step, s.admins(), s.ttl)}
 }
 
-// try notes what came of an attempt.
-func (tl *timeline) try(who string, err error) error {
-	tl.note("%s -> %s", who, short(err))
-	return err
+func (p *party) tryLock() error { return p.try(p.name+" TryLock", p.lock.TryLock(ctx)) }
+func (p *party) unlock() error  { return p.try(p.name+" Unlock", p.lock.Unlock(ctx)) }
+
+// wait waits for the lock until the ttl of another one has ended.
+func (p *party) wait() error {
+	waiting, cancel := context.WithTimeout(ctx, p.ttl+slack)
+	defer cancel()
+	return p.try(p.name+" Lock", p.lock.Lock(waiting))
+}
+
+// enters, leaves and isRefused are what the test expects of a party.
+
+func (p *party) enters(says ...any) {
+	p.t.Helper()
+	require.NoError(p.t, p.tryLock(), says...)
+}
+
+func (p *party) leaves(says ...any) {
+	p.t.Helper()
+	require.NoError(p.t, p.unlock(), says...)
+}
+
+func (p *party) isRefused(says ...any) {
+	p.t.Helper()
+	require.True(p.t, locks.Refused(p.tryLock()), says...)
 }
 
 // serve starts servers that end with the test.
@@ -126,13 +186,6 @@ func serve(t *testing.T, n int, options ...string) (servers []*redisproc.Process
 		servers = append(servers, server)
 	}
 	return servers
-}
-
-func addrs(servers []*redisproc.Process) (addrs []string) {
-	for _, server := range servers {
-		addrs = append(addrs, server.Addr)
-	}
-	return addrs
 }
 
 // connect returns separate clients for one party, with these options but for the address.
@@ -150,11 +203,6 @@ func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.
 // adminOf returns a client of a server.
 func adminOf(t *testing.T, addr string) *redis.Client {
 	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
-}
-
-// lockOn returns a lock with its own clients.
-func lockOn(t *testing.T, step int, addrs []string, ttl time.Duration) locks.Lock {
-	return newLock(step, connect(t, addrs, redis.Options{}), ttl)
 }
 
 // pause stops a process as a long garbage collection or a page fault does.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
-	step08 "example.com/redislock-steps/step08_redlock"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,88 +28,94 @@ const long = 60 * time.Second
 
 func TestFailover_Step07IsHeldTwice(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 1, nil)
-	alice, bob := newLock(7, c.clients(t), long), newLock(7, c.clients(t), long)
-	c.links[0][0].cut()
-	c.tl.note("the replication of node-1 is cut")
-	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	c.failover(t, 0)
-	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the replica knew of alice's lock: the bug is gone")
-	require.False(t, locks.Lost(alice), "alice was notified: the bug is gone")
-	c.tl.note("alice has not been told: two are inside")
-	require.True(t, locks.NotHeld(c.tl.try("alice Unlock", alice.Unlock(ctx))))
-	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+	c, alice, bob, _ := failoverScene(t, 7, nil)
+	c.cut()
+	alice.enters()
+	c.failover()
+	bob.enters("the replica knew of alice's lock: the bug is gone")
+	twoAreInside(alice)
+	require.True(t, locks.NotHeld(alice.unlock()))
+	bob.leaves()
+}
+
+// failoverScene has alice and bob at masters with replicas, and the first of alice's clients.
+func failoverScene(t *testing.T, step int, options ...[]string) (c *cluster, alice, bob *party, alices *redis.Client) {
+	c = newCluster(t, step, options...)
+	alice, alices = c.join("alice", step)
+	bob, _ = c.join("bob", step)
+	return c, alice, bob, alices
+}
+
+// twoAreInside is the bug: alice does not know of bob.
+func twoAreInside(alice *party) {
+	valid := time.Now().Before(alice.lock.(renewed).ValidUntil())
+	require.True(alice.t, valid && !locks.Lost(alice.lock), "alice was notified: the bug is gone")
+	alice.note("alice has not been told: two are inside")
 }
 
 func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 5, nil)
-	alice, bob := newLock(8, c.clients(t), long), newLock(8, c.clients(t), long)
-	c.links[0][0].cut()
-	c.tl.note("the replication of node-1 is cut")
-	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	promoted := c.failover(t, 0)
+	c, alice, bob, _ := failoverScene(t, 8, nil)
+	c.cut()
+	alice.enters()
+	promoted := c.failover()
 	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
-	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "one master of five is lost, and bob is inside with alice")
-	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)), "one master of five is lost, and alice cannot release")
-	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, but bob was refused")
-	require.NoError(t, c.tl.try("bob Unlock", bob.Unlock(ctx)))
+	bob.isRefused("one master of five is lost, and bob is inside with alice")
+	alice.leaves("one master of five is lost, and alice cannot release")
+	bob.enters("alice has left, but bob was refused")
+	bob.leaves()
 }
 
-// waitForReplica asks Redis how many replicas have received what was written on this
+// waitForReplica asks Redis how many replicas have received what alice wrote on this
 // connection, and waits so many milliseconds for one.
-func waitForReplica(t *testing.T, c *cluster, rdb redis.UniversalClient, ms int) int {
-	n, err := rdb.Do(ctx, "WAIT", 1, ms).Int()
-	require.NoError(t, err)
-	c.tl.note("alice WAIT 1 %d -> %d", ms, n)
+func waitForReplica(c *cluster, alices *redis.Client, ms int) int64 {
+	n, err := alices.Wait(ctx, 1, time.Duration(ms)*time.Millisecond).Result()
+	require.NoError(c.t, err)
+	c.note("alice WAIT 1 %d -> %d", ms, n)
 	return n
 }
 
 func TestWait_TheReplicaHasTheLock(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 1, nil)
-	alices := c.clients(t)
-	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
-	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000))
-	c.failover(t, 0)
-	require.True(t, locks.Refused(c.tl.try("bob TryLock", bob.TryLock(ctx))), "the replica had received alice's lock, and bob is inside with her")
-	require.NoError(t, c.tl.try("alice Unlock", alice.Unlock(ctx)))
+	c, alice, bob, alices := failoverScene(t, 7, nil)
+	alice.enters()
+	require.EqualValues(t, 1, waitForReplica(c, alices, 4000))
+	c.failover()
+	bob.isRefused("the replica had received alice's lock, and bob is inside with her")
+	alice.leaves()
 }
 
 func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 	optIn(t)
-	c := newCluster(t, 1, nil)
-	alices := c.clients(t)
-	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
-	c.links[0][0].cut()
-	c.tl.note("the replication of node-1 is cut")
-	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Zero(t, waitForReplica(t, c, alices[0], 500), "nothing gets through to the replica, and it has alice's lock")
-	require.NoError(t, c.tl.try("alice Unlock, and does not begin", alice.Unlock(ctx)))
-	c.failover(t, 0)
-	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)))
+	c, alice, bob, alices := failoverScene(t, 7, nil)
+	c.cut()
+	alice.enters()
+	require.Zero(t, waitForReplica(c, alices, 500), "nothing gets through to the replica, and it has alice's lock")
+	require.NoError(t, c.try("alice Unlock, and does not begin", alice.lock.Unlock(ctx)))
+	c.failover()
+	bob.enters()
 }
 
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	optIn(t)
 	// Sentinel prefers the second one.
-	c := newCluster(t, 1, nil, []string{"--replica-priority", "1"})
-	alices := c.clients(t)
-	alice, bob := newLock(7, alices, long), newLock(7, c.clients(t), long)
+	c, alice, bob, alices := failoverScene(t, 7, nil, []string{"--replica-priority", "1"})
 	c.links[0][1].cut()
-	c.tl.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
-	require.NoError(t, c.tl.try("alice TryLock", alice.TryLock(ctx)))
-	require.Equal(t, 1, waitForReplica(t, c, alices[0], 4000), "the first replica is well, and has not received alice's lock")
-	c.failover(t, 0)
-	require.NoError(t, c.tl.try("bob TryLock", bob.TryLock(ctx)), "the new master knew of alice's lock: the bug is gone")
-	require.False(t, locks.Lost(alice), "alice was notified: the bug is gone")
-	c.tl.note("alice has not been told: two are inside")
+	c.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
+	alice.enters()
+	require.EqualValues(t, 1, waitForReplica(c, alices, 4000), "the first replica is well, and has not received alice's lock")
+	c.failover()
+	bob.enters("the new master knew of alice's lock: the bug is gone")
+	twoAreInside(alice)
 }
 
 // Redlock on five servers, of which some fail while alice holds the lock.
 func TestFiveServers(t *testing.T) {
+	kill := func(s *redisproc.Process) error { s.Kill(); return nil }
+	restart := func(s *redisproc.Process) error { s.Kill(); return s.Start() }
+	stop := func(s *redisproc.Process) error { return s.Signal(syscall.SIGSTOP) }
+	cont := func(s *redisproc.Process) error { return s.Signal(syscall.SIGCONT) }
 	for _, fault := range []struct {
 		name       string
 		fail, heal func(server *redisproc.Process) error
@@ -119,21 +125,11 @@ func TestFiveServers(t *testing.T) {
 		{"restarted empty", restart, nil},
 	} {
 		for n := 1; n <= 3; n++ {
-			t.Run(fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
-				optIn(t)
+			variant(t, fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
 				failDuringAHold(t, fmt.Sprintf("%d of 5 servers %s", n, fault.name), n, fault.fail, fault.heal)
 			})
 		}
 	}
-}
-
-func kill(s *redisproc.Process) error { s.Kill(); return nil }
-func stop(s *redisproc.Process) error { pause(s); return nil }
-func cont(s *redisproc.Process) error { goOn(s); return nil }
-
-func restart(s *redisproc.Process) error {
-	s.Kill()
-	return s.Start()
 }
 
 func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redisproc.Process) error) {
@@ -141,57 +137,55 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 	if n > 2 && heal == nil {
 		ttl = 15 * time.Second // no third of it ends before they are back
 	}
-	servers := serve(t, 5)
-	alice := lockOn(t, 8, addrs(servers), ttl).(*step08.Lock)
-	bob := lockOn(t, 8, addrs(servers), ttl)
-	tl := newTimeline(t)
-	require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
+	s := newScene(t, 5, ttl)
+	alice, bob := s.join("alice", 8), s.join("bob", 8)
+	lost := alice.lock.(renewed).Lost
+	alice.enters()
 	// She has a majority. Of the other nodes, bob would take those that her command has
 	// not reached yet, and a hold on three of five does not outlast two.
-	for i, rdb := range connect(t, addrs(servers), redis.Options{}) {
+	for i, rdb := range s.admins() {
 		require.Eventually(t, func() bool { return rdb.Exists(ctx, key).Val() == 1 }, 4*time.Second, time.Millisecond,
 			"node %d has not got alice's command", i+1)
 	}
-	for _, server := range servers[:n] {
+	for _, server := range s.servers[:n] {
 		require.NoError(t, fail(server))
 	}
-	tl.note("%s", what)
-	err := tl.try("bob TryLock", bob.TryLock(ctx))
+	s.note("%s", what)
+	err := bob.tryLock()
 
 	switch {
 	case n <= 2:
 		require.True(t, locks.Refused(err), "alice is inside, and bob gets %v", err)
 		time.Sleep(2 * ttl)
-		require.False(t, locks.Lost(alice), "three of five servers are well, and alice has lost her lock")
-		tl.note("two ttl later, alice has been renewed throughout")
-		require.True(t, locks.Refused(tl.try("bob TryLock", bob.TryLock(ctx))), "alice is inside, and bob is not refused")
-		require.NoError(t, tl.try("alice Unlock", alice.Unlock(ctx)))
-		require.NoError(t, tl.try("bob TryLock", bob.TryLock(ctx)), "alice has left, and bob is not let in")
+		require.False(t, locks.Lost(alice.lock), "three of five servers are well, and alice has lost her lock")
+		s.note("two ttl later, alice has been renewed throughout")
+		bob.isRefused("alice is inside, and bob is not refused")
+		alice.leaves()
+		bob.enters("alice has left, and bob is not let in")
 
 	case heal == nil: // three have forgotten alice, and that is a majority
 		require.NoError(t, err, "three servers are empty, and bob was refused: the bug is gone")
-		require.True(t, time.Now().Before(alice.ValidUntil()), "alice knew at once: the bug is gone")
-		tl.note("alice has not been told: two are inside")
-		<-alice.Lost()
-		tl.note("alice is notified that the lock is lost, at her next renewal")
+		twoAreInside(alice)
+		<-lost()
+		s.note("alice is notified that the lock is lost, at her next renewal")
 
 	default:
 		require.Error(t, err, "two of five servers are left, and bob is inside")
 		require.False(t, locks.Refused(err), "two of five servers are left, but bob's error says that the lock is taken")
 		select {
-		case <-alice.Lost():
-			tl.note("alice is notified that the lock is lost")
+		case <-lost():
+			s.note("alice is notified that the lock is lost")
 		case <-time.After(ttl + slack):
 			require.Fail(t, "two of five servers are left, and alice was not told")
 		}
-		require.Error(t, tl.try("bob TryLock", bob.TryLock(ctx)), "two of five servers are left, and bob is inside")
-		for _, server := range servers[:n] {
+		require.Error(t, bob.tryLock(), "two of five servers are left, and bob is inside")
+		for _, server := range s.servers[:n] {
 			require.NoError(t, heal(server))
 		}
-		tl.note("the servers are back")
+		s.note("the servers are back")
 		time.Sleep(ttl)
-		carol := lockOn(t, 8, addrs(servers), ttl)
-		require.NoError(t, tl.try("carol TryLock, a ttl later", carol.TryLock(ctx)), "all servers are back, the ttl has ended, but no client gets in")
+		carol := s.join("carol", 8)
+		require.NoError(t, s.try("carol TryLock, a ttl later", carol.lock.TryLock(ctx)), "all servers are back, the ttl has ended, but no client gets in")
 	}
 }
 
@@ -214,48 +208,27 @@ func (c farConn) Write(b []byte) (int, error) {
 // that waits for a moment (Lock) gets in.
 func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 	optIn(t)
-	addrs := addrs(serve(t, 5))
-	tl := newTimeline(t)
+	s := newScene(t, 5, long)
 	for _, clients := range []int{2, 5, 20} {
 		var list []locks.Lock
 		for range clients {
-			rdbs := connect(t, addrs, redis.Options{Dialer: far})
+			rdbs := connect(t, s.addrs(), redis.Options{Dialer: far})
 			for _, rdb := range rdbs {
 				require.NoError(t, rdb.Ping(ctx).Err())
 			}
-			list = append(list, newLock(8, rdbs, long))
+			list = append(list, newLock(key, 8, rdbs, long))
 		}
-		round := func(acquire func(locks.Lock) error) (inside int) {
-			var winners atomic.Int32
-			var done sync.WaitGroup
-			begin := make(chan struct{})
-			for _, lock := range list {
-				done.Go(func() {
-					<-begin
-					if acquire(lock) == nil {
-						winners.Add(1)
-					}
-				})
-			}
-			close(begin)
-			done.Wait()
-			for _, lock := range list {
-				lock.Unlock(ctx)
-			}
-			return int(winners.Load())
-		}
+		// empty is in how many rounds no one got in.
 		empty := func(rounds int, acquire func(locks.Lock) error) (losses int) {
 			for range rounds {
-				inside := round(acquire)
+				inside := atOnce(list, acquire)
 				require.LessOrEqual(t, inside, 1, "two are inside")
-				if inside == 0 {
-					losses++
-				}
+				losses += 1 - inside
 			}
 			return losses
 		}
 		losses := empty(50, func(lock locks.Lock) error { return lock.TryLock(ctx) })
-		tl.note("%d clients, a single TryLock: no winner in %d of 50 rounds", clients, losses)
+		s.note("%d clients, a single TryLock: no winner in %d of 50 rounds", clients, losses)
 		if clients > 2 {
 			require.Positive(t, losses, "there always was a winner: production.md says otherwise")
 		}
@@ -264,9 +237,30 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 			defer cancel()
 			return lock.Lock(ctx)
 		})
-		tl.note("%d clients, Lock with a second: no winner in %d of 5 rounds", clients, losses)
+		s.note("%d clients, Lock with a second: no winner in %d of 5 rounds", clients, losses)
 		require.Zero(t, losses, "they waited for a second, but no one got in")
 	}
+}
+
+// atOnce acquires all locks at the same moment, returns how many succeeded, and unlocks.
+func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
+	var winners atomic.Int32
+	var done sync.WaitGroup
+	begin := make(chan struct{})
+	for _, lock := range list {
+		done.Go(func() {
+			<-begin
+			if acquire(lock) == nil {
+				winners.Add(1)
+			}
+		})
+	}
+	close(begin)
+	done.Wait()
+	for _, lock := range list {
+		lock.Unlock(ctx)
+	}
+	return int(winners.Load())
 }
 
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
@@ -283,9 +277,8 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 		rdb := adminOf(t, addrs[i])
 		masters = append(masters, rdb)
 		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
-		if host, port, _ := net.SplitHostPort(addrs[i]); i > 0 {
-			require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
-		}
+		host, port, _ := net.SplitHostPort(addrs[i])
+		require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
 	}
 	for _, rdb := range masters {
 		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
@@ -299,7 +292,7 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 			for range 2 {
 				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 				t.Cleanup(func() { rdb.Close() })
-				list = append(list, newLockOf(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
+				list = append(list, newLock(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
 			}
 			assert.NoError(t, aDay(step, ttl, list[0], list[1]), "step %02d", step)
 		})

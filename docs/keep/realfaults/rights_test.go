@@ -35,19 +35,18 @@ func rightsOnThePage(t *testing.T, step int) []string {
 	return rights
 }
 
-// withRights starts a server that has a user with these rights, and returns a lock of
-// that user's, one for each name. Step 08 runs on one node: what its user needs is the
-// same on all.
-func withRights(t *testing.T, step int, ttl time.Duration, rights []string, n int) (admin redis.UniversalClient, users []locks.Lock) {
+// withRights starts a server that has a user with these rights, and lets two of that user
+// join. Step 08 runs on one node: what its user needs is the same on all.
+func withRights(t *testing.T, step int, ttl time.Duration, rights []string) (admin redis.UniversalClient, alice, bob *party) {
 	t.Helper()
-	addr := serve(t, 1)[0].Addr
-	admin = adminOf(t, addr)
+	s := newScene(t, 1, ttl)
+	admin = s.admins()[0]
 	setUser(t, admin, rights)
-	for range n {
-		rdbs := connect(t, []string{addr}, redis.Options{Username: "locks", Password: "secret"})
-		users = append(users, newLockOf("lock:coupons", step, rdbs, ttl))
+	join := func(name string) *party {
+		rdbs := connect(t, s.addrs(), redis.Options{Username: "locks", Password: "secret"})
+		return &party{s, name, newLock("lock:coupons", step, rdbs, ttl)}
 	}
-	return admin, users
+	return admin, join("alice"), join("bob")
 }
 
 func setUser(t *testing.T, admin redis.UniversalClient, rights []string) {
@@ -66,14 +65,15 @@ func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	if err := alice.TryLock(ctx); err != nil {
 		return fmt.Errorf("alice TryLock: %w", err)
 	}
-	type result struct {
-		err error
-		at  time.Time
-	}
-	bobIsIn := make(chan result, 1)
+	var entered time.Time
+	bobIsIn := make(chan error, 1)
 	waiting, cancel := context.WithTimeout(ctx, 4*ttl)
 	defer cancel()
-	go func() { err := bob.Lock(waiting); bobIsIn <- result{err, time.Now()} }()
+	go func() {
+		err := bob.Lock(waiting)
+		entered = time.Now()
+		bobIsIn <- err
+	}()
 	if step >= 6 {
 		if err := alice.TryLock(ctx); err != nil {
 			return fmt.Errorf("alice TryLock again: %w", err)
@@ -87,19 +87,18 @@ func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 		work = ttl * 7 / 6 // what bob knows of her lease has ended, and the present one has not
 	}
 	select {
-	case r := <-bobIsIn:
-		return fmt.Errorf("alice is inside, and bob's Lock returned: %w", r.err)
+	case err := <-bobIsIn:
+		return fmt.Errorf("alice is inside, and bob's Lock returned: %w", err)
 	case <-time.After(work):
 	}
 	left := time.Now()
 	if err := alice.Unlock(ctx); err != nil {
 		return fmt.Errorf("alice Unlock: %w", err)
 	}
-	r := <-bobIsIn
-	if r.err != nil {
-		return fmt.Errorf("alice left, and bob Lock: %w", r.err)
+	if err := <-bobIsIn; err != nil {
+		return fmt.Errorf("alice left, and bob Lock: %w", err)
 	}
-	if waited := r.at.Sub(left); waited > ttl/4 {
+	if waited := entered.Sub(left); waited > ttl/4 {
 		return fmt.Errorf("alice left, and bob was not woken: he entered %v later", waited)
 	}
 	if err := bob.Unlock(ctx); err != nil {
@@ -109,10 +108,10 @@ func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 }
 
 func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
-	eachStep(t, 5, 8, func(t *testing.T, step int) {
+	eachStep(t, []int{5, 6, 7, 8}, func(t *testing.T, step int) {
 		const ttl = 3 * time.Second
-		admin, users := withRights(t, step, ttl, rightsOnThePage(t, step), 2)
-		require.NoError(t, aDay(step, ttl, users[0], users[1]))
+		admin, alice, bob := withRights(t, step, ttl, rightsOnThePage(t, step))
+		require.NoError(t, aDay(step, ttl, alice.lock, bob.lock))
 		log, err := admin.ACLLog(ctx, 100).Result()
 		require.NoError(t, err)
 		for _, entry := range log { // go-redis presents itself, and does not mind a refusal
@@ -122,18 +121,26 @@ func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
 	})
 }
 
+// without runs a test without one of the rights of the page.
+func without(t *testing.T, step int, missing string, test func(t *testing.T, rights []string)) {
+	rights := rightsOnThePage(t, step)
+	i := slices.Index(rights, missing)
+	require.GreaterOrEqual(t, i, 0, "the page does not give %s", missing)
+	variant(t, fmt.Sprintf("step %02d without %s", step, strings.ReplaceAll(missing, "*", "")), func(t *testing.T) {
+		test(t, slices.Delete(rights, i, i+1))
+	})
+}
+
 func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
 	for step := 5; step <= 8; step++ {
-		for i, right := range rightsOnThePage(t, step) {
+		for _, right := range rightsOnThePage(t, step) {
 			if right == "resetchannels" || right == "-@all" {
 				continue // what a new user has anyway
 			}
-			t.Run(fmt.Sprintf("step %02d without %s", step, strings.ReplaceAll(right, "*", "")), func(t *testing.T) {
-				optIn(t)
+			without(t, step, right, func(t *testing.T, rights []string) {
 				const ttl = 3 * time.Second
-				rights := slices.Delete(rightsOnThePage(t, step), i, i+1)
-				_, users := withRights(t, step, ttl, rights, 2)
-				err := aDay(step, ttl, users[0], users[1])
+				_, alice, bob := withRights(t, step, ttl, rights)
+				err := aDay(step, ttl, alice.lock, bob.lock)
 				require.Error(t, err, "the page gives a right that the lock does not need: %s", right)
 				t.Log(err)
 			})
@@ -145,34 +152,23 @@ func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
 func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing.T) {
 	for step := 6; step <= 7; step++ {
 		for _, missing := range []string{"&redislock:lock:*", "+publish", "+subscribe"} {
-			t.Run(fmt.Sprintf("step %02d without %s", step, strings.ReplaceAll(missing, "*", "")), func(t *testing.T) {
-				optIn(t)
+			without(t, step, missing, func(t *testing.T, rights []string) {
 				const ttl = 4 * time.Second
-				rights := rightsOnThePage(t, step)
-				i := slices.Index(rights, missing)
-				require.GreaterOrEqual(t, i, 0, "the page does not give %s", missing)
-				admin, users := withRights(t, step, ttl, slices.Delete(rights, i, i+1), 2)
-				alice, bob := users[0], users[1]
-				tl := newTimeline(t)
-				require.NoError(t, tl.try("alice TryLock", alice.TryLock(ctx)))
-				time.AfterFunc(ttl/4, func() {
-					tl.try("alice Unlock", alice.Unlock(ctx))
-				})
+				admin, alice, bob := withRights(t, step, ttl, rights)
+				alice.enters()
+				time.AfterFunc(ttl/4, func() { alice.unlock() })
 				start, before := time.Now(), commands(t, admin)
-				waiting, cancel := context.WithTimeout(ctx, ttl+slack)
-				defer cancel()
-				require.NoError(t, tl.try("bob Lock", bob.Lock(waiting)), "a right for messages is missing, and bob gets an error: say so in server.md")
-				waited := time.Since(start)
-				require.Greater(t, waited, ttl*9/10, "a right for messages is missing, and bob was woken: say so in server.md")
-				tl.note("in that time %d commands and connections reached Redis", commands(t, admin)-before)
+				require.NoError(t, bob.wait(), "a right for messages is missing, and bob gets an error: say so in server.md")
+				require.Greater(t, time.Since(start), ttl*9/10, "a right for messages is missing, and bob was woken: say so in server.md")
+				bob.note("in that time %d commands and connections reached Redis", commands(t, admin)-before)
 				log, err := admin.ACLLog(ctx, 100).Result()
 				require.NoError(t, err)
-				i = slices.IndexFunc(log, func(entry *redis.ACLLogEntry) bool {
+				i := slices.IndexFunc(log, func(entry *redis.ACLLogEntry) bool {
 					return slices.Contains([]string{"publish", "subscribe", "redislock:lock:coupons"}, entry.Object)
 				})
 				require.GreaterOrEqual(t, i, 0, "nothing in ACL LOG says so")
-				tl.note("ACL LOG: reason %s, context %s, object %s, %d times", log[i].Reason, log[i].Context, log[i].Object, log[i].Count)
-				require.NoError(t, bob.Unlock(ctx))
+				bob.note("ACL LOG: reason %s, context %s, object %s, %d times", log[i].Reason, log[i].Context, log[i].Object, log[i].Count)
+				require.NoError(t, bob.lock.Unlock(ctx))
 			})
 		}
 	}
@@ -180,15 +176,14 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 
 // The worst that a missing right can do: the script stops half way, and nothing deletes the key.
 func TestRights_WithoutPexpireAndDel_LockedForEver(t *testing.T) {
-	eachStep(t, 6, 8, func(t *testing.T, step int) {
+	eachStep(t, []int{6, 7, 8}, func(t *testing.T, step int) {
 		rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
-		admin, users := withRights(t, step, time.Second, rights, 2)
-		tl := newTimeline(t)
-		require.Error(t, tl.try("alice TryLock", users[0].TryLock(ctx)))
+		admin, alice, bob := withRights(t, step, time.Second, rights)
+		require.Error(t, alice.tryLock())
 		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there forever: say so in server.md")
 		setUser(t, admin, rightsOnThePage(t, step))
-		tl.note("now the user has all rights, and the key has no ttl")
-		err := tl.try("bob TryLock", users[1].TryLock(ctx))
+		bob.note("now the user has all rights, and the key has no ttl")
+		err := bob.tryLock()
 		require.ErrorContains(t, err, "NOTTL", "the key is locked forever, but bob gets no error")
 		require.False(t, locks.Refused(err), "the key is locked forever, but bob's error means that he should wait")
 	})

@@ -32,10 +32,10 @@ func Server(dir string, options ...string) (*Process, error) {
 	if err != nil {
 		return nil, ErrMissing
 	}
-	return start(func(port string) []string {
+	return start(func(port string) ([]string, error) {
 		args := []string{program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 			"--dir", dir, "--logfile", filepath.Join(dir, port+".log")}
-		return append(args, options...)
+		return append(args, options...), nil
 	})
 }
 
@@ -47,32 +47,29 @@ func Sentinel(dir, config string) (*Process, error) {
 		return nil, fmt.Errorf("redis-sentinel is not on the PATH (Debian, Ubuntu: apt-get install redis-sentinel; "+
 			"macOS: brew install redis): %w", err)
 	}
-	return start(func(port string) []string {
+	return start(func(port string) ([]string, error) {
 		name := filepath.Join(dir, port+".conf")
 		own := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nlogfile %s\n", port, dir, filepath.Join(dir, port+".log"))
-		if err := os.WriteFile(name, []byte(own+config), 0o600); err != nil {
-			return nil
-		}
-		return []string{program, name}
+		return []string{program, name}, os.WriteFile(name, []byte(own+config), 0o600)
 	})
 }
 
 // start tries another port when another process was faster to take one that was free.
-func start(args func(port string) []string) (*Process, error) {
-	var errs error
+func start(args func(port string) ([]string, error)) (p *Process, err error) {
 	for range 3 {
-		addr, err := FreeAddr()
-		if err != nil {
+		p = new(Process)
+		if p.Addr, err = FreeAddr(); err != nil {
 			return nil, err
 		}
-		_, port, _ := net.SplitHostPort(addr)
-		p := &Process{Addr: addr, args: args(port)}
+		_, port, _ := net.SplitHostPort(p.Addr)
+		if p.args, err = args(port); err != nil {
+			return nil, err
+		}
 		if err = p.Start(); err == nil {
 			return p, nil
 		}
-		errs = errors.Join(errs, err)
 	}
-	return nil, errs
+	return nil, err
 }
 
 // FreeAddr returns an address that another process may take first.
@@ -87,9 +84,6 @@ func FreeAddr() (string, error) {
 
 // Start starts a process that was killed again: with nothing in memory, at the same address.
 func (p *Process) Start() error {
-	if len(p.args) == 0 {
-		return errors.New("cannot write the configuration")
-	}
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
 	p.cmd.SysProcAttr = DieWithParent()
 	if err := p.cmd.Start(); err != nil {
