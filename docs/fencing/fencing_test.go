@@ -20,26 +20,35 @@ import (
 // stock is the name of the resource that the lock protects: how many coupons are left.
 const stock = "stock"
 
-// onEachResource plays the story on each kind of resource. There are 100 coupons, and the
-// lock has counted to 32. at returns the resource as the client of that name reaches it.
-func onEachResource(t *testing.T, story func(t *T, lab *lab, at func(name string) Resource)) {
+// A place returns a resource as the client of that name reaches it. There are 100 coupons.
+type place func(name string) Resource
+
+func inMemory(t *T, lab *lab) place {
+	memory := NewMemory()
+	require.NoError(t, memory.Create(ctx, stock, "100"))
+	return func(name string) Resource { return logged{memory, lab, name} }
+}
+
+func inRedis(t *T, lab *lab) place {
+	at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
+	require.NoError(t, at("owner").Create(ctx, stock, "100"))
+	return at
+}
+
+// onEachResource plays the story on each kind of resource. The lock has counted to 32.
+func onEachResource(t *testing.T, story func(t *T, lab *lab, at place)) {
 	needsVirtualTime(t, pastTheLab)
-	t.Run("memory", func(t *testing.T) {
-		inLab(t, func(t *T, lab *lab) {
-			memory := NewMemory()
-			require.NoError(t, memory.Create(ctx, stock, "100"))
-			lab.countTo(32)
-			story(t, lab, func(name string) Resource { return logged{memory, lab, name} })
+	on := func(kind string, open func(t *T, lab *lab) place) {
+		t.Run(kind, func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				at := open(t, lab)
+				lab.countTo(32)
+				story(t, lab, at)
+			})
 		})
-	})
-	t.Run("redis", func(t *testing.T) {
-		inLab(t, func(t *T, lab *lab) {
-			at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
-			require.NoError(t, at("owner").Create(ctx, stock, "100"))
-			lab.countTo(32)
-			story(t, lab, at)
-		})
-	})
+	}
+	on("memory", inMemory)
+	on("redis", inRedis)
 }
 
 // countTo sets the lock's counter, as if the lock had been acquired n times.
@@ -90,18 +99,40 @@ func outcome(result string, err error) string {
 	return result
 }
 
-// read returns how many coupons are left.
+// tryRead returns how many coupons are left.
+func tryRead(r Resource, token int64) (int, error) {
+	value, err := r.Read(ctx, token, stock)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(value)
+}
+
 func read(t *T, r Resource, token int64) int {
 	t.Helper()
-	value, err := r.Read(ctx, token, stock)
+	n, err := tryRead(r, token)
 	require.NoError(t, err, "the current holder cannot read the stock")
-	n, err := strconv.Atoi(value)
-	require.NoError(t, err)
 	return n
 }
 
 func write(r Resource, token int64, n int) error {
 	return r.Write(ctx, token, stock, strconv.Itoa(n))
+}
+
+// enter acquires the lock and returns the fencing token.
+func enter(t *T, l *handle) (token int64) {
+	t.Helper()
+	token, err := l.TryLock(ctx)
+	require.NoError(t, err)
+	return token
+}
+
+// aliceReads begins most stories: alice enters and reads how many coupons are left.
+func aliceReads(t *T, lab *lab, at place, options ...func(*redis.Options)) (bob *handle, token int64, left int) {
+	t.Helper()
+	alice := lab.lock("alice", options...)
+	token = enter(t, alice)
+	return lab.lock("bob"), token, read(t, at("alice"), token)
 }
 
 // sell is what the next owner does in all stories: enter, sell one coupon. It returns his token.
@@ -117,11 +148,7 @@ func trySell(bob *handle, r Resource) (token int64, err error) {
 	if token, err = bob.TryLock(ctx); err != nil {
 		return 0, err
 	}
-	value, err := r.Read(ctx, token, stock)
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.Atoi(value)
+	n, err := tryRead(r, token)
 	if err != nil {
 		return 0, err
 	}
@@ -129,18 +156,15 @@ func trySell(bob *handle, r Resource) (token int64, err error) {
 }
 
 func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
+	onEachResource(t, func(t *T, lab *lab, at place) {
+		bob, token, left := aliceReads(t, lab, at)
 		require.EqualValues(t, 33, token)
-		left := read(t, at("alice"), token)
 		lab.pause("alice")
 
 		bobs := sell(t, bob, at("bob"))
 		require.EqualValues(t, 34, bobs)
 
-		err = write(at("alice"), token, left-10) // she sold ten of what she saw 20s ago
+		err := write(at("alice"), token, left-10) // she sold ten of what she saw 20s ago
 		require.ErrorIs(t, err, ErrStaleToken, "alice wrote with 33 after bob had written with 34, but it was accepted: his sale is lost")
 		require.ErrorContains(t, err, "33 is lower than 34", "alice's write was rejected, but the error does not name both numbers")
 		require.Equal(t, 99, read(t, at("bob"), bobs), "alice's write was rejected, but the stock changed anyway")
@@ -148,11 +172,8 @@ func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 }
 
 func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
-		left := read(t, at("alice"), token)
+	onEachResource(t, func(t *T, lab *lab, at place) {
+		bob, token, left := aliceReads(t, lab, at)
 
 		lease, err := lab.client("alice").nodes[0].PTTL(ctx, key).Result()
 		require.NoError(t, err)
@@ -169,13 +190,9 @@ func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) 
 
 func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
-		require.NoError(t, at("owner").Create(ctx, stock, "100"))
+		at := inRedis(t, lab)
 		patient := func(opt *redis.Options) { opt.ReadTimeout = time.Hour }
-		alice, bob := lab.lock("alice", patient), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
-		left := read(t, at("alice"), token)
+		bob, token, left := aliceReads(t, lab, at, patient)
 
 		var bobs int64
 		var bobErr error
@@ -186,7 +203,7 @@ func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.
 			bobs, bobErr = trySell(bob, at("bob"))
 			lab.note("alice's write arrives")
 		})
-		err = write(at("alice"), token, left-10)
+		err := write(at("alice"), token, left-10)
 		require.NoError(t, bobErr, "alice's lease has expired, but bob cannot enter and sell")
 		require.ErrorIs(t, err, ErrStaleToken, "alice's write was sent within her lease and arrived after bob's, but it was accepted: his sale is lost")
 		require.Equal(t, 99, read(t, at("bob"), bobs))
@@ -195,12 +212,8 @@ func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.
 
 func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		at := func(name string) Resource { return NewRedis(lab.client(name).nodes[0]) }
-		require.NoError(t, at("owner").Create(ctx, stock, "100"))
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
-		left := read(t, at("alice"), token)
+		at := inRedis(t, lab)
+		bob, token, left := aliceReads(t, lab, at)
 
 		var bobs int64
 		var bobErr error
@@ -208,7 +221,7 @@ func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *test
 			lab.endLease()
 			bobs, bobErr = trySell(bob, at("bob"))
 		})
-		err = write(at("alice"), token, left-1)
+		err := write(at("alice"), token, left-1)
 		require.NoError(t, bobErr, "alice's lease has expired, but bob cannot enter and sell")
 		require.Equal(t, 98, read(t, at("bob"), bobs), "go-redis resent alice's write after bob's: his sale is lost")
 		require.ErrorIs(t, err, ErrStaleToken, "the resend was rejected, but alice did not get ErrStaleToken")
@@ -216,15 +229,11 @@ func TestTheReplyToTheWriteIsLost_TheResendDoesNotUndoTheNextOwnersWrite(t *test
 }
 
 func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
-		left := read(t, at("alice"), token)
+	onEachResource(t, func(t *T, lab *lab, at place) {
+		bob, token, left := aliceReads(t, lab, at)
 		lab.pause("alice")
 
-		bobs, err := bob.TryLock(ctx)
-		require.NoError(t, err)
+		bobs := enter(t, bob)
 		bobSaw := read(t, at("bob"), bobs)
 		// Bob has not written: if a read did not count, 33 would still be the highest.
 		aliceErr := write(at("alice"), token, left-10)
@@ -235,25 +244,21 @@ func TestTheNextOwnerHasReadAndNotYetWritten_TheLateWriteIsRefused(t *testing.T)
 }
 
 func TestTheLateHolderReads_IsToldThatItIsLate(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
+		token := enter(t, alice)
 		lab.pause("alice")
 		bobs := sell(t, bob, at("bob"))
 
-		_, err = at("alice").Read(ctx, token, stock)
-		require.ErrorIs(t, err, ErrStaleToken, "alice read with 33 after bob had written with 34, but she got the stock as if it were hers")
+		require.ErrorIs(t, second(at("alice").Read(ctx, token, stock)), ErrStaleToken, "alice read with 33 after bob had written with 34, but she got the stock as if it were hers")
 		require.NoError(t, write(at("bob"), bobs, 50), "alice read late, but that took the stock away from bob")
 	})
 }
 
 // Also passes on resources without the check, because no write must be rejected.
 func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
-		alice := lab.lock("alice")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
+	onEachResource(t, func(t *T, lab *lab, at place) {
+		token := enter(t, lab.lock("alice"))
 		for n := 99; n > 90; n-- {
 			require.NoError(t, write(at("alice"), token, n), "alice holds the lock and wrote with her token before, but her write was rejected: an equal token is the same holder")
 			require.Equal(t, n, read(t, at("alice"), token))
@@ -264,10 +269,8 @@ func TestTheHolderWritesAgainWithItsToken_IsAccepted(t *testing.T) {
 // Also passes on resources without the check, because no other client came, so no write
 // must be rejected.
 func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
-		alice := lab.lock("alice")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
+	onEachResource(t, func(t *T, lab *lab, at place) {
+		token := enter(t, lab.lock("alice"))
 		left := read(t, at("alice"), token)
 		lab.pause("alice")
 		require.NoError(t, write(at("alice"), token, left-1), "alice is late and no one else wrote, but her write was rejected: fencing is about order, not about time")
@@ -277,7 +280,7 @@ func TestTheLeaseEndsAndNobodyElseComes_TheLateWriteIsAccepted(t *testing.T) {
 // Also passes on resources without the check, because no write must be rejected: another
 // name is another resource.
 func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		require.NoError(t, at("owner").Create(ctx, "prizes", "3"))
 		require.NoError(t, at("bob").Write(ctx, 1000, "prizes", "2"))
 		require.NoError(t, write(at("alice"), 33, 99), "bob wrote the prizes with 1000, but that keeps alice from writing the stock with 33")
@@ -286,7 +289,7 @@ func TestAHigherTokenElsewhere_DoesNotFenceThisName(t *testing.T) {
 
 func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing.T) {
 	const writers, tokens = 16, 800
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		lab.trace.untold = true
 		order := rand.Perm(tokens)
 		// No writer's last write has the highest token: it must survive later ones.
@@ -335,12 +338,12 @@ func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *tes
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		hers, his := visit(lab)
-		alices := enter(t, lab, alice)
+		alices := random(t, lab, alice)
 		hers.Mark(alices)
 		require.Equal(t, "100", hers.Read())
 		lab.pause("alice")
 
-		bobs := enter(t, lab, bob)
+		bobs := random(t, lab, bob)
 		his.Mark(bobs)
 		require.Equal(t, "100", his.Read())
 		require.NoError(t, his.Write(bobs, "99"))
@@ -380,11 +383,10 @@ func visit(lab *lab) (alice, bob visitor) {
 	return visitor{value, lab, "alice"}, visitor{value, lab, "bob"}
 }
 
-// enter acquires the lock and returns the owner's random token.
-func enter(t *T, lab *lab, l *handle) (token string) {
+// random acquires the lock and returns the owner's random token.
+func random(t *T, lab *lab, l *handle) string {
 	t.Helper()
-	_, err := l.TryLock(ctx)
-	require.NoError(t, err)
+	enter(t, l)
 	return lab.owner(0)
 }
 
@@ -394,11 +396,11 @@ func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		hers, his := visit(lab)
-		alices := enter(t, lab, alice)
+		alices := random(t, lab, alice)
 		require.Equal(t, "100", hers.Read()) // too early
 		lab.pause("alice")
 
-		bobs := enter(t, lab, bob)
+		bobs := random(t, lab, bob)
 		his.Mark(bobs)
 		require.NoError(t, his.Write(bobs, "99"))
 
@@ -412,10 +414,10 @@ func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		hers, his := visit(lab)
-		alices := enter(t, lab, alice)
+		alices := random(t, lab, alice)
 		lab.pause("alice")
 
-		bobs := enter(t, lab, bob)
+		bobs := random(t, lab, bob)
 		his.Mark(bobs)
 		require.Equal(t, "100", his.Read())
 
@@ -432,14 +434,9 @@ func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.
 // resource can distinguish two holders with the same number.
 func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		memory := NewMemory()
-		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return logged{memory, lab, name} }
+		at := inMemory(t, lab)
 		lab.countTo(33)
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
-		left := read(t, at("alice"), token)
+		bob, token, left := aliceReads(t, lab, at)
 		lab.failover(0)
 		lab.countTo(33) // what the replica has received
 
@@ -453,20 +450,16 @@ func TestTheCounterIsLostInAFailover_TheSameNumberTwice(t *testing.T) {
 
 func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		memory := NewMemory()
-		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return logged{memory, lab, name} }
+		at := inMemory(t, lab)
 		lab.countTo(33)
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		token, err := alice.TryLock(ctx)
-		require.NoError(t, err)
+		token := enter(t, alice)
 		require.NoError(t, write(at("alice"), token, 99))
 		lab.replace(0, "it restarts without its data")
 
-		bobs, err := bob.TryLock(ctx)
-		require.NoError(t, err)
+		bobs := enter(t, bob)
 		require.EqualValues(t, 1, bobs, "Redis lost everything, but the counter continues: the bug is gone")
-		_, err = at("bob").Read(ctx, bobs, stock)
+		err := second(at("bob").Read(ctx, bobs, stock))
 		require.ErrorIs(t, err, ErrStaleToken, "the resource has seen 34, but it let bob in with 1: then alice's 34 stays valid forever")
 		require.ErrorContains(t, err, "1 is lower than 34")
 
@@ -480,9 +473,7 @@ func TestTheCounterStartsAgainAtOne_TheResourceRefusesRatherThanGoBack(t *testin
 
 func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		memory := NewMemory()
-		require.NoError(t, memory.Create(ctx, stock, "100"))
-		at := func(name string) Resource { return logged{memory, lab, name} }
+		at := inMemory(t, lab)
 		// The holder gets its number from the resource, not from the lock.
 		claim := func(name string) int64 {
 			_, err := lab.lock(name).TryLock(ctx)
@@ -505,7 +496,7 @@ func TestTheResourceKeepsTheCounter_AFailoverOfTheLockGivesNoNumberTwice(t *test
 
 // Also passes on resources without the check, because a claim checks no token.
 func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		for want := int64(1); want < 5; want++ {
 			token, err := at("alice").Claim(ctx, stock)
 			require.NoError(t, err)
@@ -578,7 +569,7 @@ func TestAPaymentWithAKeyOfTheHold_IsMadeTwice(t *testing.T) {
 // Also passes on resources without the check, because bad input is rejected before any
 // check.
 func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		r := at("alice")
 		sent := lab.sent()
 		for _, token := range []int64{0, -1, -34} {
@@ -602,7 +593,7 @@ func TestBadInputToTheResource_IsRefusedBeforeAnythingHappens(t *testing.T) {
 // Also passes on resources without the check, because an unknown resource has no token to
 // check.
 func TestAnUnknownResource_IsNotMadeByAWrite(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		r := at("alice")
 		for range 2 { // the first time has not made it
 			for _, err := range []error{
@@ -634,7 +625,7 @@ func TestBadInputToTheRedisResource_IsRefusedBeforeAnyCommand(t *testing.T) {
 
 // Also passes on resources without the check, because Create checks no token.
 func TestCreate_DoesNotEmptyAResourceThatIsThere(t *testing.T) {
-	onEachResource(t, func(t *T, lab *lab, at func(string) Resource) {
+	onEachResource(t, func(t *T, lab *lab, at place) {
 		require.NoError(t, write(at("alice"), 33, 99))
 		require.NoError(t, at("bob").Create(ctx, stock, "100"))
 		require.Equal(t, 99, read(t, at("alice"), 33), "bob's service started, but it created the stock anew over alice's sale")

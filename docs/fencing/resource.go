@@ -54,11 +54,6 @@ func validate(token int64, name string) error {
 	if token < 1 {
 		return fmt.Errorf("token %d is below the minimum of 1", token)
 	}
-	return validateName(name)
-}
-
-// validateName rejects the empty name.
-func validateName(name string) error {
 	if name == "" {
 		return errors.New("resource name is empty")
 	}
@@ -93,7 +88,7 @@ func NewMemory() *Memory {
 
 // Create implements Resource.
 func (m *Memory) Create(_ context.Context, name, value string) error {
-	if err := validateName(name); err != nil {
+	if err := validate(1, name); err != nil {
 		return wrap("create", name, err)
 	}
 	m.mu.Lock()
@@ -117,36 +112,39 @@ func (m *Memory) Write(_ context.Context, token int64, name, value string) error
 
 // Claim implements Resource.
 func (m *Memory) Claim(_ context.Context, name string) (token int64, err error) {
-	if err := validateName(name); err != nil {
-		return 0, wrap("claim", name, err)
+	err = m.step(1, name, func(r *entry) error {
+		r.fence++
+		token = r.fence
+		return nil
+	})
+	return token, wrap("claim", name, err)
+}
+
+// access runs fn on an entry if the token is not stale.
+func (m *Memory) access(token int64, name string, fn func(*entry)) error {
+	return m.step(token, name, func(r *entry) error {
+		if err := compare(token, r.fence); err != nil {
+			return err
+		}
+		r.fence = token
+		fn(r)
+		return nil
+	})
+}
+
+// step runs fn on an entry, in one step: between a comparison and a write, a higher token
+// could come.
+func (m *Memory) step(token int64, name string, fn func(*entry) error) error {
+	if err := validate(token, name); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.entries[name]
 	if r == nil {
-		return 0, wrap("claim", name, ErrUnknownResource)
-	}
-	r.fence++
-	return r.fence, nil
-}
-
-// access runs fn on an entry if the token is not stale.
-func (m *Memory) access(token int64, name string, fn func(*entry)) error {
-	if err := validate(token, name); err != nil {
-		return err
-	}
-	m.mu.Lock() // one step: between a comparison and a write, a higher token could come
-	defer m.mu.Unlock()
-	r := m.entries[name]
-	if r == nil {
 		return ErrUnknownResource
 	}
-	if err := compare(token, r.fence); err != nil {
-		return err
-	}
-	r.fence = token
-	fn(r)
-	return nil
+	return fn(r)
 }
 
 // createScript makes the hash KEYS[1] with the value ARGV[1] unless it exists.
@@ -207,7 +205,7 @@ func NewRedis(rdb redis.UniversalClient) *Redis {
 
 // Create implements Resource.
 func (r *Redis) Create(ctx context.Context, name, value string) error {
-	if err := r.validate(name); err != nil {
+	if err := r.validate(1, name); err != nil {
 		return wrap("create", name, err)
 	}
 	return wrap("create", name, createScript.Run(ctx, r.rdb, []string{name}, value).Err())
@@ -228,7 +226,7 @@ func (r *Redis) Write(ctx context.Context, token int64, name, value string) erro
 // Claim implements Resource. If a reply is lost and go-redis resends the command, a number
 // is skipped.
 func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error) {
-	if err := r.validate(name); err != nil {
+	if err := r.validate(1, name); err != nil {
 		return 0, wrap("claim", name, err)
 	}
 	token, err = claimScript.Run(ctx, r.rdb, []string{name}).Int64()
@@ -242,15 +240,8 @@ func (r *Redis) Claim(ctx context.Context, name string) (token int64, err error)
 func (r *Redis) access(
 	ctx context.Context, script *redis.Script, token int64, name string, args ...any,
 ) (value string, err error) {
-	if err := validate(token, name); err != nil {
+	if err := r.validate(token, name); err != nil {
 		return "", err
-	}
-	if err := r.validate(name); err != nil {
-		return "", err
-	}
-	if token > maxRedisToken {
-		return "", fmt.Errorf("token %d is above %d, the highest that a script can compare",
-			token, int64(maxRedisToken))
 	}
 	reply, err := script.Run(ctx, r.rdb, []string{name}, append([]any{token}, args...)...).Slice()
 	if err != nil {
@@ -273,11 +264,15 @@ func (r *Redis) access(
 	return value, nil
 }
 
-func (r *Redis) validate(name string) error {
+func (r *Redis) validate(token int64, name string) error {
 	if r.rdb == nil {
 		return errors.New("client is nil")
 	}
-	return validateName(name)
+	if token > maxRedisToken {
+		return fmt.Errorf("token %d is above %d, the highest that a script can compare",
+			token, int64(maxRedisToken))
+	}
+	return validate(token, name)
 }
 
 // Marked is a value with antirez's answer to fencing tokens

@@ -52,6 +52,19 @@ func TestCopiesAreEqual(t *testing.T) {
 	for _, name := range labs {
 		inEpilogue(path.Base(name), Last)
 	}
+
+	// Its lock releases as that of step 05, whose stories about Unlock it does not repeat.
+	code := func(dir, from string) string {
+		text, err := fs.ReadFile(root, dir+"/"+LockFile)
+		require.NoError(t, err)
+		_, rest, found := strings.Cut(string(text), "\n"+from)
+		require.True(t, found, "%s has no %s", dir, from)
+		code, _, _ := strings.Cut(rest, "\n\n")
+		return strings.ReplaceAll(code, "owner", "token")
+	}
+	for _, from := range []string{"const releaseScript", "func (l *Lock) Unlock(", "func (l *Lock) release("} {
+		require.Equal(t, code(Steps[4].Dir, from), code(Epilogue.Dir, from), from)
+	}
 }
 
 func TestGuaranteesStandWhereTheyBelong(t *testing.T) {
