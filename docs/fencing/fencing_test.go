@@ -510,41 +510,23 @@ func TestClaims_CountUpFromTheHighestTokenSeen(t *testing.T) {
 }
 
 // A resource that cannot check: a payment cannot be overwritten, and the service knows
-// nothing about the lock.
-
-// payments is a service that executes requests with the same idempotency key only once.
-type payments struct {
-	charges map[string]int // cents by key
-	total   int
-}
-
-func (p *payments) charge(key string, cents int) error {
-	if before, ok := p.charges[key]; ok {
-		if before != cents {
-			return fmt.Errorf("%d cents were charged under %s", before, key)
-		}
-		return nil
-	}
-	p.charges[key] = cents
-	p.total += cents
-	return nil
-}
+// nothing about the lock. It executes requests with the same idempotency key only once.
 
 // chargeLate makes alice charge an order late, after bob has charged the same order.
 // keyOf names the request.
 func chargeLate(t *T, lab *lab, keyOf func(token int64) string) (total int) {
-	service := &payments{charges: map[string]int{}}
 	alice, bob := lab.lock("alice"), lab.lock("bob")
-	token, err := alice.TryLock(ctx)
-	require.NoError(t, err)
+	token := enter(t, alice)
 	lab.pause("alice")
-	bobs, err := bob.TryLock(ctx)
-	require.NoError(t, err)
-	for _, token := range []int64{bobs, token} {
+	charges := map[string]int{} // cents by key
+	for _, token := range []int64{enter(t, bob), token} {
 		lab.note("charge %q", keyOf(token))
-		require.NoError(t, service.charge(keyOf(token), 1999))
+		charges[keyOf(token)] = 1999
 	}
-	return service.total
+	for _, cents := range charges {
+		total += cents
+	}
+	return total
 }
 
 // Also passes on resources without the check, because the payment service has its own.

@@ -4,8 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -252,24 +250,8 @@ func TestStaircase(t *testing.T) {
 
 // GitHub shows a page of 358 px with a margin of 16 px on both sides.
 func TestAPicture_OnAPhone_HasTextsOfElevenPixels(t *testing.T) {
-	const phone, least = 358 - 2*16, 11.0
-	files, err := filepath.Glob("../../read/pictures/*.svg")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	number := func(re, svg string) float64 {
-		m := regexp.MustCompile(re).FindStringSubmatch(svg)
-		require.NotNil(t, m, re)
-		f, err := strconv.ParseFloat(m[1], 64)
-		require.NoError(t, err)
-		return f
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		svg := string(text)
-		units := number(`viewBox="0 0 ([\d.]+) `, svg)
-		shown := min(phone, number(`<svg [^>]*?width="([\d.]+)"`, svg))
-		require.GreaterOrEqual(t, number(`font-size="([\d.]+)"`, svg)*shown/units, least, file)
-		require.Equal(t, 1, strings.Count(svg, "font-size="), "%s: a text has its own size", file)
-	}
+	require.GreaterOrEqual(t, fontSize*min(358-2*16.0, shown)/width, 11.0)
+	svg := draw(t, Panel{Records: twoInside()}).svg // whose texts have no other size
+	require.Regexp(t, fmt.Sprintf(`^<svg [^>]*width="%d" height="\d+" viewBox="0 0 %d .* font-size="%d"`, shown, width, fontSize), svg)
+	require.Equal(t, 1, strings.Count(svg, "font-size="))
 }

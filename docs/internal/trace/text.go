@@ -198,27 +198,27 @@ func (r Row) parts() []string {
 
 // wrap joins parts to lines, the first with another width: as many in a line as there is
 // room for, and one for which a line has no room is broken at its spaces.
-func wrap(parts []string, width, rest int) []string {
-	lines := []string{""}
+func wrap(parts []string, width, rest int) (lines []string) {
+	line := ""
+	next := func() {
+		lines = append(lines, strings.TrimRight(line, " "))
+		line, width = "", rest
+	}
 	for i, part := range parts {
-		last := &lines[len(lines)-1]
-		if i > 0 && len(*last)+1+len(part) <= width {
-			*last += " " + part
+		if i > 0 && len(line)+1+len(part) <= width {
+			line += " " + part
 			continue
 		}
 		if i > 0 {
-			lines, width = append(lines, ""), rest
+			next()
 			part = strings.TrimLeft(part, " ")
 		}
 		for _, word := range strings.SplitAfter(part, " ") {
-			last = &lines[len(lines)-1]
-			if *last != "" && len(*last)+len(strings.TrimRight(word, " ")) > width {
-				*last = strings.TrimRight(*last, " ")
-				lines, width = append(lines, ""), rest
-				last = &lines[len(lines)-1]
+			if line != "" && len(line)+len(strings.TrimRight(word, " ")) > width {
+				next()
 			}
-			*last += word
+			line += word
 		}
 	}
-	return lines
+	return append(lines, line)
 }

@@ -4,13 +4,13 @@ package realfaults
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,34 +23,25 @@ import (
 
 // Three in the morning, and a lock is stuck: the recipes of production.md.
 
-// A journal is what a service has logged.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(b)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
-// service returns a party whose client logs as the page recommends, and has a name that
-// leads to its process.
-func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, log *journal) {
-	log = new(journal)
-	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(log, nil))}
+// service returns a party whose client logs to a file as the page recommends, and has a
+// name that leads to its process.
+func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, log string) {
+	s.t.Helper()
+	file, err := os.Create(filepath.Join(s.t.TempDir(), name))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { file.Close() })
+	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(file, nil))}
 	rdbs := connect(s.t, s.addrs(), redis.Options{ClientName: name, DialerRetries: 1})
 	for _, rdb := range rdbs {
 		rdb.AddHook(hook)
 	}
-	return &party{s, name, newLock(key, step, rdbs, s.ttl)}, hook, log
+	return &party{s, name, newLock(key, step, rdbs, s.ttl)}, hook, file.Name()
+}
+
+func read(t *testing.T, log string) string {
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestAtNight_TheHolderIsFound(t *testing.T) {
@@ -78,26 +69,20 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 
 		// Which process? The one whose log has the token.
 		if step == 8 {
-			require.Eventually(t, func() bool { return strings.Contains(aliceLog.String(), token) }, slack, time.Millisecond)
+			require.Eventually(t, func() bool { return strings.Contains(read(t, aliceLog), token) }, slack, time.Millisecond)
 		}
-		require.Contains(t, aliceLog.String(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
-		require.NotContains(t, bobLog.String(), token, "bob was refused, and his log says that he holds the lock")
+		require.Contains(t, read(t, aliceLog), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token), "alice holds the lock, and her log does not say so")
+		require.NotContains(t, read(t, bobLog), token, "bob was refused, and his log says that he holds the lock")
 
 		// Without a log, from 07 on: MONITOR shows the renewals with the address of the
 		// client, CLIENT LIST its name.
 		if step >= 7 {
 			addr := monitor(t, admin.Options().Addr, token)
-			clients, err := admin.ClientList(ctx).Result()
-			require.NoError(t, err)
-			name := ""
-			for client := range strings.Lines(clients) {
-				if strings.Contains(client, " addr="+addr+" ") {
-					t.Log(client)
-					_, name, _ = strings.Cut(client, " name=")
-					name, _, _ = strings.Cut(name, " ")
-				}
-			}
-			require.Equal(t, alice.name, name, "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
+			clients := admin.ClientList(ctx).Val()
+			client := regexp.MustCompile(`.* addr=` + addr + ` .* name=(\S*).*`).FindStringSubmatch(clients)
+			require.NotNil(t, client, "CLIENT LIST has no %s", addr)
+			t.Log(client[0])
+			require.Equal(t, alice.name, client[1], "the renewals come from %s, and CLIENT LIST does not lead to alice", addr)
 		}
 		alice.leaves()
 	})
@@ -112,15 +97,12 @@ func monitor(t *testing.T, addr, token string) string {
 	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	fmt.Fprint(conn, "MONITOR\r\n")
 	for in := bufio.NewScanner(conn); in.Scan(); {
-		line := in.Text()
-		if strings.Contains(line, token) && !strings.Contains(line, " lua] ") {
+		if line := in.Text(); strings.Contains(line, token) && !strings.Contains(line, " lua] ") {
 			t.Log(line)
-			_, from, _ := strings.Cut(line, "[")
-			from, _, _ = strings.Cut(from, "]")
-			return strings.Fields(from)[1] // [database address]
+			return regexp.MustCompile(`\[\d+ (\S+)\]`).FindStringSubmatch(line)[1] // [database address]
 		}
 	}
-	require.Fail(t, "MONITOR showed no command with the token")
+	require.FailNow(t, "MONITOR showed no command with the token")
 	return ""
 }
 
@@ -147,7 +129,7 @@ func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
 				}
 				require.False(t, locks.Lost(alice.lock), "the lock is lost, and no renewal has been counted as failed")
 				s.note("the hook has counted a failure")
-				require.Contains(t, log.String(), `msg="lock not renewed" key=`+key)
+				require.Contains(t, read(t, log), `msg="lock not renewed" key=`+key)
 				<-alice.lock.(renewed).Lost()
 				s.note("alice is notified that the lock is lost; %d failures", hook.Failed.Load())
 			})
