@@ -67,8 +67,7 @@ func (p Panel) shown(records []trace.Record) (list []trace.Record) {
 	more := map[int]string{} // after a record
 	for i, row := range rows {
 		if row.More > 0 {
-			before := rows[i-1]
-			more[before.First+len(before.Of)-1] = fmt.Sprintf("the same %d times more", row.More)
+			more[rows[i-1].First+len(rows[i-1].Of)-1] = fmt.Sprintf("the same %d times more", row.More)
 			continue
 		}
 		for i := range row.Of {

@@ -9,15 +9,9 @@ import (
 
 // A Row is a row of a timeline: a thing that happened, maybe at several nodes at once.
 type Row struct {
-	At    int64    // as in Record
-	Who   string   // the client, "Redis", "node 2", or "" if it is the story that says something
-	Text  string   // what happened, without the reply
-	Reply string   // "1 (nodes 1 2 3), 0 (nodes 4 5)"; "" if there is none
-	Again bool     // it was sent before, and not answered
-	Mark  string   // what is wrong with it
-	More  int      // the rows before it came so many times more; it has no text
 	Of    []Record // what the row was made from,
 	First int      // and the index of its first record
+	More  int      // if not 0, the rows before it came so many times more, last as Of
 }
 
 // Rows are a timeline: a row for each record but a call, which shows in what it sends and
@@ -28,9 +22,7 @@ func Rows(records []Record) []Row {
 	first := 0
 	for _, same := range stretches(records, Record.with) {
 		if same[0].Kind != Call {
-			r := row(same)
-			r.First = first
-			rows = append(rows, r)
+			rows = append(rows, Row{Of: same, First: first})
 		}
 		first += len(same)
 	}
@@ -41,34 +33,6 @@ func Rows(records []Record) []Row {
 func (r Record) with(b Record) bool {
 	return r.Node > 0 && r.Node != b.Node && r.At == b.At && r.Who == b.Who &&
 		r.Kind == b.Kind && r.Text == b.Text && r.Again == b.Again
-}
-
-// row is a record, or what is the same at several nodes.
-func row(same []Record) Row {
-	r := same[0]
-	row := Row{At: r.At, Who: r.Who, Text: r.Text, Again: r.Again, Of: same}
-	switch {
-	case r.Kind == Verdict:
-		row.Who = "**"
-		if r.Wanted != "" {
-			row.Reply = "expected: " + r.Wanted + "   got: " + r.Got
-		}
-	case r.Kind == Command || r.Kind == Return:
-		row.Reply = replies(same)
-	case r.Kind == Expire:
-		row.Text += where(same)
-	}
-	switch {
-	case row.Who != "":
-	case r.Kind == Expire || r.Node > 0 && len(r.Redis) == 1:
-		row.Who = "Redis"
-	case r.Node > 0:
-		row.Who = fmt.Sprintf("node %d", r.Node)
-	}
-	if i := slices.IndexFunc(same, func(r Record) bool { return r.Mark != "" }); i >= 0 {
-		row.Mark = same[i].Mark
-	}
-	return row
 }
 
 // replies are those of several nodes: 1 (nodes 1 2 3), 0 (nodes 4 5).
@@ -106,7 +70,7 @@ var number = regexp.MustCompile(`-\d+>`)
 func fold(rows []Row) []Row {
 	bare := make([]string, len(rows))
 	for i, row := range rows {
-		bare[i] = number.ReplaceAllString(strings.Join(row.parts(), " "), ">")
+		bare[i] = number.ReplaceAllString(strings.Join(parts(row.Of), " "), ">")
 	}
 	same := func(i, j, n int) bool { // the n rows from i and from j
 		return j+n <= len(rows) && slices.Equal(bare[i:i+n], bare[j:j+n])
@@ -124,7 +88,7 @@ func fold(rows []Row) []Row {
 		kept = append(kept, rows[i:i+period]...)
 		i += period * (again + 1)
 		if again > 0 {
-			kept = append(kept, Row{At: rows[i-1].At, More: again})
+			kept = append(kept, Row{Of: rows[i-1].Of, More: again})
 		}
 	}
 	return kept
@@ -135,63 +99,72 @@ func Text(records []Record) string {
 	var b strings.Builder
 	rows := Rows(records)
 	for i, row := range rows {
-		fmt.Fprintf(&b, "%9.1fms  ", float64(row.At/100)/10)
+		fmt.Fprintf(&b, "%9.1fms  ", float64(row.Of[0].At/100)/10)
 		switch {
 		case row.More > 0 && i < len(rows)-1:
 			fmt.Fprintf(&b, "... the same %d times more, until:\n", row.More)
 		case row.More > 0:
 			fmt.Fprintf(&b, "... the same %d times more\n", row.More)
 		default:
-			b.WriteString(row.lines())
+			b.WriteString(lines(parts(row.Of)))
 		}
 	}
 	return b.String()
-}
-
-// lines are the row without its time. What does not fit continues below the text of the first line.
-func (r Row) lines() string {
-	indent, parts := 16, r.parts()
-	if r.Who != "" && r.Who != "**" {
-		indent = 22
-	}
-	first, rest := columns-timeWidth, columns-indent
-	lines := wrap(parts, first, rest)
-	if r.Who == "**" { // what was expected is in its own line
-		lines = nil
-		for _, part := range parts {
-			lines = append(lines, wrap([]string{part}, first, rest)...)
-			first = rest
-		}
-	}
-	return strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
 // columns is how wide a timeline is: with a margin of four, it fits a terminal. timeWidth of
 // them are the time.
 const columns, timeWidth = 76, 13
 
-// parts are what a row says. A line had better end between two of them.
-func (r Row) parts() []string {
-	parts := []string{"-- " + r.Text}
+// A row of the story itself begins with a mark.
+const failed, noted = "** ", "-- "
+
+// lines are a row without its time. What does not fit continues below the text of the first line.
+func lines(parts []string) string {
+	indent := 22
+	if strings.HasPrefix(parts[0], failed) || strings.HasPrefix(parts[0], noted) {
+		indent = 16
+	}
+	first, rest := columns-timeWidth, columns-indent
+	lines := wrap(parts, first, rest)
+	if strings.HasPrefix(parts[0], failed) { // what was expected is in its own line
+		lines = wrap(parts[:1], first, rest)
+		for _, part := range parts[1:] {
+			lines = append(lines, wrap([]string{part}, rest, rest)...)
+		}
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
+}
+
+// parts are what a row says of a record, or of what is the same at several nodes. A line
+// had better end between two of them.
+func parts(same []Record) (parts []string) {
+	r := same[0]
 	switch {
-	case r.Who == "**":
-		parts = []string{"** " + r.Text}
-	case strings.HasPrefix(r.Who, "node "):
-		parts = []string{r.Who + " " + r.Text}
+	case r.Kind == Verdict:
+		parts = []string{failed + r.Text}
+		if r.Wanted != "" {
+			parts = append(parts, "expected: "+r.Wanted+"   got: "+r.Got)
+		}
+	case r.Kind == Expire:
+		parts = []string{"Redis  " + r.Text + where(same)}
 	case r.Who != "":
 		parts = []string{fmt.Sprintf("%-6s %s", r.Who, r.Text)}
+	case r.Node > 0 && len(r.Redis) == 1:
+		parts = []string{"Redis  " + r.Text}
+	case r.Node > 0:
+		parts = []string{fmt.Sprintf("node %d %s", r.Node, r.Text)}
+	default:
+		parts = []string{noted + r.Text}
 	}
-	switch {
-	case r.Who == "**" && r.Reply != "":
-		parts = append(parts, r.Reply)
-	case r.Reply != "":
-		parts = append(parts, "-> "+r.Reply)
+	if text := replies(same); text != "" && (r.Kind == Command || r.Kind == Return) {
+		parts = append(parts, "-> "+text)
 	}
 	if r.Again {
 		parts = append(parts, "  (sent again)")
 	}
-	if r.Mark != "" {
-		parts = append(parts, "  <- "+r.Mark)
+	if i := slices.IndexFunc(same, func(r Record) bool { return r.Mark != "" }); i >= 0 {
+		parts = append(parts, "  <- "+same[i].Mark)
 	}
 	return parts
 }
