@@ -28,8 +28,8 @@ func TestSumCalls_LeavesOurOwnCommandsOut(t *testing.T) {
 func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	var m meter
-	conn := &meteredConn{Conn: ours, meter: &m}
+	var trips atomic.Int64
+	conn := &meteredConn{Conn: ours, trips: &trips}
 	defer conn.Close()
 	go func() {
 		for range 2 {
@@ -44,7 +44,7 @@ func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 		io.ReadFull(conn, make([]byte, 5))
 	}
 	io.ReadFull(conn, make([]byte, 4))
-	require.EqualValues(t, 2, m.trips.Load())
+	require.EqualValues(t, 2, trips.Load())
 }
 
 func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {

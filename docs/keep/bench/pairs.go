@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,7 +15,7 @@ import (
 type entrant struct {
 	name   string
 	locker locker
-	meter  *meter
+	trips  atomic.Int64
 	key    string    // keys of all entrants are equally long
 	times  []float64 // seconds per pair, one of each round
 	pairs  int
@@ -27,9 +28,10 @@ const (
 
 // enter opens a contestant on servers.
 func enter(c contestant, servers []*server) (*entrant, error) {
-	m := new(meter)
-	l, err := c.open(network{servers: servers[:c.nodes], dial: m.dial})
-	return &entrant{name: c.name, locker: l, meter: m}, err
+	e := &entrant{name: c.name}
+	var err error
+	e.locker, err = c.open(network{servers: servers[:c.nodes], dial: metered(&e.trips)})
+	return e, err
 }
 
 func (r *results) measureAlone(ctx context.Context, servers []*server) error {
@@ -55,7 +57,7 @@ func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 		if e != bare[c.nodes] {
 			of = ratio(e.times, bare[c.nodes].times).String()
 		}
-		trips := float64(e.meter.trips.Load()) / float64(e.pairs*c.nodes)
+		trips := float64(e.trips.Load()) / float64(e.pairs*c.nodes)
 		r.Locks[c.name] = &figures{
 			Pair:   seconds(median(e.times).mid),
 			OfBare: of,
@@ -73,7 +75,7 @@ func (r *results) measurePairs(ctx context.Context, entrants []*entrant) error {
 			return err
 		}
 		e.times, e.pairs = nil, 0
-		e.meter.trips.Store(0)
+		e.trips.Store(0)
 	}
 	return inTurns(ctx, r.Plan.Rounds, entrants, r.round)
 }

@@ -21,12 +21,11 @@ const (
 
 var manyWaiters = []int{10, 100, 1000}
 
-// An entry is a client that has got in, or has given up.
+// An entry is a client that has got in.
 type entry struct {
 	client int
 	at     time.Time
 	unlock unlock
-	err    error
 }
 
 // A crowd is a holder and those that wait for it.
@@ -79,8 +78,11 @@ func (c *crowd) join(client int) {
 	c.wg.Go(func() {
 		for {
 			unlock, err := l.lock(c.ctx, "waiting")
-			if err == nil || c.ctx.Err() != nil {
-				c.in <- entry{client, time.Now(), unlock, err}
+			switch {
+			case err == nil:
+				c.in <- entry{client, time.Now(), unlock}
+				return
+			case c.ctx.Err() != nil:
 				return
 			}
 			c.failed(err)
@@ -92,7 +94,7 @@ func (c *crowd) join(client int) {
 func (c *crowd) next(patience time.Duration) (entry, error) {
 	select {
 	case e := <-c.in:
-		return e, e.err
+		return e, nil
 	case <-time.After(patience):
 		return entry{}, fmt.Errorf("no client has got in for %v, although the lock was free", patience)
 	}
@@ -103,9 +105,7 @@ func (c *crowd) leave() {
 	c.cancel()
 	c.wg.Wait()
 	for len(c.in) > 0 {
-		if e := <-c.in; e.err == nil {
-			e.unlock(context.Background())
-		}
+		(<-c.in).unlock(context.Background())
 	}
 	for _, l := range c.lockers {
 		l.close()
@@ -115,31 +115,27 @@ func (c *crowd) leave() {
 // measureWaiting lets ten clients wait: first for a holder that stays; then the holders leave
 // one after the other.
 func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
-	type samples struct{ commands, handoffs []float64 }
-	all := map[string]*samples{}
+	commands, handoffs := map[string][]float64{}, map[string][]float64{}
 	err := inTurns(ctx, r.Plan.Waits, waitingOnes(), func(c contestant) error {
-		if all[c.name] == nil {
-			all[c.name] = new(samples)
-		}
-		s, failed := all[c.name], func(err error) { r.failed(c.name+", waiting", err) }
+		failed := func(err error) { r.failed(c.name+", waiting", err) }
 		crowd, err := gather(c, servers[:c.nodes], waiters, waiters+1, failed)
 		if err != nil {
 			failed(err)
 			return nil
 		}
 		defer crowd.leave()
-		commands, took, err := commandsDuring(servers[:c.nodes], func() { time.Sleep(r.Plan.Quiet) })
+		n, took, err := commandsDuring(servers[:c.nodes], func() { time.Sleep(r.Plan.Quiet) })
 		if err != nil {
 			return err
 		}
-		s.commands = append(s.commands, commands/took.Seconds()/waiters)
-		s.handoffs = append(s.handoffs, crowd.handOn(r.Plan.Moving)...)
+		commands[c.name] = append(commands[c.name], n/took.Seconds()/waiters)
+		handoffs[c.name] = append(handoffs[c.name], crowd.handOn(r.Plan.Moving)...)
 		return nil
 	})
-	for name, s := range all {
+	for name, took := range handoffs {
 		f := r.Locks[name]
-		f.Commands, f.Handoffs = math.Round(quantile(s.commands, 0.5)), len(s.handoffs)
-		f.Handoff, f.P99 = seconds(quantile(s.handoffs, 0.5)), seconds(quantile(s.handoffs, 0.99))
+		f.Commands, f.Handoffs = math.Round(quantile(commands[name], 0.5)), len(took)
+		f.Handoff, f.P99 = seconds(quantile(took, 0.5)), seconds(quantile(took, 0.99))
 	}
 	return err
 }
