@@ -52,17 +52,10 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 	return c.svg(title), nil
 }
 
-// many is how many moments are shown one by one.
-const many = 14
-
-// shown are the records until the picture ends that have a place in it: of what is
-// repeated again and again, only the first.
-func (p Panel) shown(records []trace.Record) (list []trace.Record) {
+// onlyOnce are the records that have a place in the picture: of what is repeated again and
+// again, only the first.
+func onlyOnce(records []trace.Record) (list []trace.Record) {
 	rows := trace.Rows(records)
-	folds := slices.ContainsFunc(rows, func(r trace.Row) bool { return r.More > 0 })
-	if !folds || count(records) <= many {
-		return records
-	}
 	kept := map[int]bool{}
 	more := map[int]string{} // after a record
 	for i, row := range rows {
@@ -79,7 +72,7 @@ func (p Panel) shown(records []trace.Record) (list []trace.Record) {
 		for next < len(records)-1 && r.Kind == trace.Call && (next == i || records[next].Who != r.Who) {
 			next++
 		}
-		if kept[next] || r.Kind == trace.Verdict {
+		if kept[next] {
 			list = append(list, r)
 		}
 		if text := more[i]; text != "" {
@@ -88,16 +81,6 @@ func (p Panel) shown(records []trace.Record) (list []trace.Record) {
 		}
 	}
 	return list
-}
-
-// count is the number of moments.
-func count(records []trace.Record) (n int) {
-	for i, r := range records {
-		if r.Kind != trace.Call && (i == 0 || r.At != records[i-1].At) {
-			n++
-		}
-	}
-	return n
 }
 
 // A panel is a story with its events in lanes and moments.
@@ -211,7 +194,7 @@ func read(from Panel) *panel {
 	if len(p.nodes) == 1 {
 		p.nodes[0] = "Redis"
 	}
-	for _, r := range p.shown(records) {
+	for _, r := range onlyOnce(records) {
 		p.add(r)
 	}
 	// What has not ended continues to the edge of the picture.
@@ -231,9 +214,6 @@ func (p *panel) add(record trace.Record) {
 		p.verdicts = append(p.verdicts, record.Text)
 		return
 	case trace.Call:
-		if !slices.Contains(p.clients, record.Who) {
-			return // the picture ends before it does anything
-		}
 		if p.now.at() < record.At { // it shows from what it sends first
 			p.called = append(p.called, record.Who)
 			return
@@ -382,10 +362,7 @@ func (p *panel) laneOf(record trace.Record) string {
 			return lane
 		}
 	}
-	switch {
-	case record.Node > 0:
-		return p.nodes[record.Node-1]
-	case strings.Contains(record.Text, p.nodes[0]):
+	if strings.Contains(record.Text, p.nodes[0]) {
 		return p.nodes[0]
 	}
 	return ""
@@ -440,23 +417,14 @@ func (p *panel) see(record trace.Record) {
 	p.in = record.Inside
 }
 
-// overlaps are the parts of spans in which others are inside as well.
+// overlaps are the parts of spans in which another one is inside as well.
 func overlaps(inside []span) (both []span) {
 	for _, s := range inside {
-		var parts []span
 		for _, o := range inside {
 			from, to := max(s.from, o.from), min(s.to, o.to)
 			if o.lane != s.lane && from.at() < to.at() {
-				parts = append(parts, span{lane: s.lane, from: from, to: to})
+				both = append(both, span{lane: s.lane, from: from, to: to})
 			}
-		}
-		slices.SortFunc(parts, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-		for _, p := range parts {
-			if n := len(both) - 1; n >= 0 && both[n].lane == p.lane && p.from <= both[n].to {
-				both[n].to = max(both[n].to, p.to)
-				continue
-			}
-			both = append(both, p)
 		}
 	}
 	return both
