@@ -50,7 +50,6 @@ func conclude(records []Record) []Record {
 // at once arrive in any order, and a majority of the replies can be enough for the call
 // to return.
 func inOrder(records []Record) []Record {
-	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), boolean(a.hears())-boolean(b.hears()))
 	})

@@ -112,6 +112,13 @@ func playHolder(env string) {
 	}
 }
 
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
 func say(format string, args ...any) {
 	os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n")
 }
@@ -140,19 +147,14 @@ func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
 			say("is notified that the lock is lost")
 		}()
 	}
-	n, err := rdb.Get(ctx, "stock").Int()
-	if err != nil {
-		panic(err)
-	}
+	n := must(rdb.Get(ctx, "stock").Int())
 	say("reads stock = %d", n)
 	if renews {
 		say("sees that the lock is valid: %v", time.Now().Before(hold.ValidUntil()))
 	}
 	say("is about to write")
 	time.Sleep(ttl / 2) // the pause comes here
-	if err := rdb.Set(ctx, "stock", n-1, 0).Err(); err != nil {
-		panic(err)
-	}
+	must(rdb.Set(ctx, "stock", n-1, 0).Result())
 	say("writes stock = %d", n-1)
 	time.Sleep(ttl / 2)
 	say("Unlock -> %s", short(lock.Unlock(ctx)))
@@ -168,15 +170,10 @@ func count(lock locks.Lock, rdb redis.UniversalClient) {
 		say("! Lock: %v", err)
 		return
 	}
-	n, err := rdb.Get(ctx, "counter").Int()
-	if err != nil {
-		panic(err)
-	}
+	n := must(rdb.Get(ctx, "counter").Int())
 	say("? %d", n+1)
 	time.Sleep(2 * time.Millisecond) // think
-	if err := rdb.Set(ctx, "counter", n+1, 0).Err(); err != nil {
-		panic(err)
-	}
+	must(rdb.Set(ctx, "counter", n+1, 0).Result())
 	say("= %d", n+1)
 	if err := lock.Unlock(ctx); err != nil {
 		say("! Unlock: %v", err)

@@ -20,9 +20,6 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
 	if len(args) == 0 {
 		fmt.Fprintln(os.Stderr, "usage: go run -C docs/keep ./realfaults/servers command [argument...]")
 		os.Exit(2)
