@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -115,17 +114,4 @@ func TestQuantile(t *testing.T) {
 		require.Equal(t, c.want, quantile(values, c.q), "the %v-quantile of 1 to 200", c.q)
 	}
 	require.Zero(t, quantile(nil, 0.5), "nothing was measured")
-}
-
-func TestDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                            "-",
-		23_456 * time.Nanosecond:     "23.5 µs",
-		4_567 * time.Microsecond:     "4.57 ms",
-		15_432 * time.Millisecond:    "15.4 s",
-		999_900 * time.Nanosecond:    "1e+03 µs",
-		1_200_000 * time.Microsecond: "1.2 s",
-	} {
-		require.Equal(t, want, duration(d))
-	}
 }
