@@ -42,7 +42,8 @@ func TestPage_IsThatOfTheLastRun(t *testing.T) {
 // What the page of the last run need not have.
 func TestPage_SaysWhatFailedAndWhatWasNotMeasured(t *testing.T) {
 	r := lastRun(t)
-	r.Locks["redsync"].Handoffs, r.Locks["redsync"].Handoff, r.Locks["redsync"].P99 = 0, 0, 0 // no one got in
+	// No one got in.
+	r.Locks["redsync"].Handoffs, r.Locks["redsync"].Handoff, r.Locks["redsync"].P99 = 0, 0, 0
 	r.Many["step 08 on 5"][1000] = many{30 * time.Second, 5, 401}
 	delete(r.Many["step 05"], 1000) // as in a -quick run
 	for range 2 {

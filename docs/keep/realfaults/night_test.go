@@ -99,7 +99,8 @@ func monitor(t *testing.T, addr, token string) string {
 	for in := bufio.NewScanner(conn); in.Scan(); {
 		if line := in.Text(); strings.Contains(line, token) && !strings.Contains(line, " lua] ") {
 			t.Log(line)
-			return regexp.MustCompile(`\[\d+ (\S+)\]`).FindStringSubmatch(line)[1] // [database address]
+			inBrackets := regexp.MustCompile(`\[\d+ (\S+)\]`) // database, address
+			return inBrackets.FindStringSubmatch(line)[1]
 		}
 	}
 	require.FailNow(t, "MONITOR showed no command with the token")
