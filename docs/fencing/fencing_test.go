@@ -298,18 +298,12 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 				order[0], order[i] = order[i], order[0]
 			}
 		}
-		quiet := func(name string) Resource {
-			if r, ok := at(name).(logged); ok {
-				return r.Resource
-			}
-			return at(name)
-		}
+		var servers []Resource // made one after another
 		for w := range writers {
-			quiet(fmt.Sprintf("server-%d", w)) // clients are made one after another
+			servers = append(servers, at(fmt.Sprintf("server-%d", w)))
 		}
 		var together errgroup.Group
-		for w := range writers {
-			r := quiet(fmt.Sprintf("server-%d", w))
+		for w, r := range servers {
 			together.Go(func() error {
 				seen := int64(0)
 				for i := w; i < tokens; i += writers {
@@ -326,7 +320,7 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 			})
 		}
 		require.NoError(t, together.Wait(), "a token was accepted after a higher one")
-		value, err := quiet("server-0").Read(ctx, tokens, stock)
+		value, err := servers[0].Read(ctx, tokens, stock)
 		require.NoError(t, err)
 		require.Equal(t, strconv.Itoa(tokens), value, "a write with a lower token came last and was accepted: the resource went backwards")
 	})

@@ -178,11 +178,12 @@ func (t *track) end(lane string, at moment) {
 // read makes the lanes of a panel.
 func read(from Panel) *panel {
 	p := &panel{Panel: from, dead: map[string]moment{}, now: momentAt(-1)}
-	records := slices.Clone(p.Records)
-	if p.Until > 0 {
-		records = slices.DeleteFunc(records, func(r trace.Record) bool { return r.At > p.Until.Microseconds() })
-	}
-	for _, r := range records {
+	var records []trace.Record
+	for _, r := range p.Records {
+		if p.Until > 0 && r.At > p.Until.Microseconds() {
+			break
+		}
+		records = append(records, r)
 		if r.Who != "" && r.Kind != trace.Call && !slices.Contains(p.clients, r.Who) {
 			p.clients = append(p.clients, r.Who)
 		}
