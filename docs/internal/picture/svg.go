@@ -293,7 +293,7 @@ const long = 5_000_000 // µs in which nothing happens: the axis is broken there
 
 // pauseBefore is how long nothing happens before moment i, in µs.
 func (p *panel) pauseBefore(i int) int64 {
-	if i == 0 || i >= len(p.moments) || p.moments[i] == edge {
+	if i == 0 || p.moments[i] == edge {
 		return 0
 	}
 	return p.moments[i].at() - p.moments[i-1].at()
