@@ -24,22 +24,21 @@ type job struct {
 	Fault   string
 	Clients int
 	Nodes   int
-	Bound   int    // of preemptions; -1 is none
-	Once    bool   // a client that does not get the lock does not try again
-	Replay  string // this schedule only
-	Graph   bool   // keep all schedules as a graph
-	Against string // the file of a graph, every edge of which is played again
+	Bound   int          // of preemptions; -1 is none
+	Once    bool         // a client that does not get the lock does not try again
+	Replay  string       // this schedule only
+	Graph   bool         // keep all schedules as a graph
+	Against *graph.Graph // of this cell, with which each schedule is compared
 }
 
 // A cell is what the exploration of a lock under a fault has found.
 type cell struct {
-	Job       job
+	Job       job `json:"-"`
 	Schedules int
 	Kinds     string
 	Bad       []bad
 	All       []string // the names of all that violate
 	Graph     *graph.Graph
-	Plays     int // schedules that were played again
 }
 
 // bad is a schedule that shows violations.
@@ -55,6 +54,7 @@ type lab struct {
 	job
 	stage    schedule.Stage
 	recorder recorder
+	err      error // where the graph in Against is wrong
 }
 
 func inLab(t *testing.T, s step, j job, explore func(*lab)) {
@@ -99,6 +99,9 @@ func (l *lab) cell() cell {
 		if l.Graph {
 			b.Add(l.recorder.points, s.Path, s.Records)
 		}
+		if l.Against != nil && l.err == nil {
+			l.err = l.compare(s)
+		}
 		if len(s.Found) > 0 {
 			b := l.bad(s)
 			c.All = append(c.All, l.id(s.Path))
@@ -117,6 +120,13 @@ func (l *lab) cell() cell {
 	if l.Graph {
 		b.End(l.String())
 		c.Graph = &b.Graph
+	}
+	if l.Against != nil && l.err == nil {
+		// All that was played is in the graph. Is all that is in the graph played?
+		all, violating := l.Against.Count()
+		if at := l.Against.Cells[0].State; all[at] != c.Schedules || violating[at] != c.Violating() {
+			l.err = fmt.Errorf("%v: %d of %d schedules violate, and in the graph %d of %d", l, c.Violating(), c.Schedules, violating[at], all[at])
+		}
 	}
 	return c
 }

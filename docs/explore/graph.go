@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
+	"strings"
 
 	"example.com/redislock-steps/docs/explore/internal/graph"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
@@ -29,56 +32,38 @@ func (r *recorder) note(choose search.Choose) search.Choose {
 	}
 }
 
-// check plays every edge of the graph of this cell again, by the names of schedules as replay
-// does, and compares all that was to choose, and all that happens.
-func (l *lab) check(g *graph.Graph) (plays int, err error) {
-	i := slices.IndexFunc(g.Cells, func(c graph.Cell) bool { return c.Name == l.String() })
-	if i < 0 {
-		return 0, fmt.Errorf("%v is not in the graph", l)
-	}
-	for _, choices := range g.Cover(g.Cells[i]) {
-		states, records := g.Tell(g.Cells[i], choices)
-		name, points := "", []graph.Point{}
-		for i, s := range states {
-			name += g.Options[g.States[s].Edges[choices[i]].Option].Label
-			points = append(points, show(g, s))
+// compare compares a schedule with what the graph tells of its name: all that was to choose,
+// and all that happened.
+func (l *lab) compare(s *schedule.Schedule) error {
+	follow := search.Follow(strings.Join(s.Path, ""))
+	points, records := l.Against.Tell(l.Against.Cells[0], func(list []graph.Option) int {
+		var opts []search.Option
+		for _, o := range list {
+			opts = append(opts, search.Option{Label: o.Label})
 		}
-		var r recorder
-		played := l.stage.Play(r.note(search.Follow(name)))
-		plays++
-		want, got := told(points, records), told(r.points[:len(r.points)-1], played.Records)
-		for i := range want {
-			if want[i] != got[i] {
-				return plays, fmt.Errorf("%s: in the graph\n%s\nplayed\n%s", l.id([]string{name}), want[i], got[i])
-			}
-		}
+		return follow(nil, opts)
+	})
+	played := l.recorder.points[:len(l.recorder.points)-1]
+	if reflect.DeepEqual(points, played) && reflect.DeepEqual(records, s.Records) {
+		return nil
 	}
-	return plays, nil
+	want, got := told(points, records), told(played, s.Records)
+	i := 0
+	for want[i] == got[i] {
+		i++
+	}
+	return fmt.Errorf("%s: in the graph\n%s\nplayed\n%s", l.id(s.Path), want[i], got[i])
 }
 
 // told is what a schedule says, in lines.
 func told(points []graph.Point, records []trace.Record) (lines []string) {
 	for i, p := range points {
-		lines = append(lines, fmt.Sprintf("choice %d: %s %q", i+1, p.Idle, p.Options))
+		lines = append(lines, fmt.Sprintf("choice %d: %+v", i+1, p))
 	}
 	for _, r := range records {
-		js, err := json.Marshal(r)
-		if err != nil {
-			panic(err)
-		}
-		lines = append(lines, string(js))
+		lines = append(lines, fmt.Sprintf("%+v", r))
 	}
 	return append(lines, "the end")
-}
-
-// show is a state of the graph as a point.
-func show(g *graph.Graph, state int) (p graph.Point) {
-	s := g.States[state]
-	p.Idle = s.Idle
-	for _, e := range s.Edges {
-		p.Options = append(p.Options, g.Options[e.Option])
-	}
-	return p
 }
 
 // repeats reports whether the same choices give the same times. In Lock, step 08 pauses at
@@ -107,12 +92,14 @@ type level struct {
 func writeGraph(file string, cells []cell) error {
 	b := graph.NewBuilder()
 	var levels []level
-	plays := 0
+	agree := 0
 	for _, c := range cells {
 		if c.Graph != nil {
-			b.Merge(c.Graph)
+			b.Merge(c.Graph, c.Graph.Cells...)
 		}
-		plays += c.Plays
+		if c.Job.Against != nil {
+			agree += c.Schedules
+		}
 		l := level{Step: c.Job.Step, Fault: c.Job.Fault, Title: c.Job.Title(), Nodes: c.Job.Nodes, Bound: c.Job.Bound, Kinds: c.Kinds, Why: c.Why(), Schedules: c.Schedules, Violating: c.Violating()}
 		if c.Bad != nil {
 			shortest := slices.MinFunc(c.Bad, func(a, b bad) int { return a.Steps - b.Steps })
@@ -124,7 +111,7 @@ func writeGraph(file string, cells []cell) error {
 	for _, s := range b.Graph.States {
 		edges += len(s.Edges)
 	}
-	fmt.Printf("%d cells, %d states, %d options to choose; %d schedules played again agree\n", len(cells), len(b.Graph.States), edges, plays)
+	fmt.Printf("%d cells, %d states, %d options to choose; %d schedules agree with the earlier graph\n", len(cells), len(b.Graph.States), edges, agree)
 	js, err := json.Marshal(map[string]any{"Levels": levels, "Graph": b.Graph.Pack()})
 	if err != nil {
 		return err
@@ -132,15 +119,34 @@ func writeGraph(file string, cells []cell) error {
 	return os.WriteFile(file, js, 0o666)
 }
 
-// readGraph reads what writeGraph has written.
-func readGraph(file string) (*graph.Graph, error) {
+// against gives each job with a graph the part of an earlier graph with which to compare it.
+// writeGraph has written the file.
+func against(file string, jobs []job) error {
 	js, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var found struct{ Graph graph.Packed }
 	if err := json.Unmarshal(js, &found); err != nil {
-		return nil, err
+		return err
 	}
-	return found.Graph.Unpack(), nil
+	g := found.Graph.Unpack()
+	for i, j := range jobs {
+		if j.Graph {
+			err = errors.Join(err, jobs[i].compareWith(g))
+		}
+	}
+	return err
+}
+
+// compareWith lets a job compare its cell with that of a graph.
+func (j *job) compareWith(g *graph.Graph) error {
+	i := slices.IndexFunc(g.Cells, func(c graph.Cell) bool { return c.Name == j.String() })
+	if i < 0 {
+		return fmt.Errorf("%v is not in the graph", j)
+	}
+	b := graph.NewBuilder()
+	b.Merge(g, g.Cells[i])
+	j.Against = &b.Graph
+	return nil
 }

@@ -13,34 +13,37 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// graphOf explores a cell, and lets look at its graph.
-func graphOf(t *testing.T, n int, fault string, look func(*lab, cell)) {
+// graphOf explores a cell, and compares each schedule with an earlier graph, if there is one.
+func graphOf(t *testing.T, n int, fault string, earlier *graph.Graph) (c cell, err error) {
 	t.Helper()
 	j := steps[n].job(fault)
 	j.Graph = true
-	inLab(t, steps[n], j, func(l *lab) { look(l, l.cell()) })
+	if earlier != nil {
+		if err := j.compareWith(earlier); err != nil {
+			return c, err
+		}
+	}
+	inLab(t, steps[n], j, func(l *lab) { c, err = l.cell(), l.err })
+	return c, err
 }
 
-// What docs/play shows is what replay plays, on every edge; and the way into the page
+// What docs/play shows is what is played, in every schedule; and the way into the page
 // changes nothing. These are small cells: play -check, in .ci/run, plays all.
-func TestTheGraph_IsWhatReplayPlays(t *testing.T) {
+func TestTheGraph_IsWhatIsPlayed(t *testing.T) {
 	for _, c := range []struct {
 		step  int
 		fault string
 	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {6, "waits"}, {7, "slow-answers"}, {9, "restart"}} {
-		graphOf(t, c.step, c.fault, func(l *lab, found cell) {
-			_, err := l.check(found.Graph)
-			require.NoError(t, err)
-			require.True(t, reflect.DeepEqual(found.Graph, found.Graph.Pack().Unpack()), "%v: packed and unpacked, it is another graph", l.job)
-			all, violating := found.Graph.Count()
-			at := found.Graph.Cells[0].State
-			require.Equal(t, []int{found.Schedules, found.Violating()}, []int{all[at], violating[at]}, "%v: schedules, and those that violate", l.job)
+		found, err := graphOf(t, c.step, c.fault, nil)
+		require.NoError(t, err)
+		require.True(t, reflect.DeepEqual(found.Graph, found.Graph.Pack().Unpack()), "%v: packed and unpacked, it is another graph", found.Job)
+		_, err = graphOf(t, c.step, c.fault, found.Graph)
+		require.NoError(t, err)
 
-			b := graph.NewBuilder()
-			b.Merge(found.Graph)
-			b.Merge(found.Graph)
-			require.Len(t, b.Graph.States, len(found.Graph.States), "to merge the same cell again adds no state")
-		})
+		b := graph.NewBuilder()
+		b.Merge(found.Graph, found.Graph.Cells...)
+		b.Merge(found.Graph, found.Graph.Cells...)
+		require.Len(t, b.Graph.States, len(found.Graph.States), "to merge the same cell again adds no state")
 	}
 }
 
@@ -52,17 +55,14 @@ func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
 		t.Skip("it takes seconds. Play it as .ci/run does: BUILDS=1 go test ./docs/explore")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var first cell
-	for i, processors := range []int{1, 4, 4, 4} {
-		runtime.GOMAXPROCS(processors)
-		graphOf(t, 7, "pause-waits", func(l *lab, found cell) {
-			if i == 0 {
-				first = found
-			}
-			_, err := l.check(first.Graph) // it names what differs
-			require.NoError(t, err, "build %d, on %d processors", i+1, processors)
-			require.True(t, reflect.DeepEqual(first, found), "build %d, on %d processors, gives another graph", i+1, processors)
-		})
+	first, err := graphOf(t, 7, "pause-waits", nil)
+	require.NoError(t, err)
+	runtime.GOMAXPROCS(4)
+	for i := range 3 {
+		found, err := graphOf(t, 7, "pause-waits", first.Graph) // it names what differs
+		require.NoError(t, err, "build %d on 4 processors", i+1)
+		found.Job = first.Job
+		require.True(t, reflect.DeepEqual(first, found), "build %d on 4 processors gives another graph", i+1)
 	}
 }
 
@@ -84,12 +84,29 @@ func TestAWrongGraph_IsCaught(t *testing.T) {
 			e.Records = append(e.Records, len(g.Records)-1)
 		},
 	} {
-		graphOf(t, 3, "twice", func(l *lab, found cell) {
-			spoil(found.Graph)
-			_, err := l.check(found.Graph)
-			require.ErrorContains(t, err, "03/twice", what)
-		})
+		found, err := graphOf(t, 3, "twice", nil)
+		require.NoError(t, err)
+		spoil(found.Graph)
+		_, err = graphOf(t, 3, "twice", found.Graph)
+		require.ErrorContains(t, err, "03/twice", what)
 	}
+}
+
+// A way beyond the bound, which no schedule took, is none in the graph.
+func TestAScheduleThatWasNotPlayed_IsCaught(t *testing.T) {
+	found, err := graphOf(t, 8, "none", nil)
+	require.NoError(t, err)
+	added := false
+	for _, s := range found.Graph.States {
+		for i, e := range s.Edges {
+			if e.To == graph.Unexplored && !added {
+				s.Edges[i].To, added = graph.End, true
+			}
+		}
+	}
+	require.True(t, added)
+	_, err = graphOf(t, 8, "none", found.Graph)
+	require.ErrorContains(t, err, "08/none")
 }
 
 // In Lock, step 08 pauses at random, and has no graph. All others have one.

@@ -24,7 +24,7 @@ const usage = `usage:
 `
 
 func main() {
-	if os.Getenv(jobEnv) != "" {
+	if os.Getenv(childEnv) != "" {
 		child()
 	}
 	if err := run(os.Args[1:]); err != nil {
@@ -41,7 +41,7 @@ func run(args []string) error {
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
-	against := flags.String("against", "", "every edge of the graph in this file must be what is played")
+	earlier := flags.String("against", "", "every schedule of the graph in this file must be what is played")
 	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
 	if _, err := os.Stat("docs/explore"); err != nil {
@@ -68,7 +68,11 @@ func run(args []string) error {
 	}
 	for i := range jobs {
 		jobs[i].Graph = *file != "" && jobs[i].repeats()
-		jobs[i].Against = *against
+	}
+	if *earlier != "" {
+		if err := against(*earlier, jobs); err != nil {
+			return err
+		}
 	}
 	cells, err := exploreAll(jobs)
 	if err != nil {

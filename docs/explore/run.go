@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func init() {
 	runtime.GOMAXPROCS(1)
 }
 
-const jobEnv = "REDISLOCK_EXPLORE_JOB"
+const childEnv = "REDISLOCK_EXPLORE_CHILD"
 
 // explore does a job in a separate process.
 func (j job) explore() (c cell, err error) {
@@ -42,45 +43,34 @@ func (j job) explore() (c cell, err error) {
 		return c, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), jobEnv+"="+string(js))
-	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(js), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return c, fmt.Errorf("%v: the explorer broke: %w", j, err)
 	}
+	c.Job = j
 	return c, json.Unmarshal(out, &c)
 }
 
 // child is what that process does.
 func child() {
 	var j job
-	if err := json.Unmarshal([]byte(os.Getenv(jobEnv)), &j); err != nil {
+	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
 		panic(err)
 	}
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
 		inLab(t, steps[j.Step], j, func(l *lab) {
 			c := l.cell()
-			if err := l.compare(&c); err != nil {
-				fmt.Fprintln(os.Stderr, err)
+			if l.err != nil {
+				fmt.Fprintln(os.Stderr, l.err)
 				os.Exit(1)
 			}
 			json.NewEncoder(os.Stdout).Encode(c)
 			os.Exit(0)
 		})
 	}}}, nil, nil)
-}
-
-// compare plays the cell's part of an earlier graph, if it has one.
-func (l *lab) compare(c *cell) error {
-	if !l.Graph || l.Against == "" {
-		return nil
-	}
-	g, err := readGraph(l.Against)
-	if err == nil {
-		c.Plays, err = l.check(g)
-	}
-	return err
 }
 
 // exploreAll does jobs on all CPUs and prints the matrix as it becomes known.

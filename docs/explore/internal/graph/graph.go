@@ -5,6 +5,7 @@ package graph
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"example.com/redislock-steps/docs/internal/trace"
@@ -229,14 +230,14 @@ func intern[T any](index map[string]int, list *[]T, x T) int {
 	return i
 }
 
-// Merge adds the cells of another graph.
-func (b *Builder) Merge(g *Graph) {
-	records, options, states := make([]int, len(g.Records)), make([]int, len(g.Options)), make([]int, len(g.States))
-	for i, r := range g.Records {
-		records[i] = intern(b.records, &b.Graph.Records, r)
+// Merge adds cells of another graph.
+func (b *Builder) Merge(g *Graph, cells ...Cell) {
+	records, options, states := g.usedBy(cells) // and where they are here
+	for _, i := range slices.Sorted(maps.Keys(records)) {
+		records[i] = intern(b.records, &b.Graph.Records, g.Records[i])
 	}
-	for i, o := range g.Options {
-		options[i] = b.option(o)
+	for _, i := range slices.Sorted(maps.Keys(options)) {
+		options[i] = b.option(g.Options[i])
 	}
 	in := func(list []int) []int {
 		mapped := []int{}
@@ -245,7 +246,8 @@ func (b *Builder) Merge(g *Graph) {
 		}
 		return mapped
 	}
-	for i, s := range g.States {
+	for _, i := range slices.Sorted(maps.Keys(states)) {
+		s := g.States[i]
 		s.Edges = slices.Clone(s.Edges)
 		for j := range s.Edges {
 			e := &s.Edges[j]
@@ -256,15 +258,41 @@ func (b *Builder) Merge(g *Graph) {
 		}
 		states[i] = intern(b.states, &b.Graph.States, s)
 	}
-	for _, c := range g.Cells {
+	for _, c := range cells {
 		c.Records, c.State = in(c.Records), states[c.State]
 		b.Graph.Cells = append(b.Graph.Cells, c)
 	}
 }
 
-// Tell plays a schedule in the graph: the choices are indexes of edges. It returns the
-// states in which they were made, and what happens.
-func (g *Graph) Tell(c Cell, choices []int) (states []int, records []trace.Record) {
+// usedBy is what cells are made of: indexes, and no values yet.
+func (g *Graph) usedBy(cells []Cell) (records, options, states map[int]int) {
+	records, options, states = map[int]int{}, map[int]int{}, map[int]int{}
+	use := func(state int, list []int) {
+		if state >= 0 {
+			states[state] = 0
+		}
+		for _, i := range list {
+			records[i] = 0
+		}
+	}
+	for _, c := range cells {
+		use(c.State, c.Records)
+	}
+	for i, s := range slices.Backward(g.States) { // those that follow a state come before it
+		if _, used := states[i]; !used {
+			continue
+		}
+		for _, e := range s.Edges {
+			options[e.Option] = 0
+			use(e.To, e.Records)
+		}
+	}
+	return records, options, states
+}
+
+// Tell plays a schedule in the graph, and returns what was given to Add. Of its last point
+// the graph knows nothing.
+func (g *Graph) Tell(c Cell, choose func([]Option) int) (points []Point, records []trace.Record) {
 	before := trace.Record{Inside: []string{}}
 	tell := func(list []int, at int64) {
 		for _, i := range list {
@@ -273,14 +301,18 @@ func (g *Graph) Tell(c Cell, choices []int) (states []int, records []trace.Recor
 		}
 	}
 	tell(c.Records, 0)
-	at, state := c.At, c.State
-	for _, choice := range choices {
-		states = append(states, state)
-		e := g.States[state].Edges[choice]
+	for at, state := c.At, c.State; state >= 0; {
+		s := g.States[state]
+		p := Point{At: at, Records: len(records), Idle: s.Idle}
+		for _, e := range s.Edges {
+			p.Options = append(p.Options, g.Options[e.Option])
+		}
+		points = append(points, p)
+		e := s.Edges[choose(p.Options)]
 		tell(e.Records, at)
 		at, state = at+e.After, e.To
 	}
-	return states, records
+	return points, records
 }
 
 // Count returns how many schedules begin in each state, and in how many of them is,
@@ -304,46 +336,4 @@ func (g *Graph) Count() (all, violating []int) {
 		all, violating = append(all, a), append(violating, v)
 	}
 	return all, violating
-}
-
-// Cover returns schedules of a cell that take every edge, as choices.
-func (g *Graph) Cover(c Cell) (schedules [][]int) {
-	type step struct{ from, choice int }
-	came := map[int]step{c.State: {from: -1}} // how a state is reached
-	taken := map[step]bool{}
-	order := []int{c.State}
-	for i := 0; i < len(order); i++ {
-		for j, e := range g.States[order[i]].Edges {
-			if _, known := came[e.To]; e.To >= 0 && !known {
-				came[e.To] = step{order[i], j}
-				order = append(order, e.To)
-			}
-		}
-	}
-	for _, s := range order {
-		for j, e := range g.States[s].Edges {
-			if e.To == Unexplored || taken[step{s, j}] {
-				continue
-			}
-			var choices []int
-			for at := (step{s, j}); at.from >= 0; at = came[at.from] {
-				choices = append(choices, at.choice)
-				taken[at] = true
-			}
-			slices.Reverse(choices)
-			for at := e.To; at >= 0; {
-				next := 0
-				for k, e := range g.States[at].Edges { // one that was not taken, or the first
-					if known := g.States[at].Edges[next].To; e.To != Unexplored && (known == Unexplored || !taken[step{at, k}] && taken[step{at, next}]) {
-						next = k
-					}
-				}
-				taken[step{at, next}] = true
-				choices = append(choices, next)
-				at = g.States[at].Edges[next].To
-			}
-			schedules = append(schedules, choices)
-		}
-	}
-	return schedules
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -61,20 +62,28 @@ var packages = func() (list []string) {
 
 // callerInLock is the line of the innermost function of a lock on the stack, "" if there
 // is none. The functions in send.go send for all of them: their caller says more.
-func callerInLock() (line string) {
+func callerInLock() string {
 	var callers [64]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
-	for {
-		f, more := frames.Next()
-		if slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
-			file := path.Base(f.File)
-			line = fmt.Sprintf("%s:%d", file, f.Line)
-			if file != "send.go" {
-				return line
-			}
+	n := runtime.Callers(3, callers[:])
+	if line, known := linesOf.Load(callers); known {
+		return line.(string)
+	}
+	line := ""
+	frames := runtime.CallersFrames(callers[:n])
+	for f, more := frames.Next(); more; f, more = frames.Next() {
+		if !slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
+			continue
 		}
-		if !more {
-			return line
+		file := path.Base(f.File)
+		line = fmt.Sprintf("%s:%d", file, f.Line)
+		if file != "send.go" {
+			break
 		}
 	}
+	linesOf.Store(callers, line)
+	return line
 }
+
+// linesOf are the results of callerInLock by stack: a search meets few stacks, and each of
+// them many times.
+var linesOf sync.Map

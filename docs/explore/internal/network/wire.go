@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/alicebob/miniredis/v2/server"
 
 	"example.com/redislock-steps/docs/internal/trace"
@@ -46,7 +45,7 @@ func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	}
 	near, far := net.Pipe()
 	w := &wire{Conn: far, host: h, node: n}
-	w.peer = server.NewPeer(bufio.NewWriter(fromNode{w}))
+	w.peer = server.NewPeer(bufio.NewWriterSize(fromNode{w}, 512))
 	h.wires = append(h.wires, w)
 	go w.read()
 	return nearEnd{near}, nil
@@ -71,12 +70,15 @@ func (e nearEnd) SetWriteDeadline(time.Time) error  { return nil }
 // worth a step: they run at once.
 func (w *wire) read() {
 	defer w.hangUp()
-	for r := bufio.NewReader(w.Conn); ; {
-		command, err := proto.Read(r)
+	for r := bufio.NewReaderSize(w.Conn, 512); ; {
+		command, err := server.ParseReply(r) // commands look like replies: lists of strings
 		if err != nil {
 			return
 		}
-		args, _ := proto.ReadStrings(command)
+		var args []string
+		for _, arg := range command.([]any) {
+			args = append(args, arg.(string))
+		}
 		if name := strings.ToLower(args[0]); name != "hello" && name != "client" && name != "ping" {
 			w.host.net.send(&Message{wire: w, Host: w.host, Node: w.node, args: args})
 		} else if !w.silent.Load() {

@@ -85,6 +85,8 @@ func (s *Schedule) newClient(i int) *Client {
 			DialerRetries: 1, MinRetryBackoff: time.Nanosecond, MaxRetryBackoff: time.Nanosecond,
 			// A command may be in flight for as long as the explorer likes.
 			ReadTimeout: -1, WriteTimeout: -1, DisableIdentity: true,
+			// Commands are short. To clear 64 KiB for each connection would take long.
+			ReadBufferSize: 4096, WriteBufferSize: 4096,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}
 		if rules.Options != nil {
