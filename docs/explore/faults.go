@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/explore/internal/search"
 )
@@ -310,7 +309,7 @@ func inFlight(what toAlice) strike {
 }
 
 // eachInFlight strikes at each command that alice has in flight, or waits for.
-func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *network.Message)) strike {
+func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *schedule.Message)) strike {
 	return func(s *schedule.Schedule) (opts []search.Option) {
 		alice := s.Clients[0]
 		if !slices.Contains(busy, alice.Phase()) {
@@ -364,14 +363,14 @@ func pause(s *schedule.Schedule, c *schedule.Client) {
 
 // endContext lets the deadline of an acquire pass while its command is in flight.
 func endContext(s *schedule.Schedule, _ *schedule.Client) {
-	s.Pass(time.Second+network.Latency, schedule.Renewals)
+	s.Pass(time.Second+schedule.Latency, schedule.Renewals)
 }
 
-func loseReply(_ *schedule.Schedule, _ *schedule.Client, m *network.Message) { m.Lose() }
+func loseReply(_ *schedule.Schedule, _ *schedule.Client, m *schedule.Message) { m.Lose() }
 
 // holdBack lets a command of alice's run, and keeps its answer back. It arrives when half
 // a ttl has passed.
-func holdBack(s *schedule.Schedule, c *schedule.Client, m *network.Message) {
+func holdBack(s *schedule.Schedule, c *schedule.Client, m *schedule.Message) {
 	reply := m.Execute()
 	s.OnClient(c, "does not get this reply yet")
 	s.LateOn = search.Everything
@@ -382,7 +381,7 @@ func holdBack(s *schedule.Schedule, c *schedule.Client, m *network.Message) {
 	}
 }
 
-// delayWrite puts alice's write into the network. She gives up waiting for it; it takes
+// delayWrite puts alice's write into the schedule. She gives up waiting for it; it takes
 // effect later.
 func delayWrite(s *schedule.Schedule) []search.Option {
 	alice := s.Clients[0]
@@ -432,7 +431,7 @@ func dieSilently(s *schedule.Schedule, c *schedule.Client) {
 // failRenewal lets a ttl and more pass, in which the first renewal is lost.
 func failRenewal(s *schedule.Schedule, c *schedule.Client) {
 	failed := false
-	s.Pass(long, func(m *network.Message) bool {
+	s.Pass(long, func(m *schedule.Message) bool {
 		if schedule.Renewals(m) && !failed {
 			failed = true
 			s.OnClient(c, "is not heard, her connection breaks: "+m.Text)
@@ -454,12 +453,12 @@ func cutOff(s *schedule.Schedule, c *schedule.Client) {
 
 // What a fault does to the key or to nodes.
 
-func steal(s *schedule.Schedule, _ *schedule.Client) { byHand(s, "overwrites", (*network.Node).Steal) }
+func steal(s *schedule.Schedule, _ *schedule.Client) { byHand(s, "overwrites", (*schedule.Node).Steal) }
 func deleteKey(s *schedule.Schedule, _ *schedule.Client) {
-	byHand(s, "deletes", (*network.Node).Delete)
+	byHand(s, "deletes", (*schedule.Node).Delete)
 }
 
-func byHand(s *schedule.Schedule, does string, what func(*network.Node)) {
+func byHand(s *schedule.Schedule, does string, what func(*schedule.Node)) {
 	for _, n := range s.Nodes {
 		what(n)
 	}
@@ -479,7 +478,7 @@ func restartNode1(s *schedule.Schedule, text string) {
 // restartAndWork gives those who poll the time to do it.
 func restartAndWork(s *schedule.Schedule) {
 	restart(s)
-	s.Pass(time.Second, func(m *network.Message) bool { return m.Host != s.Clients[0].Host })
+	s.Pass(time.Second, func(m *schedule.Message) bool { return m.Host != s.Clients[0].Host })
 }
 
 func restartLate(s *schedule.Schedule) {
@@ -489,7 +488,7 @@ func restartLate(s *schedule.Schedule) {
 }
 
 // up starts nodes, empty.
-func up(s *schedule.Schedule, nodes []*network.Node) {
+func up(s *schedule.Schedule, nodes []*schedule.Node) {
 	for _, n := range nodes {
 		n.Restart()
 		n.Down = false
@@ -502,10 +501,10 @@ func healed(s *schedule.Schedule, _ *schedule.Client) { comeBack(s, schedule.Ren
 
 // healing is the same, and the command that should heal them is in flight.
 func healing(s *schedule.Schedule, _ *schedule.Client) {
-	comeBack(s, func(m *network.Message) bool { return schedule.Renewals(m) && !heals(m) })
+	comeBack(s, func(m *schedule.Message) bool { return schedule.Renewals(m) && !heals(m) })
 }
 
-func comeBack(s *schedule.Schedule, arrives func(*network.Message) bool) {
+func comeBack(s *schedule.Schedule, arrives func(*schedule.Message) bool) {
 	up(s, s.Spare())
 	s.Pass(ttl*4/5, arrives) // two renewals
 	restart(s)
@@ -513,7 +512,7 @@ func comeBack(s *schedule.Schedule, arrives func(*network.Message) bool) {
 }
 
 // heals reports whether a message gives a holder's lock to a node that does not have it.
-func heals(m *network.Message) bool { return m.Back && m.Runs("acquire") }
+func heals(m *schedule.Message) bool { return m.Back && m.Runs("acquire") }
 
 // outage is a majority that is down for less than the validity, and keeps its data.
 func outage(s *schedule.Schedule) {
@@ -527,7 +526,7 @@ func outage(s *schedule.Schedule) {
 	}
 }
 
-func stop(s *schedule.Schedule, nodes []*network.Node) {
+func stop(s *schedule.Schedule, nodes []*schedule.Node) {
 	for _, n := range nodes {
 		n.Down = true
 		s.OnNode(n, "is down")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
+	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/locks"
@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	key = network.Key
-	ttl = network.TTL
+	key = schedule.Key
+	ttl = schedule.TTL
 )
 
 // A step is a lock to explore: a column of the matrix.

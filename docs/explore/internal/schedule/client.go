@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
 )
@@ -38,18 +37,17 @@ type Alice struct {
 	Idle     int                // connections besides
 }
 
-const patience = 2 * network.TTL // of a client in Lock
+const patience = 2 * TTL // of a client in Lock
 
 // A Client is one process with a lock and a program.
 type Client struct {
-	*network.Host
+	*Host
 	hold
 	Lock   locks.Lock
 	GaveUp bool          // its write is in the network
 	Gate   chan struct{} // lets the client continue at the resource
 
 	rules  Rules
-	net    *network.Net
 	judge  *judge
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
@@ -74,7 +72,7 @@ func (s *Schedule) newClient(i int) *Client {
 	if i > 0 {
 		rules.Alice = Alice{}
 	}
-	c := &Client{rules: rules, net: s.Net, judge: s.judge, Gate: make(chan struct{})}
+	c := &Client{rules: rules, judge: s.judge, Gate: make(chan struct{})}
 	c.Host = s.Join(Names[i], func() bool { return c.Phase() == Holding })
 	for _, n := range s.Nodes {
 		opt := &redis.Options{
@@ -208,7 +206,7 @@ func (c *Client) acquire() bool {
 		return false
 	}
 	c.phase.Store(Holding)
-	time.Sleep(network.Latency / 10) // a lock that has ended already reports it now
+	time.Sleep(Latency / 10) // a lock that has ended already reports it now
 	if c.Lost() {
 		c.hearsOfLoss()
 	} else {
@@ -243,7 +241,7 @@ func (c *Client) violate(k Kind, format string, args ...any) {
 }
 
 func (c *Client) hearsOfLoss() {
-	c.net.Later(c.Host, 0, trace.Record{Kind: trace.Note, Text: "hears that its lock is lost"})
+	c.Later(0, trace.Record{Kind: trace.Note, Text: "hears that its lock is lost"})
 }
 
 // release reports whether it is known what came of it.

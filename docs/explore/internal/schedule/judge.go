@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/trace"
 )
@@ -42,7 +41,7 @@ type judge struct {
 
 	steps   int  // of the schedule so far
 	entered bool // a client has come in since this was last reset
-	net     *network.Net
+	net     *Net
 	grace   time.Duration // how late a holder may be notified: there is no warning
 	memory  *fencing.Memory
 
@@ -66,11 +65,11 @@ type hold struct {
 }
 
 // newJudge returns a judge. If the resource is fenced, it checks the numbers of holds.
-func newJudge(net *network.Net, grace time.Duration, fenced bool) *judge {
+func newJudge(net *Net, grace time.Duration, fenced bool) *judge {
 	j := &judge{net: net, grace: grace}
 	if fenced {
 		j.memory = fencing.NewMemory()
-		j.memory.Create(context.Background(), network.Key, "0")
+		j.memory.Create(context.Background(), Key, "0")
 	}
 	net.Deleted = j.deleted
 	return j
@@ -93,7 +92,7 @@ func (j *judge) add(by *Client, k Kind, format string, args ...any) {
 	if by == nil {
 		j.net.Tell(r)
 	} else {
-		j.net.Later(by.Host, 0, r)
+		by.Later(0, r)
 	}
 }
 
@@ -105,7 +104,7 @@ func (j *judge) enter(h *Client) {
 	value, err := j.value, error(nil)
 	if j.memory != nil {
 		var text string
-		text, err = j.memory.Read(context.Background(), h.fence(), network.Key)
+		text, err = j.memory.Read(context.Background(), h.fence(), Key)
 		value, _ = strconv.Atoi(text)
 	}
 	if err != nil {
@@ -130,7 +129,7 @@ func (j *judge) Write(h *Client) {
 	defer j.mu.Unlock()
 	value := h.read + 1
 	text := fmt.Sprintf("writes %d", value)
-	if j.memory != nil && j.memory.Write(context.Background(), h.fence(), network.Key, strconv.Itoa(value)) != nil {
+	if j.memory != nil && j.memory.Write(context.Background(), h.fence(), Key, strconv.Itoa(value)) != nil {
 		j.note(h, 0, text, ": refused")
 		return
 	}
@@ -146,7 +145,7 @@ func (j *judge) note(h *Client, door int, text, result string) {
 	if j.memory != nil {
 		text += fmt.Sprintf(" with token %d", h.fence())
 	}
-	j.net.Later(h.Host, door, trace.Record{Kind: trace.Note, Text: text + result})
+	h.Later(door, trace.Record{Kind: trace.Note, Text: text + result})
 }
 
 // leave is the end of a holder's work.
@@ -154,11 +153,11 @@ func (j *judge) leave(h *Client) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	h.inside, h.gone, h.passed = false, time.Time{}, false
-	j.net.Later(h.Host, -1, trace.Record{})
+	h.Later(-1, trace.Record{})
 }
 
 // deleted judges a command that has deleted the key: whose was it?
-func (j *judge) deleted(by *network.Host, owner string) {
+func (j *judge) deleted(by *Host, owner string) {
 	if owner != by.Name {
 		j.violate(nil, Deleted, "%s deletes the lock of %s", by.Name, owner)
 		return

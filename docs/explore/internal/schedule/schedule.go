@@ -1,5 +1,6 @@
 // Package schedule plays one order of events: it lists what can happen next, lets it
-// happen, and lets time pass when nothing can.
+// happen, and lets time pass when nothing can. A command is in flight until it is
+// delivered. What happens is written into a trace.
 package schedule
 
 import (
@@ -13,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/explore/internal/search"
 	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
@@ -30,7 +30,7 @@ type Stage struct {
 	Clients    int
 	EveryOrder bool // also those that make no difference
 
-	cluster *network.Cluster
+	cluster *Cluster
 	idle    int // the goroutines of the bubble when no client is there
 }
 
@@ -47,7 +47,7 @@ type Fault struct {
 
 // A Schedule is one order of events.
 type Schedule struct {
-	*network.Net
+	*Net
 	*judge
 	Path []string // what was chosen
 
@@ -67,7 +67,7 @@ type Schedule struct {
 // Open starts the nodes, and lets one client hold a lock for more than a ttl: then the
 // scripts are known before the first schedule.
 func (st *Stage) Open(nodes int) (err error) {
-	if st.cluster, err = network.Start(nodes); err != nil {
+	if st.cluster, err = Start(nodes); err != nil {
 		return err
 	}
 	synctest.Wait()
@@ -77,7 +77,7 @@ func (st *Stage) Open(nodes int) (err error) {
 		if s.Clients[0].Phase() != Holding {
 			return nil
 		}
-		return s.Strike(search.Everything, func() { s.Pass(network.TTL*3/2, Renewals) })
+		return s.Strike(search.Everything, func() { s.Pass(TTL*3/2, Renewals) })
 	}}
 	first.Play(func(_ search.Game, opts []search.Option) int { return max(0, len(opts)-1) })
 	st.cluster.Forget() // so that the next schedule finds all scripts on all nodes
@@ -205,7 +205,7 @@ func (s *Schedule) settled(opts []search.Option) bool {
 
 // quiet waits until no client can do anything before something is delivered or time passes.
 func (s *Schedule) quiet() {
-	time.Sleep(network.Latency)
+	time.Sleep(Latency)
 	s.Wait()
 }
 
@@ -213,7 +213,7 @@ func (s *Schedule) quiet() {
 // depends on when they arrive. It writes nothing of them, because whether they are sent
 // at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
-	over := func(m *network.Message) bool {
+	over := func(m *Message) bool {
 		return m.Back && slices.ContainsFunc(s.Clients, func(c *Client) bool { return c.Host == m.Host && c.Lost() })
 	}
 	for m := s.First(over); m != nil; m = s.First(over) {
@@ -224,7 +224,9 @@ func (s *Schedule) sweep() {
 // options lists what can happen next: first that the client that moved last continues, then
 // the others, then the fault.
 func (s *Schedule) options() (opts []search.Option) {
-	for _, c := range s.Clients {
+	others := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name == s.last })
+	last := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name != s.last })
+	for _, c := range append(last, others...) {
 		if cause, waits := c.AtGate(); waits {
 			on, text := "", "tries" // to get the lock
 			if c.Phase() == Holding {
@@ -236,15 +238,6 @@ func (s *Schedule) options() (opts []search.Option) {
 			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Cause: m.Cause, On: m.Node.String(), Text: m.Text, Line: m.Line, Do: m.Deliver})
 		}
 	}
-	slices.SortStableFunc(opts, func(a, b search.Option) int {
-		switch {
-		case a.By == s.last && b.By != s.last:
-			return -1
-		case a.By != s.last && b.By == s.last:
-			return 1
-		}
-		return 0
-	})
 	if s.Late != nil {
 		opts = append(opts, search.Option{Label: "W", Cause: -1, On: s.LateOn, Do: func() {
 			late := s.Late
@@ -258,7 +251,7 @@ func (s *Schedule) options() (opts []search.Option) {
 	if s.Waiting && s.anyLoss() {
 		opts = append(opts, search.Option{Label: "T", Cause: -1, On: search.Everything, Do: func() {
 			s.Waiting = false
-			s.Pass(network.TTL, Renewals)
+			s.Pass(TTL, Renewals)
 		}})
 	}
 	return opts
@@ -273,7 +266,7 @@ func (s *Schedule) Strike(what string, strike func()) []search.Option {
 }
 
 // StrikeAt is a fault that strikes at something of alice's: at a message, or nil.
-func (s *Schedule) StrikeAt(m *network.Message, strike func()) search.Option {
+func (s *Schedule) StrikeAt(m *Message, strike func()) search.Option {
 	o := search.Option{Label: "F", By: Names[0], Cause: -1, On: search.Everything, Do: func() {
 		s.Struck = true
 		strike()
@@ -306,13 +299,13 @@ func (s *Schedule) Idle() string {
 }
 
 // Spare returns the nodes that are more than a majority.
-func (s *Schedule) Spare() []*network.Node { return s.Nodes[len(s.Nodes)/2+1:] }
+func (s *Schedule) Spare() []*Node { return s.Nodes[len(s.Nodes)/2+1:] }
 
 // Tells reports whether the locks tell their holders of a loss.
 func (s *Schedule) Tells() bool { return s.Clients[0].Tells() }
 
 // OnNode says what happens to a node, OnClient, to a client, and Happens, what happens otherwise.
-func (s *Schedule) OnNode(n *network.Node, text string) {
+func (s *Schedule) OnNode(n *Node, text string) {
 	s.Tell(trace.Record{Kind: trace.Fault, Node: n.N, Text: text})
 }
 

@@ -7,24 +7,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/redislock-steps/docs/explore/internal/network"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // All and Renewals say what arrives while time passes.
-func All(*network.Message) bool { return true }
+func All(*Message) bool { return true }
 
 // Renewals are what is sent in the background.
-func Renewals(m *network.Message) bool { return m.Back && !m.Frozen.Load() }
+func Renewals(m *Message) bool { return m.Back && !m.Frozen.Load() }
 
 // Pass lets time pass. Of what is sent during it, or was before, some arrives; the rest
 // is as late as the time is long.
-func (s *Schedule) Pass(d time.Duration, arrives func(*network.Message) bool) {
+func (s *Schedule) Pass(d time.Duration, arrives func(*Message) bool) {
 	s.Tell(trace.Record{Kind: trace.Note, Text: fmt.Sprintf("%v pass", d.Round(time.Millisecond))})
 	s.arrive(d, arrives)
 }
 
-func (s *Schedule) arrive(d time.Duration, arrives func(*network.Message) bool) {
+func (s *Schedule) arrive(d time.Duration, arrives func(*Message) bool) {
 	for end := time.Now().Add(d); ; {
 		s.Wait()
 		s.look()
@@ -57,7 +56,7 @@ func (s *Schedule) advance() bool {
 				if s.Struck {
 					s.Pauses++
 				}
-				if s.Wait(); free && waits && time.Since(begin) > network.TTL/2 {
+				if s.Wait(); free && waits && time.Since(begin) > TTL/2 {
 					s.violate(nil, Asleep, "a client waits, and the lock is free")
 				}
 				return true
@@ -80,7 +79,7 @@ func (s *Schedule) settle(goroutines int) {
 		c.Frozen.Store(false)
 	}
 	if gone := s.stage.Fault.Gone; gone == 1 || gone > 0 && gone <= (len(s.Nodes)-1)/2 {
-		s.arrive(network.TTL+time.Second, All)
+		s.arrive(TTL+time.Second, All)
 		s.probe()
 	}
 	for _, n := range s.Nodes {
@@ -92,7 +91,7 @@ func (s *Schedule) settle(goroutines int) {
 		}
 		n.Down, n.Hung = false, false
 	}
-	s.arrive(network.TTL+time.Second, All)
+	s.arrive(TTL+time.Second, All)
 	switch n := s.Owned(""); {
 	case n > len(s.Nodes)/2:
 		s.violate(nil, Locked, "no one is inside, but the lock is not free after a ttl")
@@ -100,7 +99,7 @@ func (s *Schedule) settle(goroutines int) {
 		s.violate(nil, Leftover, "a key is left over")
 	}
 	sent := s.Sent.Load()
-	s.arrive(5*network.TTL, All)
+	s.arrive(5*TTL, All)
 	if s.Sent.Load() > sent {
 		s.violate(nil, Leftover, "commands are still sent when all have unlocked")
 	}
@@ -136,6 +135,6 @@ func (s *Schedule) end() {
 	for _, c := range s.Clients {
 		c.End()
 	}
-	time.Sleep(2 * network.TTL) // the watchdogs of those who died find out
+	time.Sleep(2 * TTL) // the watchdogs of those who died find out
 	synctest.Wait()
 }

@@ -1,4 +1,4 @@
-package network
+package schedule
 
 import (
 	"bytes"
@@ -26,19 +26,19 @@ type pending struct {
 func (n *Net) Tell(r trace.Record) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.look()
-	r.At = n.now()
+	n.readKeys()
+	r.At = n.Now()
 	n.add(r)
 }
 
-// look notes what is in Redis.
-func (n *Net) look() {
+// readKeys notes what is in Redis.
+func (n *Net) readKeys() {
 	for i, node := range n.Nodes {
 		n.keys[i] = trace.Key{}
 		if node.Exists(Key) {
 			n.keys[i].Owner, n.keys[i].Token = node.owner, n.name(node.value())
 			if ttl := node.TTL(Key); ttl > 0 {
-				n.keys[i].Until = n.now() + ttl.Microseconds()
+				n.keys[i].Until = n.Now() + ttl.Microseconds()
 			}
 		}
 	}
@@ -49,16 +49,16 @@ func (n *Net) add(r trace.Record) {
 	n.Records = append(n.Records, r)
 }
 
-// Later adds a record of h's when all are quiet. A door of 1 says that h is inside from
-// now on, -1 that it is not; a record without a kind says only that.
-func (n *Net) Later(h *Host, door int, r trace.Record) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.later(h, door, r)
+// Later adds a record when all are quiet. A door of 1 says that h is inside from now on,
+// -1 that it is not; a record without a kind says only that.
+func (h *Host) Later(door int, r trace.Record) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.later(door, r)
 }
 
-func (n *Net) later(h *Host, door int, r trace.Record) {
-	r.At = n.now()
+func (h *Host) later(door int, r trace.Record) {
+	r.At = h.net.Now()
 	if r.Kind != trace.Verdict {
 		r.Who = h.Name
 	}
@@ -68,7 +68,7 @@ func (n *Net) later(h *Host, door int, r trace.Record) {
 		}
 		h.refused[r.Node] = r.At
 	}
-	n.pending = append(n.pending, pending{r, h.id, h.calls, door})
+	h.net.pending = append(h.net.pending, pending{r, h.id, h.calls, door})
 }
 
 // flush adds what clients have left, and the keys that have expired.
@@ -79,7 +79,7 @@ func (n *Net) flush() {
 	n.pending = nil
 	for i, node := range n.Nodes {
 		if k := n.keys[i]; k.Owner != "" && !node.Exists(Key) {
-			at := n.now()
+			at := n.Now()
 			if k.Until > 0 {
 				at = min(at, k.Until)
 			}
@@ -118,19 +118,17 @@ func (h *Host) Call(method string, call func() error) error {
 	h.net.mu.Lock()
 	clear(h.asked)
 	h.calls++
-	h.net.later(h, 0, trace.Record{Kind: trace.Call, Text: method})
+	h.later(0, trace.Record{Kind: trace.Call, Text: method})
 	h.net.mu.Unlock()
 	err := call()
 	if !h.Dead() {
-		h.net.Later(h, 0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
+		h.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
 	}
 	return err
 }
 
 // Now is the time since the schedule began, in µs.
-func (n *Net) Now() int64 { return n.now() }
-
-func (n *Net) now() int64 { return time.Since(n.begin).Microseconds() }
+func (n *Net) Now() int64 { return time.Since(n.begin).Microseconds() }
 
 // command writes a command as redis-cli does. A script has its name, and its arguments
 // have those of its first line, "-- acquire token ttl depth".

@@ -1,6 +1,4 @@
-// Package network is the nodes of a schedule, and what is in flight to them. A command
-// is in flight until it is delivered. What happens is written into a trace.
-package network
+package schedule
 
 import (
 	"bytes"
@@ -45,7 +43,7 @@ type Net struct {
 	pending []pending
 }
 
-// New returns an empty network.
+// New returns an empty
 func (c *Cluster) New() *Net {
 	n := &Net{Cluster: c, Activity: make(chan struct{}, 1), begin: time.Now(), tokens: map[string]string{}, had: map[string]int{},
 		keys: make([]trace.Key, len(c.Nodes)), inside: []string{}}
@@ -56,7 +54,7 @@ func (c *Cluster) New() *Net {
 	return n
 }
 
-// A Host is a client's end of the network.
+// A Host is a client's end of the
 type Host struct {
 	Name   string
 	Cut    bool          // it cannot dial
@@ -105,12 +103,12 @@ func (n *Net) send(m *Message) {
 	m.again = m.asked[question]
 	m.asked[question] = true
 	if m.wire.silent.Load() {
-		n.later(m.Host, 0, trace.Record{Kind: trace.Fault, Text: "sends on a dead connection: " + m.Text})
+		m.later(0, trace.Record{Kind: trace.Fault, Text: "sends on a dead connection: " + m.Text})
 		return
 	}
 	n.Sent.Add(1)
 	m.Cause, m.Back = int(n.Cause.Load()), m.atWork()
-	m.sent = n.now()
+	m.sent = n.Now()
 	n.flight = slices.Insert(n.flight, n.place(m), m)
 	n.Notify()
 }
@@ -152,7 +150,7 @@ func (n *Net) givenUp(w *wire) {
 	defer n.mu.Unlock()
 	for _, m := range n.flight {
 		if m.wire == w {
-			n.later(w.host, 0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for the reply to " + m.Text})
+			w.host.later(0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for the reply to " + m.Text})
 		}
 	}
 }
@@ -276,7 +274,7 @@ func (m *Message) Execute() (reply []byte) {
 func (m *Message) Silently() {
 	m.Drop()
 	m.Answer(m.wire.run(m.args))
-	m.net.look()
+	m.net.readKeys()
 	m.net.Wait()
 }
 
@@ -290,7 +288,7 @@ func (m *Message) Answer(reply []byte) {
 	m.wire.Write(reply)
 }
 
-// Drop takes a message out of the network.
+// Drop takes a message out of the
 func (m *Message) Drop() {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()

@@ -1,4 +1,4 @@
-package network
+package schedule
 
 import (
 	"bufio"
@@ -39,7 +39,7 @@ func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	n := h.net.Nodes[addr[len("10.0.0.")]-'1']
 	if h.dead.Load() || n.Down || h.Cut {
 		if !h.dead.Load() {
-			h.net.later(h, 0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + h.net.called(n) + ": connection refused"})
+			h.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + h.net.called(n) + ": connection refused"})
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
