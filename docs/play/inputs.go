@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // committed is the page in the repository. It says of what sources it was made.
@@ -50,36 +51,16 @@ func inputsOf(ctx context.Context) (string, error) {
 // inputNames are the files of this module of which the explorer and this program are
 // built, and the versions of the other modules.
 func inputNames(ctx context.Context) ([]string, error) {
-	const each = "{{if .Module}}{{if .Module.Main}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}\n{{end}}{{end}}{{end}}"
-	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./docs/explore", "./docs/play").Output()
+	const each = "{{if .Module}}{{if .Module.Main}}{{$p := .ImportPath}}{{range .GoFiles}}{{$p}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$p}}/{{.}}\n{{end}}{{end}}{{end}}"
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./docs/explore", "./docs/play")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
-		}
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	root, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return nil, err
-	}
 	names := []string{"go.mod", "go.sum"}
-	for file := range strings.Lines(string(out)) {
-		if file = strings.TrimSpace(file); file == "" {
-			continue
-		}
-		file, err := filepath.EvalSymlinks(file)
-		if err != nil {
-			return nil, err
-		}
-		name, err := filepath.Rel(root, file)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, filepath.ToSlash(name))
+	for _, file := range strings.Fields(string(out)) {
+		names = append(names, strings.TrimPrefix(file, course.Module+"/"))
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil

@@ -70,15 +70,10 @@ func run(ctx context.Context, o options, args []string) error {
 		return errors.New(strings.TrimSpace(usage))
 	}
 	file, err := filepath.Abs(o.out)
-	if err != nil {
-		return err
+	if o.lock != "" && err == nil {
+		o.lock, err = filepath.Abs(o.lock)
 	}
-	if o.lock != "" {
-		if o.lock, err = filepath.Abs(o.lock); err != nil {
-			return err
-		}
-	}
-	if err := os.Chdir(root); err != nil {
+	if err := errors.Join(err, os.Chdir(root)); err != nil {
 		return err
 	}
 	page, err := thePage(ctx, o)
@@ -157,9 +152,8 @@ func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 	}
 	kept := ""
 	if o.lock == "" {
-		if kept, err = keptFor(explore); err != nil {
-			kept = "" // no folder to keep it in
-		} else if g, err := os.ReadFile(kept); err == nil && !o.check {
+		kept = keptFor(explore)
+		if g, err := os.ReadFile(kept); err == nil && !o.check {
 			return g, nil
 		}
 		fmt.Println("Running every lock through every order of events. This takes a minute.")

@@ -11,10 +11,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -87,10 +85,8 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	if err := json.Unmarshal(exploration, &found); err != nil {
 		return nil, err
 	}
-	words, all, err := readWords()
-	if err != nil {
-		return nil, err
-	}
+	languages := readWords()
+	words := languages["en"]
 	for _, l := range found.Levels {
 		if words["fault."+l.Fault] != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: %q is %q, and docs/explore says %q", "fault."+l.Fault, words["fault."+l.Fault], l.Title)
@@ -100,7 +96,11 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := untranslated(all, found.Levels, locks); err != nil {
+	if err := untranslated(languages, found.Levels, locks); err != nil {
+		return nil, err
+	}
+	all, err := json.Marshal(languages) // it escapes <, so that no word ends the script
+	if err != nil {
 		return nil, err
 	}
 	static, err := staticPart(found.Levels, words)
@@ -120,19 +120,11 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	style, script, err := readPage()
-	if err != nil {
-		return nil, err
-	}
-	frame, err := files.ReadFile("page/play.html")
-	if err != nil {
-		return nil, err
-	}
 	return []byte(strings.NewReplacer(
 		"{{inputs}}", inputs, "{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
 		"{{about}}", template.HTMLEscapeString(words["about"]), "{{preview}}", preview(published, words),
-		"{{static}}", static, "{{style}}", style, "{{script}}", script, "{{words}}", string(all), "{{data}}", data,
-	).Replace(string(frame))), nil
+		"{{static}}", static, "{{style}}", embedded("play.css"), "{{script}}", module(), "{{words}}", string(all), "{{data}}", data,
+	).Replace(embedded("play.html"))), nil
 }
 
 // preview is what another site shows of a link to the page.
@@ -153,40 +145,42 @@ func preview(at string, words map[string]string) string {
 	return b.String() + `<meta name="twitter:card" content="summary_large_image">`
 }
 
-// readPage returns the style and the module.
-func readPage() (style, script string, err error) {
-	css, err := files.ReadFile("page/play.css")
-	for _, name := range modules {
-		js, readErr := files.ReadFile("page/" + name)
-		script, err = script+string(js), errors.Join(err, readErr)
+// embedded is a file of the page. It is there, because this program was built with it.
+func embedded(name string) string {
+	text, err := files.ReadFile("page/" + name)
+	if err != nil {
+		panic(err)
 	}
-	return string(css), script, err
+	return string(text)
 }
 
-// readWords returns the English words, and all of all languages as JSON.
-func readWords() (english map[string]string, all []byte, err error) {
-	names, err := fs.Glob(files, "page/words/*.json")
-	if err != nil {
-		return nil, nil, err
+// module is the page's one module.
+func module() (script string) {
+	for _, name := range modules {
+		script += embedded(name)
 	}
+	return script
+}
+
+// readWords returns the words by language.
+func readWords() map[string]map[string]string {
 	languages := map[string]map[string]string{}
-	for _, name := range names {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			return nil, nil, err
-		}
+	list, err := files.ReadDir("page/words")
+	for _, file := range list {
 		var words map[string]string
-		if err := json.Unmarshal(text, &words); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		if err = json.Unmarshal([]byte(embedded("words/"+file.Name())), &words); err != nil {
+			break
 		}
-		languages[strings.TrimSuffix(path.Base(name), ".json")] = words
+		languages[strings.TrimSuffix(file.Name(), ".json")] = words
 	}
-	all, err = json.Marshal(languages) // it escapes <, so that no word ends the script
-	return languages["en"], all, err
+	if err != nil {
+		panic(fmt.Errorf("docs/play/page/words: %w", err))
+	}
+	return languages
 }
 
 // untranslated says which texts of the data, which are English, another language has not.
-func untranslated(all []byte, levels []level, locks []lock) (err error) {
+func untranslated(languages map[string]map[string]string, levels []level, locks []lock) (err error) {
 	texts := map[string]bool{}
 	for _, l := range levels {
 		for _, part := range reasons(l.Why) {
@@ -196,14 +190,9 @@ func untranslated(all []byte, levels []level, locks []lock) (err error) {
 	for _, l := range locks {
 		texts["data."+l.Lock] = true
 	}
-	var languages map[string]map[string]string
-	if err := json.Unmarshal(all, &languages); err != nil {
-		return err
-	}
-	delete(languages, "en")
 	for name, words := range languages {
 		for _, text := range slices.Sorted(maps.Keys(texts)) {
-			if words[text] == "" {
+			if words[text] == "" && name != "en" {
 				err = errors.Join(err, fmt.Errorf("docs/play/page/words/%s.json: there is no %q", name, text))
 			}
 		}
@@ -249,22 +238,15 @@ func readLocks(o options) (locks []lock, err error) {
 
 // pack compresses the data, and writes it as a text.
 func pack(data any) (string, error) {
-	js, err := json.Marshal(data)
-	if err != nil {
-		return "", err
-	}
 	var packed bytes.Buffer
 	w, err := flate.NewWriter(&packed, flate.BestCompression)
 	if err != nil {
 		return "", err
 	}
-	if _, err := w.Write(js); err != nil {
-		return "", err
-	}
-	if err := w.Close(); err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	js, err := json.Marshal(data)
+	w.Write(js) // into memory, so it does not fail
+	w.Close()
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
 }
 
 var dataInPage = regexp.MustCompile(`(?s)id="data">(.*?)</script>`)
@@ -327,11 +309,11 @@ func entries() []course.Step { return append([]course.Step{course.First}, course
 func label(step int) string { return entries()[step].Label() }
 
 // keptFor is where the exploration of an explorer is kept: the same program finds the same.
-func keptFor(explorer string) (string, error) {
+// "" is nowhere.
+func keptFor(explorer string) string {
 	program, err := os.ReadFile(explorer)
-	if err != nil {
-		return "", err
+	if dir, noDir := os.UserCacheDir(); err == nil && noDir == nil {
+		return filepath.Join(dir, "redislock-play", fmt.Sprintf("%x.json", sha256.Sum256(program)))
 	}
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "redislock-play", fmt.Sprintf("%x.json", sha256.Sum256(program))), err
+	return ""
 }

@@ -68,10 +68,8 @@ func wrongWords(words map[string]string, script string) (wrong []string) {
 
 // What the page says is in one table, and a word that is missing is an error.
 func TestWords(t *testing.T) {
-	english, all, err := readWords()
-	require.NoError(t, err)
-	_, script, err := readPage()
-	require.NoError(t, err)
+	languages, script := readWords(), module()
+	english := languages["en"]
 	// page.go says these, and the menu of languages.
 	for _, key := range []string{"title", "about", "picture.alt", "noscript", "language"} {
 		script += fmt.Sprintf("t('%s')", key)
@@ -88,8 +86,6 @@ func TestWords(t *testing.T) {
 		require.NotEmpty(t, wrongWords(less, script), "without %s", word)
 	}
 
-	var languages map[string]map[string]string
-	require.NoError(t, json.Unmarshal(all, &languages))
 	for name, words := range languages {
 		for word, text := range english {
 			assert.NotEmpty(t, words[word], "%s: %s", name, word)
@@ -113,8 +109,7 @@ func values(text string) []string {
 // in English. Another language has a text for each, and none for what no one says now.
 func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	atRoot(t)
-	_, all, err := readWords()
-	require.NoError(t, err)
+	languages := readWords()
 	faults, err := os.ReadFile("docs/read/faults.md")
 	require.NoError(t, err)
 	var levels []level
@@ -124,11 +119,9 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	require.Greater(t, len(levels), 50, "the reasons of docs/read/faults.md")
 	locks, err := readLocks(options{})
 	require.NoError(t, err)
-	require.NoError(t, untranslated(all, levels, locks))
-	require.ErrorContains(t, untranslated(all, []level{{Why: "there is only one node; it is Sunday"}}, locks), "zh-CN.json: there is no \"data.it is Sunday\"")
+	require.NoError(t, untranslated(languages, levels, locks))
+	require.ErrorContains(t, untranslated(languages, []level{{Why: "there is only one node; it is Sunday"}}, locks), "zh-CN.json: there is no \"data.it is Sunday\"")
 
-	var languages map[string]map[string]string
-	require.NoError(t, json.Unmarshal(all, &languages))
 	for name, words := range languages {
 		for word := range words {
 			text, ok := strings.CutPrefix(word, "data.")
@@ -161,8 +154,7 @@ func TestALock_HasAllItsFiles(t *testing.T) {
 
 func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
-	words, _, err := readWords()
-	require.NoError(t, err)
+	words := readWords()["en"]
 	found := map[string]any{
 		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb", Story: "SET <alice-1>\n"}},
 		"Graph":  map[string]any{},
@@ -190,8 +182,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 // other sites once the address is set.
 func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
 	atRoot(t)
-	english, _, err := readWords()
-	require.NoError(t, err)
+	english := readWords()["en"]
 	picture := func(at string) string {
 		return regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(preview(at, english))[1]
 	}
@@ -210,8 +201,7 @@ func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	faults, err := os.ReadFile("../read/faults.md")
 	require.NoError(t, err)
-	english, _, err := readWords()
-	require.NoError(t, err)
+	english := readWords()["en"]
 	levels, holds, before := map[int]int{}, 0, 0
 	for i, l := range way {
 		levels[l.Step]++
@@ -254,27 +244,14 @@ func TestTheServer_HasThePageAndItsLinks(t *testing.T) {
 	require.Equal(t, "the page", get("/"+committed).Body.String())
 	require.Equal(t, http.StatusFound, get("/").Code)
 	for _, s := range course.Entries() {
-		for _, page := range lessonPages(t) {
-			require.Equal(t, http.StatusOK, get("/"+s.Dir+"/"+page).Code, s.Dir)
+		for _, words := range readWords() {
+			require.Equal(t, http.StatusOK, get("/"+s.Dir+"/"+words["lesson.page"]).Code, s.Dir)
 		}
 	}
+	require.Equal(t, "README.zh-CN.md", readWords()["zh-CN"]["lesson.page"])
 	for _, path := range []string{"/go.mod", "/.git/config", "/docs/", "/step01_setnx/../go.mod"} {
 		require.NotEqual(t, http.StatusOK, get(path).Code, path)
 	}
-}
-
-// lessonPages are the names of a lesson's page, in all languages.
-func lessonPages(t *testing.T) (pages []string) {
-	t.Helper()
-	_, all, err := readWords()
-	require.NoError(t, err)
-	var languages map[string]map[string]string
-	require.NoError(t, json.Unmarshal(all, &languages))
-	for _, words := range languages {
-		pages = append(pages, words["lesson.page"])
-	}
-	require.Contains(t, pages, "README.zh-CN.md")
-	return pages
 }
 
 // This builds nothing. .ci/run builds the page anew, and compares: go run ./docs/play -check.
