@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,25 +76,6 @@ func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 		}, schedule.Holding)
 	})
 	require.Contains(t, c.Kinds, string(schedule.TwoInside))
-}
-
-// The same schedule twice is the same story, byte for byte.
-func TestTheSameSchedule_TellsTheSameStory(t *testing.T) {
-	for _, c := range []struct {
-		step  int
-		fault string
-	}{{4, "slow"}, {5, "resent"}, {7, "pause"}, {7, "dead"}, {7, "restart-waits"}, {8, "restart"}, {8, "healing"}} {
-		var told [2]strings.Builder
-		for i := range told {
-			j := steps[c.step].job(c.fault)
-			j.Bound = 0
-			inLab(t, steps[c.step], j, func(l *lab) {
-				l.explore(func(s *schedule.Schedule) { json.NewEncoder(&told[i]).Encode([]any{s.Path, s.Records}) })
-			})
-		}
-		require.NotEmpty(t, told[0].String())
-		require.Equal(t, told[0].String(), told[1].String())
-	}
 }
 
 // The ID of a schedule leads to its violation again.

@@ -39,18 +39,19 @@ func expected(j job) red {
 
 // Why a lock fails.
 const (
-	noOwner   = "DEL does not check the owner: a late or repeated one takes the next owner's lock"
-	gap       = "the lock changes hands between GET and DEL"
-	endsEarly = "the lease ends while its holder is at work, and nothing renews it"
-	noExpiry  = "the key has no ttl, and its holder can or will not delete it"
-	halfDone  = "between SETNX and PEXPIRE the key has no ttl"
-	lost      = "the only copy of the lock is gone, and its holder is notified at the next renewal at best"
-	counter   = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
-	paused    = "no lock can stop a holder that does not know that time has passed; the resource can"
-	only1     = "there is only one node"
-	ownKey    = "a resent SETNX is refused by its own key, which no one deletes then"
-	again     = "a release that is sent again finds nothing, and says that the lock was not held"
-	nesting   = "the owner's second TryLock is refused like any other client's"
+	noOwner      = "DEL does not check the owner: a late or repeated one takes the next owner's lock"
+	gap          = "the lock changes hands between GET and DEL"
+	endsEarly    = "the lease ends while its holder is at work, and nothing renews it"
+	noExpiry     = "the key has no ttl, and its holder can or will not delete it"
+	halfDone     = "between SETNX and PEXPIRE the key has no ttl"
+	lost         = "the only copy of the lock is gone, and its holder is notified at the next renewal at best"
+	counter      = "the counter is lost with the lock, and a number comes twice; docs/fencing has the ways out"
+	paused       = "no lock can stop a holder that does not know that time has passed; the resource can"
+	only1        = "there is only one node"
+	ownKey       = "a resent SETNX is refused by its own key, which no one deletes then"
+	again        = "a release that is sent again finds nothing, and says that the lock was not held"
+	bareMajority = "the holder had exactly a majority, and one of it is empty now"
+	nesting      = "the owner's second TryLock is refused like any other client's"
 )
 
 const (
@@ -69,6 +70,16 @@ var (
 
 	busy = []schedule.Phase{schedule.Acquiring, schedule.Holding, schedule.Releasing}
 )
+
+// endsHolds is what a fault does after which a holder works on without the lock. Steps 01 to
+// 04 then delete the next owner's.
+func endsHolds(from, to int, why string) []red {
+	return []red{
+		{from, 3, "XLD", why + "; " + noOwner},
+		{4, 4, "XLD", why + "; " + gap},
+		{5, to, "XL", why},
+	}
+}
 
 var faults = []fault{
 	{id: "none", title: "nothing fails", steps: all},
@@ -97,11 +108,7 @@ var faults = []fault{
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "slow", title: "the work takes longer than the ttl", steps: all,
 		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Strike: during(slow, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
-		red: []red{
-			{2, 3, "XLD", endsEarly + "; " + noOwner},
-			{4, 4, "XLD", endsEarly + "; " + gap},
-			{5, 6, "XL", endsEarly},
-		}},
+		red:   endsHolds(2, 6, endsEarly)},
 	{id: "resent", title: "a reply is lost, go-redis sends the command again", steps: all,
 		Fault: schedule.Fault{Strike: eachInFlight(loseReply)},
 		red: []red{
@@ -149,18 +156,10 @@ var faults = []fault{
 		}},
 	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
 		Fault: schedule.Fault{Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
-		red: []red{
-			{2, 3, "XLD", paused + "; " + noOwner},
-			{4, 4, "XLD", paused + "; " + gap},
-			{5, 8, "XL", paused},
-		}},
+		red:   endsHolds(2, 8, paused)},
 	{id: "pause-waits", title: "a client is paused for longer than the ttl, the clients wait in Lock", steps: single,
 		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
-		red: []red{
-			{2, 3, "XLD", paused + "; " + noOwner},
-			{4, 4, "XLD", paused + "; " + gap},
-			{5, 7, "XL", paused},
-		}},
+		red:   endsHolds(2, 7, paused)},
 	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
 		Fault: schedule.Fault{Strike: delayWrite},
 		red:   []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
@@ -186,29 +185,13 @@ var faults = []fault{
 		}},
 	{id: "failover", title: "the master fails over to an empty replica", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: onNode1(failOver)},
-		red: []red{
-			{1, 3, "XLD", lost + "; " + noOwner},
-			{4, 4, "XLD", lost + "; " + gap},
-			{5, 7, "XL", lost},
-			{8, 8, "XL", "the holder had exactly a majority, and one of it is empty now"},
-			{9, 9, "L", counter},
-		}},
+		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
 	{id: "restart", title: "a node restarts empty, at once", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: onNode1(restart)},
-		red: []red{
-			{1, 3, "XLD", lost + "; " + noOwner},
-			{4, 4, "XLD", lost + "; " + gap},
-			{5, 7, "XL", lost},
-			{8, 8, "XL", "the holder had exactly a majority, and one of it is empty now"},
-			{9, 9, "L", counter},
-		}},
+		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
 	{id: "restart-waits", title: "a node restarts empty, the clients wait in Lock", steps: single,
 		Fault: schedule.Fault{Clients: schedule.Rules{Wait: true}, Grace: notice, Strike: onNode1(restartAndWork)},
-		red: []red{
-			{1, 3, "XLD", lost + "; " + noOwner},
-			{4, 4, "XLD", lost + "; " + gap},
-			{5, 7, "XL", lost},
-		}},
+		red:   endsHolds(1, 7, lost)},
 	{id: "restart-late", title: "a node restarts empty, after more than a ttl", steps: all,
 		Fault: schedule.Fault{Strike: anywhere(restartLate)},
 		red: []red{
@@ -220,7 +203,7 @@ var faults = []fault{
 		Fault: schedule.Fault{Clients: schedule.Rules{Keeps: true}, Missing: true, Grace: notice, Strike: during(healed, schedule.Holding)}},
 	{id: "healing", title: "a node comes back, another one restarts empty before it is healed", steps: many,
 		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, schedule.Holding)},
-		red:   []red{{8, 8, "XLT", "the holder had exactly a majority, and one of it is empty now; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
+		red:   []red{{8, 8, "XLT", bareMajority + "; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
 	{id: "clock", title: "a node's clock jumps forward by a ttl", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: changing("1", jump)},
 		red: []red{

@@ -4,7 +4,6 @@ import (
 	"os"
 	"reflect"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,30 +13,39 @@ import (
 )
 
 // graphOf explores a cell, and compares each schedule with an earlier graph, if there is one.
-func graphOf(t *testing.T, n int, fault string, earlier *graph.Graph) (c cell, err error) {
+func graphOf(t *testing.T, j job, earlier *graph.Graph) (c cell, err error) {
 	t.Helper()
-	j := steps[n].job(fault)
 	j.Graph = true
 	if earlier != nil {
 		if err := j.compareWith(earlier); err != nil {
 			return c, err
 		}
 	}
-	inLab(t, steps[n], j, func(l *lab) { c, err = l.cell(), l.err })
+	inLab(t, steps[j.Step], j, func(l *lab) { c, err = l.cell(), l.err })
 	return c, err
 }
 
-// What docs/play shows is what is played, in every schedule; and the way into the page
-// changes nothing. These are small cells: play -check, in .ci/run, plays all.
+// The same schedule twice is the same story: what docs/play shows is what is played. And the
+// way into the page changes nothing. These are small cells, or a part of large ones: play
+// -check, in .ci/run, plays all.
 func TestTheGraph_IsWhatIsPlayed(t *testing.T) {
 	for _, c := range []struct {
 		step  int
 		fault string
-	}{{1, "hung-1"}, {3, "resent"}, {4, "stolen"}, {6, "waits"}, {7, "slow-answers"}, {9, "restart"}} {
-		found, err := graphOf(t, c.step, c.fault, nil)
+		part  bool
+	}{
+		{1, "hung-1", false}, {3, "resent", false}, {4, "stolen", false}, {6, "waits", false}, {7, "slow-answers", false}, {9, "restart", false},
+		{4, "slow", true}, {5, "resent", true}, {7, "pause", true}, {7, "dead", true}, {7, "restart-waits", true}, {8, "restart", true}, {8, "healing", true},
+	} {
+		j := steps[c.step].job(c.fault)
+		if c.part {
+			j.Bound = 0
+		}
+		found, err := graphOf(t, j, nil)
 		require.NoError(t, err)
-		require.True(t, reflect.DeepEqual(found.Graph, found.Graph.Pack().Unpack()), "%v: packed and unpacked, it is another graph", found.Job)
-		_, err = graphOf(t, c.step, c.fault, found.Graph)
+		require.NotZero(t, found.Schedules)
+		require.True(t, reflect.DeepEqual(found.Graph, found.Graph.Pack().Unpack()), "%v: packed and unpacked, it is another graph", j)
+		_, err = graphOf(t, j, found.Graph)
 		require.NoError(t, err)
 
 		b := graph.NewBuilder()
@@ -55,11 +63,11 @@ func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
 		t.Skip("it takes seconds. Play it as .ci/run does: BUILDS=1 go test ./docs/explore")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	first, err := graphOf(t, 7, "pause-waits", nil)
+	first, err := graphOf(t, steps[7].job("pause-waits"), nil)
 	require.NoError(t, err)
 	runtime.GOMAXPROCS(4)
 	for i := range 3 {
-		found, err := graphOf(t, 7, "pause-waits", first.Graph) // it names what differs
+		found, err := graphOf(t, steps[7].job("pause-waits"), first.Graph) // it names what differs
 		require.NoError(t, err, "build %d on 4 processors", i+1)
 		found.Job = first.Job
 		require.True(t, reflect.DeepEqual(first, found), "build %d on 4 processors gives another graph", i+1)
@@ -84,17 +92,17 @@ func TestAWrongGraph_IsCaught(t *testing.T) {
 			e.Records = append(e.Records, len(g.Records)-1)
 		},
 	} {
-		found, err := graphOf(t, 3, "twice", nil)
+		found, err := graphOf(t, steps[3].job("twice"), nil)
 		require.NoError(t, err)
 		spoil(found.Graph)
-		_, err = graphOf(t, 3, "twice", found.Graph)
+		_, err = graphOf(t, steps[3].job("twice"), found.Graph)
 		require.ErrorContains(t, err, "03/twice", what)
 	}
 }
 
 // A way beyond the bound, which no schedule took, is none in the graph.
 func TestAScheduleThatWasNotPlayed_IsCaught(t *testing.T) {
-	found, err := graphOf(t, 8, "none", nil)
+	found, err := graphOf(t, steps[8].job("none"), nil)
 	require.NoError(t, err)
 	added := false
 	for _, s := range found.Graph.States {
@@ -105,16 +113,6 @@ func TestAScheduleThatWasNotPlayed_IsCaught(t *testing.T) {
 		}
 	}
 	require.True(t, added)
-	_, err = graphOf(t, 8, "none", found.Graph)
+	_, err = graphOf(t, steps[8].job("none"), found.Graph)
 	require.ErrorContains(t, err, "08/none")
-}
-
-// In Lock, step 08 pauses at random, and has no graph. All others have one.
-func TestWhichCells_HaveAGraph(t *testing.T) {
-	jobs, err := matrix(0, "")
-	require.NoError(t, err)
-	for _, j := range jobs {
-		waits := strings.HasSuffix(j.Fault, "waits")
-		require.Equal(t, j.Step != 8 || !waits, j.repeats(), "%s", j)
-	}
 }
