@@ -50,8 +50,8 @@ func (b *tab) solve(l level) error {
 	if l.Kinds != "" && !b.has(".outcome.won") {
 		return fmt.Errorf("%s: the page does not say that it is broken: %q", l.ID, b.text("#outcome"))
 	}
-	for n := 0; n < 60 && !b.has("#choices .over"); n++ {
-		b.key("1")
+	for n := 0; n < 15 && !b.has("#choices .over"); n++ {
+		b.key("1111")
 	}
 	id := strings.TrimPrefix(b.hash(), "#")
 	if got, want := b.list(), replay(b.t, id); got != want {
@@ -64,6 +64,7 @@ func (b *tab) solve(l level) error {
 }
 
 func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
+	t.Parallel()
 	levels := playable()
 	require.Greater(t, len(levels), 200)
 	for half := range 2 { // two tabs, one for each processor
@@ -173,8 +174,9 @@ func TestTheSameSchedule_BesideAnotherLock(t *testing.T) {
 }
 
 func TestARow_LeadsToItsLineOfTheLock(t *testing.T) {
+	b := visit(t, server, desktop)
 	for schedule, file := range map[string]string{"05/pause/aFbBAa": "step05_lua_release/lock.go", "08/slow/a1a2": "step08_redlock/nodes.go"} {
-		b := visit(t, server+"#"+schedule, desktop)
+		b.goTo("#" + schedule)
 		line := eval[string](b, `(() => { const l = [...document.querySelectorAll('#timeline .line')].at(-1); l.click(); return l.textContent; })()`)
 		name, number, _ := strings.Cut(line, ":")
 		assert.Equal(t, filepath.Base(file), cmp.Or(name, "lock.go"), "%s: the last row leads to %q", schedule, line)
@@ -212,6 +214,8 @@ func TestMotion_OnlyWhereItIsWanted(t *testing.T) {
 
 // Below the choices are the lines at which the clients are. They are those of the files.
 func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
+	t.Parallel()
+	b := visit(t, server, desktop)
 	for schedule, want := range map[string]string{
 		// The data has no lines of this lock.
 		"00/none/a":            "docs/step00 a:.Set( b:.Exists(",
@@ -222,7 +226,8 @@ func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
 		"08/restart/a1a2":      "step08_redlock a:acquireScript b:acquireScript",
 		"08/restart/a1a2b3Fb1": "step08_redlock a:acquireScript b:acquireScript",
 	} {
-		b := enter(t, schedule, desktop)
+		b.goTo("#" + schedule)
+		b.unsure()
 		marks := strings.Fields(want)
 		got := marks[0]
 		for _, line := range eval[[]string](b, `[...document.querySelectorAll('.excerpt .hit')].flatMap(line => [...line.querySelectorAll('b')].map(who =>
@@ -252,6 +257,7 @@ func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 }
 
 func TestAnotherLanguage(t *testing.T) {
+	t.Parallel()
 	const english, chinese = "en Break this lock", "zh-CN 攻破这把锁"
 	file := "file://" + filepath.ToSlash(pageFile())
 	for _, address := range []string{server, file} {
@@ -279,6 +285,7 @@ func TestAnotherLanguage(t *testing.T) {
 
 // In Chinese only what the programs print is English, and links lead to the Chinese lessons.
 func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
+	t.Parallel()
 	l := find(t, 2, "slow")
 	for _, v := range []view{desktop, views[2]} {
 		t.Run(v.name, func(t *testing.T) {
@@ -306,6 +313,7 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 
 // So does its picture. What a function returns is the output of a program.
 func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
+	t.Parallel()
 	b := visit(t, server+"?lang=zh-CN", desktop)
 	seen := 0
 	for _, l := range playable() {
@@ -316,7 +324,8 @@ func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
 		for _, text := range eval[[]string](b, `[...document.querySelectorAll('.diagram text')].map(e => e.textContent)`) {
 			seen++
 			text, _, _ = strings.Cut(text, "：") // then comes a command
-			if !strings.Contains(text, "→") && !strings.HasPrefix(text, "ErrNotAcquired, ") {
+			returned := strings.Contains(text, "→") || strings.HasPrefix(text, "ErrNotAcquired, ") || text == "context deadline exceeded"
+			if !returned {
 				assert.NotRegexp(t, threeWords, text, l.ID)
 			}
 		}
@@ -367,16 +376,6 @@ func (b *tab) noEnglish(selector string) {
 	assert.Empty(b.t, threeWords.FindAllString(text, -1), selector)
 }
 
-func TestTheFile_NeedsNothingElse(t *testing.T) {
-	page, err := os.ReadFile(pageFile())
-	require.NoError(t, err)
-	assert.LessOrEqual(t, len(page), 600_000)
-	b := visit(t, "file://"+filepath.ToSlash(pageFile())+"#03/slow/", desktop)
-	b.unsure()
-	b.plays("aF")
-	assert.NotEmpty(t, b.list(), "nothing has happened")
-}
-
 // The page is ready for the first choice within a second of its opening.
 func TestTheFirstChoice_IsThereSoon(t *testing.T) {
 	b := visit(t, "file://"+filepath.ToSlash(pageFile())+"#03/slow/", desktop)
@@ -405,6 +404,7 @@ var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play*.png:
 
 // The pictures in the two READMEs show two clients inside, and what the page says of it.
 func TestPictures_ShowAVictory(t *testing.T) {
+	t.Parallel()
 	for edition, query := range map[string]string{"": "", ".zh-CN": "?lang=zh-CN"} {
 		for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {
 			name := "play" + edition + suffix
@@ -437,6 +437,7 @@ func pngSize(t *testing.T, file []byte) image.Point {
 
 // Readers who do not see the page, or not well, can use it: in all views, in each state.
 func TestAxe_FindsNothing(t *testing.T) {
+	t.Parallel()
 	for _, v := range views {
 		t.Run(v.name, func(t *testing.T) {
 			b := visit(t, server, v)
@@ -485,8 +486,10 @@ func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
 
 // Wherever a phone has scrolled in the picture, it shows whose lane is which, and the tools.
 func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
+	b := visit(t, server, views[2])
 	for schedule, over := range map[string]bool{"08/restart/a1a2b3F": false, "07/pause/abFBbB": false, "07/pause/abFBbBA": true} {
-		b := enter(t, schedule, views[2])
+		b.goTo("#" + schedule)
+		b.unsure()
 		assert.Equal(t, over, b.has(".outcome.won"), schedule)
 		hidden := eval[[]string](b, `(() => {
 			const hidden = [], picture = document.getElementById('picture'), from = picture.getBoundingClientRect().top + scrollY;
@@ -507,6 +510,7 @@ func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
 
 // Checks that cannot fail prove nothing: pages that are broken on purpose are caught.
 func TestABrokenPage_IsCaught(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(pageFile())
 	require.NoError(t, err)
 	js, err := unpack(page)
