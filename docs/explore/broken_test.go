@@ -125,22 +125,7 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 			}
 		}},
 		{"Lock that gives up", "outage-waits", schedule.Unavailable, func(*broken) {}},
-		{"all nodes instead of a majority", "down-1", schedule.Unavailable, func(b *broken) {
-			b.acquire = func(ctx context.Context) (bool, error) {
-				for _, rdb := range b.rdbs {
-					if ok, err := rdb.SetNX(ctx, key, "locked", ttl).Result(); err != nil || !ok {
-						return false, err
-					}
-				}
-				return true, nil
-			}
-			b.release = func(ctx context.Context) error {
-				for _, rdb := range b.rdbs {
-					rdb.Del(ctx, key)
-				}
-				return nil
-			}
-		}},
+		{"all nodes instead of a majority", "down-1", schedule.Unavailable, allAtOnce},
 		{"TryLock that waits for a lock that no one releases", "none", schedule.Stuck, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				ok, err := b.setNX(ctx)

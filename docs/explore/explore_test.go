@@ -81,7 +81,7 @@ func TestWithoutHealing_TheLockIsLost(t *testing.T) {
 // The ID of a schedule leads to its violation again.
 func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	twice := cellOf(t, 4, "stolen", nil)
-	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Fault.Clients.Once = true, true })
+	once := cellOf(t, 4, "stolen", func(l *lab) { l.Once, l.stage.Fault.Once = true, true })
 	require.NotEmpty(t, twice.Bad)
 	require.NotEmpty(t, once.Bad)
 	for _, b := range append(twice.Bad, once.Bad...) {

@@ -70,7 +70,7 @@ func told(points []graph.Point, records []trace.Record) (lines []string) {
 // random.
 func (j job) repeats() bool {
 	f, _ := faultNamed(j.Fault)
-	return j.Nodes == 1 || !f.Clients.Wait
+	return j.Nodes == 1 || !f.Wait
 }
 
 // A level is a cell as docs/play shows it.

@@ -20,23 +20,6 @@ type (
 	fenced interface{ Fence() int64 }
 )
 
-// Rules are what a fault changes for clients.
-type Rules struct {
-	Alice
-	Options func(*redis.Options) // nil is go-redis's defaults
-	Wait    bool                 // they use Lock instead of TryLock
-	Passes  bool                 // the fault passes, so a client in Lock should wait
-	Keeps   bool                 // the fault does not end a hold
-	Once    bool                 // who does not get the lock does not try again; it may come late
-}
-
-// Alice is what is so for the first client only.
-type Alice struct {
-	Program  func(*Client) bool // nil is cycle
-	Deadline time.Duration      // of an acquire
-	Idle     int                // connections besides
-}
-
 const patience = 2 * TTL // of a client in Lock
 
 // A Client is one process with a lock and a program.
@@ -47,7 +30,7 @@ type Client struct {
 	GaveUp bool          // its write is in the network
 	Gate   chan struct{} // lets the client continue at the resource
 
-	rules  Rules
+	rules  Fault
 	judge  *judge
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
@@ -68,9 +51,9 @@ const (
 
 // newClient adds a client that does not run yet.
 func (s *Schedule) newClient(i int) *Client {
-	rules := s.stage.Fault.Clients
+	rules := s.stage.Fault
 	if i > 0 {
-		rules.Alice = Alice{}
+		rules.Program, rules.Deadline, rules.Idle = nil, 0, 0
 	}
 	c := &Client{rules: rules, judge: s.judge, Gate: make(chan struct{})}
 	c.Host = s.Join(Names[i], func() bool { return c.Phase() == Holding })

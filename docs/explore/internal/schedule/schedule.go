@@ -34,9 +34,19 @@ type Stage struct {
 	idle    int // the goroutines of the bubble when no client is there
 }
 
-// A Fault is what can happen besides what clients do. It strikes once in a schedule.
+// A Fault is what can happen besides what clients do, and what it changes for them. It
+// strikes once in a schedule.
 type Fault struct {
-	Clients Rules
+	Program  func(*Client) bool // of alice: nil is cycle
+	Deadline time.Duration      // of her acquire
+	Idle     int                // connections that she has besides
+
+	Options func(*redis.Options) // nil is go-redis's defaults
+	Wait    bool                 // clients use Lock instead of TryLock
+	Passes  bool                 // it passes, so a client in Lock should wait
+	Keeps   bool                 // it does not end a hold
+	Once    bool                 // who does not get the lock does not try again; it may come late
+
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // sending a script again is a separate step
 	Grace   time.Duration                     // how late a holder may be notified of a sudden loss
@@ -186,7 +196,7 @@ func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
 // are left ask for the lock again and again. On several nodes, one pause is enough: its
 // length is chosen at random, and no name of a schedule could say it.
 func (s *Schedule) settled(opts []search.Option) bool {
-	if !s.stage.Fault.Clients.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
+	if !s.stage.Fault.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
 		return false
 	}
 	if len(s.Nodes) > 1 && s.Pauses > 0 {

@@ -50,7 +50,7 @@ func (s *Schedule) advance() bool {
 		}
 		s.Cause.Store(-1)
 		for end := time.Now().Add(time.Hour); ; {
-			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Clients.Wait && c.Phase() == Acquiring
+			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Wait && c.Phase() == Acquiring
 			select {
 			case <-s.Activity:
 				if s.Struck {
