@@ -48,19 +48,21 @@ func inputsOf(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:16]), err
 }
 
-// inputNames are the files of this module of which the explorer and this program are
+// inputNames are the files of this repository of which the explorer and this program are
 // built, and the versions of the other modules.
 func inputNames(ctx context.Context) ([]string, error) {
-	const each = "{{if .Module}}{{if .Module.Main}}{{$p := .ImportPath}}{{range .GoFiles}}{{$p}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$p}}/{{.}}\n{{end}}{{end}}{{end}}"
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", each, "./docs/explore", "./docs/play")
+	const each = "{{$p := .ImportPath}}{{range .GoFiles}}{{$p}}/{{.}}\n{{end}}{{range .EmbedFiles}}{{$p}}/{{.}}\n{{end}}"
+	list := exec.CommandContext(ctx, "go", "list", "-C", "docs/keep", "-deps", "-f", each, "./explore", course.Module+"/docs/play")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	names := []string{"go.mod", "go.sum"}
+	names := []string{"go.mod", "docs/keep/go.mod", "docs/keep/go.sum"}
 	for _, file := range strings.Fields(string(out)) {
-		names = append(names, strings.TrimPrefix(file, course.Module+"/"))
+		if name, ok := strings.CutPrefix(file, course.Module+"/"); ok {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil

@@ -129,7 +129,7 @@ func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	explore := filepath.Join(dir, "explore.exe")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", explore, "./docs/explore")
+	build := exec.CommandContext(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore")
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("docs/explore: %w", err)

@@ -269,7 +269,7 @@ func TestTheInputs_AreAllOfWhichThePageIsMade(t *testing.T) {
 	atRoot(t)
 	names, err := inputNames(t.Context())
 	require.NoError(t, err)
-	require.Subset(t, names, []string{"go.mod", "step07_watchdog/watchdog.go", "docs/fencing/lock.go", "docs/explore/run.go", "docs/explore/internal/schedule/wire.go",
+	require.Subset(t, names, []string{"go.mod", "step07_watchdog/watchdog.go", "docs/fencing/lock.go", "docs/keep/explore/run.go", "docs/keep/explore/internal/schedule/wire.go",
 		"docs/internal/course/course.go", "docs/play/page.go", "docs/play/page/play.mjs", "docs/play/page/words/zh-CN.json"})
 	for _, name := range names {
 		require.NotRegexp(t, `_test\.go$|^\.\./|^/|index\.html$`, name)

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/locks"
 )
 
 // ttl of every lock in every benchmark, unless a table says otherwise.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/locks"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

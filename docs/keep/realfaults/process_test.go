@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/locks"
 	"github.com/stretchr/testify/require"
 )
 

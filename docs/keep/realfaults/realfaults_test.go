@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	step08 "example.com/redislock-steps/step08_redlock"
 	"github.com/redis/go-redis/v9"

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
 )
 
 // The whole matrix runs by go run ./docs/explore. These tests are about the explorer, and
@@ -205,7 +205,7 @@ func TestALine_IsThatOfTheLock(t *testing.T) {
 	} {
 		j, err := parseID(id)
 		require.NoError(t, err)
-		declarations, err := source.ReadDir("../../" + course.Entries()[j.Step-1].Dir)
+		declarations, err := source.ReadDir("../../../" + course.Entries()[j.Step-1].Dir)
 		require.NoError(t, err)
 		found := map[string]bool{}
 		for _, r := range replayed(t, id) {

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"example.com/redislock-steps/docs/explore/internal/schedule"
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
+	"example.com/redislock-steps/docs/keep/locks"
 )
 
 // An explorer that cannot fail proves nothing. Each of these locks is broken in one way,

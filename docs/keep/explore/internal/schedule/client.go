@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/locks"
 )
 
 // What a lock can have besides: steps 07 and 08 tell of a loss, the epilogue's holds have a number.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"example.com/redislock-steps/docs/explore/internal/graph"
-	"example.com/redislock-steps/docs/explore/internal/schedule"
-	"example.com/redislock-steps/docs/explore/internal/search"
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/graph"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
+	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
 
 // A job is a cell to explore.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/redislock-steps/docs/explore/internal/graph"
-	"example.com/redislock-steps/docs/explore/internal/schedule"
-	"example.com/redislock-steps/docs/explore/internal/search"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/graph"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
+	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
 
 // A recorder notes the points of a schedule while it is played.

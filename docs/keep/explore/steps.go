@@ -6,10 +6,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/schedule"
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/locks"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
+	"example.com/redislock-steps/docs/keep/locks"
 	"example.com/redislock-steps/docs/step00"
 )
 

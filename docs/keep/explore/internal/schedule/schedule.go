@@ -14,9 +14,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/search"
-	"example.com/redislock-steps/docs/internal/locks"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/search"
+	"example.com/redislock-steps/docs/keep/locks"
 )
 
 // Names are the clients' names. The last one is there to try the lock at the end.

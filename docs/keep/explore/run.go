@@ -133,27 +133,42 @@ func surprises(cells []cell) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// withLock explores the lock in dir instead of a step's: go run -overlay replaces the
-// files when it builds this program.
+// withLock explores the lock in dir instead of a step's: go build -overlay replaces the
+// files in another build of this program.
 func withLock(dir string, step int, fault, graph string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
-	replace, err := replaced(course.Steps[step-1].Dir, dir)
+	theirs, err := filepath.Abs(course.Steps[step-1].Dir) // the go command runs in another folder
 	if err != nil {
 		return err
 	}
-	overlay, err := os.CreateTemp("", "redislock-explore-*.json")
+	own, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(overlay.Name())
-	err = json.NewEncoder(overlay).Encode(map[string]any{"Replace": replace})
-	if err := errors.Join(err, overlay.Close()); err != nil {
+	replace, err := replaced(theirs, own)
+	if err != nil {
+		return err
+	}
+	js, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "redislock-explore-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	overlay, program := filepath.Join(tmp, "overlay.json"), filepath.Join(tmp, "explore.exe")
+	if err := os.WriteFile(overlay, js, 0o666); err != nil {
+		return err
+	}
+	if err := command("go", "build", "-C", "docs/keep", "-overlay", overlay, "-o", program, "./explore"); err != nil {
 		return err
 	}
 	fmt.Printf("%s instead of the lock of step %02d\n", dir, step)
-	return goRun("-overlay", overlay.Name(), "./docs/explore", "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+	return command(program, "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
 }
 
 // replaced is what the go command takes instead of the files of a step's lock: those in
@@ -180,8 +195,8 @@ func replaced(step, dir string) (map[string]string, error) {
 	return replace, nil
 }
 
-func goRun(args ...string) error {
-	cmd := exec.Command("go", append([]string{"run"}, args...)...)
+func command(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }

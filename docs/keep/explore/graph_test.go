@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/explore/internal/graph"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/graph"
 )
 
 // graphOf explores a cell, and compares each schedule with an earlier graph, if there is one.
@@ -60,7 +60,7 @@ func TestTheGraph_IsWhatIsPlayed(t *testing.T) {
 // processors; and here, go-redis subscribes and asks again in the same moment.
 func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
 	if os.Getenv("BUILDS") == "" {
-		t.Skip("it takes seconds. Play it as .ci/run does: BUILDS=1 go test ./docs/explore")
+		t.Skip("it takes seconds. Play it as .ci/run does: BUILDS=1 go test -C docs/keep ./explore")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	first, err := graphOf(t, steps[7].job("pause-waits"), nil)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/redislock-steps/docs/explore/internal/schedule"
-	"example.com/redislock-steps/docs/explore/internal/search"
+	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
+	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
 
 // A fault is a row of the matrix. The explorer tries every point at which it can strike.

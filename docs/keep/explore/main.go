@@ -1,0 +1,142 @@
+// Explore runs the locks of all steps through every order in which their clients'
+// commands can reach Redis, with a fault at every point where it can strike. See
+// docs/explore/README.md.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const usage = `usage:
+  explore                     every lock under every fault, two clients; writes docs/read/faults.md
+  explore -check              the same, and docs/read/faults.md must say so
+  explore -step N -fault F    one cell, with the schedules that show its violations
+  explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
+  explore -lock DIR -step N -html FILE
+                              the same as a page on which you can play (docs/play)
+  explore replay ID           one schedule as a timeline
+  explore replay -json ID     the same as records (docs/internal/trace), one in a line
+`
+
+func main() {
+	if os.Getenv(childEnv) != "" {
+		child()
+	}
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("explore", flag.ExitOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
+	check := flags.Bool("check", false, "compare with docs/read/faults.md")
+	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
+	fault := flags.String("fault", "", "one fault")
+	dir := flags.String("lock", "", "a folder with a lock.go")
+	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
+	earlier := flags.String("against", "", "every schedule of the graph in this file must be what is played")
+	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
+	flags.Parse(args)
+	if _, err := os.Stat("docs/explore"); err != nil {
+		return errors.New("please change into the root of the repository, and try again")
+	}
+	switch {
+	case flags.Arg(0) == "replay":
+		return replay(flags.Args()[1:])
+	case flags.NArg() > 0:
+		return errors.New(strings.TrimSpace(usage))
+	case *html != "" && *dir == "":
+		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is made by go run ./docs/play -o FILE")
+	case *html != "":
+		return command("go", "run", "./docs/play", "-lock", *dir, "-step", fmt.Sprint(*step), "-o", *html)
+	case *dir != "":
+		return withLock(*dir, *step, *fault, *file)
+	}
+	jobs, err := matrix(*step, *fault)
+	if err != nil {
+		return err
+	}
+	if *file != "" && *step == 0 && *fault == "" {
+		jobs = append([]job{steps[0].job(faults[0].id)}, jobs...)
+	}
+	for i := range jobs {
+		jobs[i].Graph = *file != "" && jobs[i].repeats()
+	}
+	if *earlier != "" {
+		if err := against(*earlier, jobs); err != nil {
+			return err
+		}
+	}
+	cells, err := exploreAll(jobs)
+	if err != nil {
+		return err
+	}
+	if *file != "" {
+		return writeGraph(*file, cells)
+	}
+	if *step > 0 || *fault != "" {
+		for _, c := range cells {
+			for _, b := range c.Bad {
+				fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story())
+			}
+			if *step > 0 && *fault != "" {
+				fmt.Printf("\nschedules that show a violation, %d of %d: %s\n", c.Violating(), c.Schedules, strings.Join(c.All, " "))
+			}
+		}
+		return surprises(cells)
+	}
+	if err := surprises(cells); err != nil {
+		return err
+	}
+	return writeFaults(cells, *check)
+}
+
+// replay runs one schedule, and prints its trace.
+func replay(args []string) error {
+	flags := flag.NewFlagSet("replay", flag.ExitOnError)
+	asJSON := flags.Bool("json", false, "records, one in a line")
+	flags.Parse(args)
+	j, err := parseID(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	c, err := j.explore()
+	if err != nil {
+		return err
+	}
+	if !*asJSON {
+		fmt.Print(c.Bad[0].Story())
+		return nil
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	for _, r := range c.Bad[0].Trace {
+		out.Encode(r)
+	}
+	return nil
+}
+
+// matrix lists the cells of two clients: all of them, or those of a step, or of a fault.
+func matrix(step int, id string) (jobs []job, err error) {
+	if _, err := faultNamed(id); err != nil && id != "" {
+		return nil, err
+	}
+	for _, f := range faults {
+		for _, s := range steps {
+			if (step == 0 || step == s.n) && (id == "" || id == f.id) && f.applies(s) {
+				jobs = append(jobs, s.job(f.id))
+			}
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("there is no such cell; the steps are 1 to %d, and not every fault can strike in each", len(steps)-1)
+	}
+	return jobs, nil
+}
