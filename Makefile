@@ -1,6 +1,6 @@
 # Short names for commands that work without make as well. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test test-real real-faults race red green diff try matrix explore play why check-why copies docs check-docs links lint check
+.PHONY: help tour test test-tools test-real real-faults race red green diff try matrix explore play why check-why copies docs check-docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -11,11 +11,15 @@ tour: ## play the course: every lock fails, and the next one holds
 test: ## all tests
 	go test ./...
 
+test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (ten minutes)
+	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour
+	BUILDS=1 go test -C docs/keep ./pages ./bench ./realfaults ./explore/...
+
 test-real: ## the stories of all steps on five real redis-servers, in real time (about five minutes)
 	go run -C docs/keep ./realfaults/servers go run ./docs/tour real all
 
 real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
-	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 8 -timeout 20m ./realfaults
+	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 16 -timeout 20m ./realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 ./...
