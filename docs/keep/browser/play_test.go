@@ -64,7 +64,6 @@ func (b *tab) solve(l level) error {
 }
 
 func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
-	t.Parallel()
 	levels := playable()
 	require.Greater(t, len(levels), 200)
 	for half := range 2 { // two tabs, one for each processor
@@ -214,7 +213,6 @@ func TestMotion_OnlyWhereItIsWanted(t *testing.T) {
 
 // Below the choices are the lines at which the clients are. They are those of the files.
 func TestTheCode_MarksTheLineOfEachClient(t *testing.T) {
-	t.Parallel()
 	b := visit(t, server, desktop)
 	for schedule, want := range map[string]string{
 		// The data has no lines of this lock.
@@ -257,7 +255,6 @@ func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 }
 
 func TestAnotherLanguage(t *testing.T) {
-	t.Parallel()
 	const english, chinese = "en Break this lock", "zh-CN 攻破这把锁"
 	file := "file://" + filepath.ToSlash(pageFile())
 	for _, address := range []string{server, file} {
@@ -285,7 +282,6 @@ func TestAnotherLanguage(t *testing.T) {
 
 // In Chinese only what the programs print is English, and links lead to the Chinese lessons.
 func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
-	t.Parallel()
 	l := find(t, 2, "slow")
 	for _, v := range []view{desktop, views[2]} {
 		t.Run(v.name, func(t *testing.T) {
@@ -313,7 +309,6 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 
 // So does its picture. What a function returns is the output of a program.
 func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
-	t.Parallel()
 	b := visit(t, server+"?lang=zh-CN", desktop)
 	seen := 0
 	for _, l := range playable() {
@@ -404,7 +399,6 @@ var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play*.png:
 
 // The pictures in the two READMEs show two clients inside, and what the page says of it.
 func TestPictures_ShowAVictory(t *testing.T) {
-	t.Parallel()
 	for edition, query := range map[string]string{"": "", ".zh-CN": "?lang=zh-CN"} {
 		for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {
 			name := "play" + edition + suffix
@@ -437,7 +431,6 @@ func pngSize(t *testing.T, file []byte) image.Point {
 
 // Readers who do not see the page, or not well, can use it: in all views, in each state.
 func TestAxe_FindsNothing(t *testing.T) {
-	t.Parallel()
 	for _, v := range views {
 		t.Run(v.name, func(t *testing.T) {
 			b := visit(t, server, v)
@@ -510,7 +503,6 @@ func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
 
 // Checks that cannot fail prove nothing: pages that are broken on purpose are caught.
 func TestABrokenPage_IsCaught(t *testing.T) {
-	t.Parallel()
 	page, err := os.ReadFile(pageFile())
 	require.NoError(t, err)
 	js, err := unpack(page)

@@ -12,7 +12,6 @@ import (
 // The page needs nothing but its file. A challenge names the level and the number of moves, but not the moves. Its page shows
 // the number, and after a victory how it compares.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
-	t.Parallel()
 	for _, address := range []string{server, "file://" + filepath.ToSlash(pageFile())} {
 		b := visit(t, address+"#03/slow/", desktop)
 		b.unsure()

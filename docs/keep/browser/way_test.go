@@ -27,7 +27,6 @@ var won = map[string]string{
 // From the menu to its last level, the way is played by keyboard and by click: the card is
 // in view, it has the focus and is announced, and Enter, or its button, leads on.
 func TestTheWay_IsPlayedToItsEnd(t *testing.T) {
-	t.Parallel()
 	for _, v := range []view{{"1280", 1280, 720, "light"}, {"750", 750, 900, "dark"}, {"358", 358, 740, "light"}} {
 		for _, hand := range []string{"keyboard", "click"} {
 			t.Run(v.name+" by "+hand, func(t *testing.T) {
