@@ -71,8 +71,8 @@ var (
 	busy = []schedule.Phase{schedule.Acquiring, schedule.Holding, schedule.Releasing}
 )
 
-// endsHolds is what a fault does after which a holder works on without the lock. Steps 01 to
-// 04 then delete the next owner's.
+// endsHolds is what a fault does after which a holder works on without the lock. Steps 01
+// to 04 then delete the next owner's.
 func endsHolds(from, to int, why string) []red {
 	return []red{
 		{from, 3, "XLD", why + "; " + noOwner},

@@ -32,8 +32,8 @@ func (r *recorder) note(choose search.Choose) search.Choose {
 	}
 }
 
-// compare compares a schedule with what the graph tells of its name: all that was to choose,
-// and all that happened.
+// compare compares a schedule with what the graph tells of its name: all that was to
+// choose, and all that happened.
 func (l *lab) compare(s *schedule.Schedule) error {
 	follow := search.Follow(strings.Join(s.Path, ""))
 	points, records := l.Against.Tell(l.Against.Cells[0], func(list []graph.Option) int {
@@ -119,8 +119,8 @@ func writeGraph(file string, cells []cell) error {
 	return os.WriteFile(file, js, 0o666)
 }
 
-// against gives each job with a graph the part of an earlier graph with which to compare it.
-// writeGraph has written the file.
+// against gives each job with a graph the part of an earlier graph with which to compare
+// it. writeGraph has written the file.
 func against(file string, jobs []job) error {
 	js, err := os.ReadFile(file)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"example.com/redislock-steps/docs/keep/explore/internal/graph"
 )
 
-// graphOf explores a cell, and compares each schedule with an earlier graph, if there is one.
+// graphOf explores a cell, and compares each schedule with an earlier graph, if there is
+// one.
 func graphOf(t *testing.T, j job, earlier *graph.Graph) (c cell, err error) {
 	t.Helper()
 	j.Graph = true
