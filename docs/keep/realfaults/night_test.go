@@ -108,6 +108,7 @@ func monitor(t *testing.T, addr, token string) string {
 }
 
 func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
+	optIn(t)
 	for step := 7; step <= 8; step++ {
 		for outage, stop := range map[string]func(*redisproc.Process){
 			"killed": (*redisproc.Process).Kill,

@@ -112,6 +112,7 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 
 // Redlock on five servers, of which some fail while alice holds the lock.
 func TestFiveServers(t *testing.T) {
+	optIn(t)
 	kill := func(s *redisproc.Process) error { s.Kill(); return nil }
 	restart := func(s *redisproc.Process) error { s.Kill(); return s.Start() }
 	stop := func(s *redisproc.Process) error { return s.Signal(syscall.SIGSTOP) }

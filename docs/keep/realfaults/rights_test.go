@@ -132,6 +132,7 @@ func without(t *testing.T, step int, missing string, test func(t *testing.T, rig
 }
 
 func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
+	optIn(t)
 	for step := 5; step <= 8; step++ {
 		for _, right := range rightsOnThePage(t, step) {
 			if right == "resetchannels" || right == "-@all" {
@@ -150,6 +151,7 @@ func TestRights_NoneOfThoseOfThePageCanBeSpared(t *testing.T) {
 
 // The rights for waking a waiter are not needed to lock: without them, no call fails.
 func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing.T) {
+	optIn(t)
 	for step := 6; step <= 7; step++ {
 		for _, missing := range []string{"&redislock:lock:*", "+publish", "+subscribe"} {
 			without(t, step, missing, func(t *testing.T, rights []string) {
