@@ -12,7 +12,7 @@ test: ## all tests
 	go test ./...
 
 test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (ten minutes)
-	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour
+	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour ./docs/internal/mutant
 	BUILDS=1 go test -C docs/keep ./pages ./bench ./realfaults ./explore/...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (about five minutes)

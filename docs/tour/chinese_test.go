@@ -240,6 +240,7 @@ func TestStorySays_IsWhatStoriesSay(t *testing.T) {
 }
 
 func TestChinese_ALearnersWay(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	speakingChinese(t)
 	for _, tt := range []struct {

@@ -29,6 +29,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 }
 
 func TestCopy(t *testing.T) {
+	buildsMany(t)
 	inMini(t)
 	dir := app(t)
 	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/read/production.md", "$ cd "+dir, "$ go vet .\n")
@@ -39,6 +40,7 @@ func TestCopy(t *testing.T) {
 }
 
 func TestCopy_WithTests(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	require.NoError(t, write("step03_atomic_set/README.md", "# Step 3\n"))
 	dir := app(t)
@@ -48,6 +50,7 @@ func TestCopy_WithTests(t *testing.T) {
 }
 
 func TestCopy_TheTestsFailThere(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	require.NoError(t, write("step03_atomic_set/lock.go", miniLock(2)))
 	shows(t, "copy 3 -tests "+app(t), 1, "$ go test", "--- FAIL", "stderr", "go test fails")
@@ -64,6 +67,7 @@ func TestCopy_OverwritesNothing(t *testing.T) {
 
 // It says what is missing; the go command says that it is.
 func TestCopy_WhatTheProgramLacks(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	require.NoError(t, write(course.Steps[6].Dir+"/send.go", "package redislock\n\nimport _ \"golang.org/x/sync/errgroup\"\n"))
 	require.NoError(t, write("go.mod", read(t, "go.mod")+"\nrequire (\n\tgolang.org/x/sync v0.24.0\n\tgolang.org/x/sys v0.48.0\n)\n"))

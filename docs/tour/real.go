@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ func serversFor(list []course.Step) int {
 
 // atOnce is how many stories play at once on real servers, each in its own process:
 // they sleep most of the time.
-const atOnce = 8
+const atOnce = 32
 
 // runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, req request) error {
@@ -54,16 +55,20 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 		}
 		builds = append(builds, b)
 	}
+	// They go by the clock: the first one plays when nothing compiles any more.
+	var bins []binary
+	for _, on := range t.compileAhead(ctx, builds) {
+		bin, err := t.await(on)
+		if err != nil {
+			return err
+		}
+		bins = append(bins, bin)
+	}
 	var played []func() ([]result, error)
 	free := make(chan struct{}, atOnce)
-	for i, on := range t.compileAhead(ctx, builds) {
-		servers := strings.Join(addrs[:req.steps[i].Nodes], ",")
+	for i, s := range req.steps {
 		play := sync.OnceValues(func() ([]result, error) {
-			ready := <-on.done
-			if ready.err != nil {
-				return nil, ready.err
-			}
-			return ready.runApart(ctx, realEnv+"="+servers, free)
+			return bins[i].runApart(ctx, realEnv+"="+strings.Join(addrs[:s.Nodes], ","), free)
 		})
 		t.jobs.Go(func() { play() })
 		played = append(played, play)
@@ -95,7 +100,7 @@ func (bin binary) runApart(ctx context.Context, env string, free chan struct{}) 
 	names := strings.Fields(string(list))
 	results := make([]result, len(names))
 	var group errgroup.Group
-	for i, name := range names {
+	for i, name := range slices.Backward(names) { // the longest are near the end
 		group.Go(func() (err error) {
 			free <- struct{}{}
 			defer func() { <-free }()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
+	buildsMany(t)
 	inMini(t)
 	out := shows(t, "red 3", 0,
 		"red: 3_atomic_acquire_test.go on the lock of step 02 (SETNX, then PEXPIRE; DEL)\n", strings.Join(wrap(columns, course.Steps[1].Words), "\n"),

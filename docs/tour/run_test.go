@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhatCannotBeBuilt(t *testing.T) {
+	buildsMany(t)
 	root := inOwnMini(t)
 	require.NoError(t, os.WriteFile(root+"/step02_expire/lock.go", []byte("package redislock\n\nvar x = y\n"), 0o666))
 	shows(t, "red 3", 1, "the tests of step 03 with the lock of step 02 did not compile:\n", "undefined: y")

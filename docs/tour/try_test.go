@@ -105,6 +105,7 @@ func work(t *testing.T, src string) {
 }
 
 func TestTry(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	shows(t, "try", 0, "  01           two clients are inside at once\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
 	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
@@ -190,6 +191,7 @@ func (s *seer) Write(p []byte) (int, error) {
 }
 
 func TestTry_WhoWatchesIsNotToldToRunItAgain(t *testing.T) {
+	buildsMany(t)
 	inOwnMini(t)
 	work(t, miniLock(2))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -379,6 +381,7 @@ func TestTry_OneSentenceThatSaysWhatToDo(t *testing.T) {
 }
 
 func TestHint_GoesOnStageByStage(t *testing.T) {
+	buildsMany(t)
 	root := inOwnMini(t)
 	require.NoError(t, write(root+"/step02_expire/2_crashed_holder_test.go",
 		strings.ReplaceAll(miniStories("redislock", "Crashed_holder", 2), "TestLeadCrashed_holder", "TestTheHolderDies_BobEntersWhenTheTTLEnds")))

@@ -135,7 +135,16 @@ func TestLucky(t *testing.T) {
 }
 `
 
+// builds skips a test that builds: go test ./... is to take seconds.
+func builds(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BUILDS") == "" {
+		t.Skip("it builds. Play it as .ci/run does: BUILDS=1 go test ./docs/internal/mutant")
+	}
+}
+
 func TestEachMutantIsASwitch_AndSaysWhenItIsReached(t *testing.T) {
+	builds(t)
 	dir := t.TempDir()
 	write := func(files map[string][]byte) {
 		for name, text := range files {
@@ -205,6 +214,7 @@ func TestEachMutantIsASwitch_AndSaysWhenItIsReached(t *testing.T) {
 }
 
 func TestTheSourceKeepsItsLines(t *testing.T) {
+	builds(t)
 	for _, dir := range []string{"step05_lua_release", "step07_watchdog", "step08_redlock"} {
 		dir := filepath.Join("../../..", dir)
 		f, err := Read(dir)

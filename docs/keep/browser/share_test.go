@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page needs nothing but its file. A challenge names the level and the number of moves, but not the moves. Its page shows
-// the number, and after a victory how it compares.
+// The page needs nothing but its file. A challenge names the level and the number of
+// moves, but not the moves. Its page shows the number, and after a victory how it compares.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
 	for _, address := range []string{server, "file://" + filepath.ToSlash(pageFile())} {
 		b := visit(t, address+"#03/slow/", desktop)
