@@ -55,7 +55,7 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 		}
 		builds = append(builds, b)
 	}
-	// They go by the clock: the first one plays when nothing compiles any more.
+	// They go by the clock: the first one plays when all have been compiled.
 	var bins []binary
 	for _, on := range t.compileAhead(ctx, builds) {
 		bin, err := t.await(on)

@@ -223,12 +223,12 @@ func TestStamp_RefusesWhatIsNotThere(t *testing.T) {
 
 func TestPicture_OfAChinesePageIsInChinese(t *testing.T) {
 	outputs := map[string]string{redTestX: recorded("bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside"), greenTestX: recorded("")}
-	marker := strings.NewReplacer("A late holder", "The holder dies", "all is well", "one of them is inside").Replace(drawingLine)
+	marker := strings.NewReplacer("A late holder", "The holder dies", "all is well", "three nodes are enough").Replace(drawingLine)
 	inRepository(t)
 	page, made, _ := remade("README.zh-CN.md", "# 甲\n\n"+marker+"\n", outputs)
 	require.Contains(t, page, marker+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
 	require.Contains(t, made["docs/read/pictures/late.zh-CN.svg"], ">持锁者崩溃<")
-	require.Contains(t, made["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 只有一个持锁")
+	require.Contains(t, made["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 三个节点就够了")
 
 	_, _, wrong := remade("README.zh-CN.md", "# 甲\n\n"+drawingLine+"\n", outputs)
 	require.Contains(t, wrong, `docs/internal/picture/chinese.go has no Chinese for ["A late holder" "all is well"]`)
