@@ -37,7 +37,7 @@ func serversFor(list []course.Step) int {
 
 // atOnce is how many stories play at once on real servers, each in its own process:
 // they sleep most of the time.
-const atOnce = 32
+const atOnce = 16
 
 // runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, req request) error {

@@ -127,7 +127,8 @@ func run(m *testing.M) (code int, err error) {
 // prepare makes the page and the explorer, as a user would.
 func prepare() error {
 	for _, args := range [][]string{
-		{"go", "build", "-o", dir, "./docs/play", "./docs/explore"},
+		{"go", "build", "-o", dir, "./docs/play"},
+		{"go", "build", "-C", "docs/keep", "-o", dir, "./explore"},
 		{filepath.Join(dir, "play"), "-o", pageFile()},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
