@@ -71,13 +71,6 @@ func (c console) complain(format string, args ...any) {
 func (c console) progress(text string) func() {
 	if !c.live {
 		fmt.Fprintf(c.err, "%s ...\n", text)
-	}
-	return c.progressing(func() string { return text })
-}
-
-// progressing is progress with a text that changes; only a terminal shows it.
-func (c console) progressing(text func() string) func() {
-	if !c.live {
 		return func() {}
 	}
 	quit, done := make(chan bool), make(chan bool)
@@ -85,15 +78,13 @@ func (c console) progressing(text func() string) func() {
 		defer close(done)
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
-		width := 0
 		for start := time.Now(); ; {
-			line := fmt.Sprintf("%s ... %ds", text(), int(time.Since(start).Seconds()))
-			width = max(width, wide(line))
+			line := fmt.Sprintf("%s ... %ds", text, int(time.Since(start).Seconds()))
 			fmt.Fprintf(c.err, "\r%s", line)
 			select {
 			case <-tick.C:
 			case <-quit:
-				fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", width))
+				fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", wide(line)))
 				return
 			}
 		}

@@ -264,14 +264,8 @@ const (
 )
 
 // run runs the stories, all tests if there are none, in one process. env is added to the
-// environment.
-func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (transcript, error) {
-	return bin.runSeen(ctx, timeout, env, io.Discard, list...)
-}
-
-// runSeen is run, but shows the output as it comes. What an interrupted run
-// has left is returned with the error.
-func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see io.Writer, list ...story) (tr transcript, err error) {
+// environment. What an interrupted run has left is returned with the error.
+func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (tr transcript, err error) {
 	reader, err := test2json()
 	if err != nil {
 		return tr, err
@@ -292,8 +286,8 @@ func (bin binary) runSeen(ctx context.Context, timeout string, env []string, see
 		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run="+pattern)
 	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
-	both := io.MultiWriter(&head{&out, mostOutput}, see)
-	cmd.Stdout, cmd.Stderr = both, both // one writer: exec then keeps the order of the two
+	first := &head{&out, mostOutput}
+	cmd.Stdout, cmd.Stderr = first, first // one writer: exec then keeps the order of the two
 	err = cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
 		// Between the binary and here, so that the binary's own exit status is seen:
