@@ -11,14 +11,14 @@ tour: ## play the course: every lock fails, and the next one holds
 test: ## all tests
 	go test ./...
 
-test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (ten minutes)
+test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (four minutes)
 	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour ./docs/internal/mutant
 	BUILDS=1 go test -C docs/keep ./pages ./bench ./realfaults ./explore/...
 
-test-real: ## the stories of all steps on five real redis-servers, in real time (about five minutes)
+test-real: ## the stories of all steps on five real redis-servers, in real time (three minutes)
 	go run -C docs/keep ./realfaults/servers go run ./docs/tour real all
 
-real-faults: ## real servers and holders, killed, stopped, failed over (four minutes)
+real-faults: ## real servers and holders, killed, stopped, failed over (two minutes)
 	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 16 -timeout 20m ./realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
