@@ -38,7 +38,7 @@ func serversFor(list []course.Step) int {
 // they sleep most of the time.
 const atOnce = 16
 
-// slowest works for a hundred ttl, 150 s. It does not wait for the others.
+// slowest works for a hundred ttl, 150 s. It plays at the same time as these, and waits for none.
 const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedAllAlong"
 
 // runReal plays all stories of the steps.

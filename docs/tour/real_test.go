@@ -69,3 +69,8 @@ func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 	shows(t, "real 3 "+serve(t, "-NOAUTH Authentication required.\r\n"), 1, "it answers PING with -NOAUTH")
 	shows(t, "real 3 "+serve(t, ""), 1, "it does not answer PING")
 }
+
+func TestTheSlowestStory_IsThere(t *testing.T) {
+	require.Contains(t, storyNames(t, course.Steps[6]), slowest)
+	require.Contains(t, storyNames(t, course.Steps[7]), slowest)
+}
