@@ -705,9 +705,9 @@ func TestTheReleaseIsAnsweredLate_NoRenewalComesMeanwhile(t *testing.T) {
 		scripts := func() int {    // PUBLISH may come after them
 			return lab.sent(func(r *record) bool { return !strings.HasPrefix(r.Text, "PUBLISH") })
 		}
-		before := scripts()
 		always := func(string, int) bool { return true }
 		lab.inject("alice", &hook{match: always, after: func() { time.Sleep(ttl / 5) }, again: true})
+		before := scripts()
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.Equal(t, nodes, scripts()-before, "alice's release was in flight, but her watchdog sent a renewal")
 		requireNotLost(t, alice, "alice has unlocked, only the reply was slow")
