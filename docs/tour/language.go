@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,14 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/picture"
 )
+
+//go:embed zh-CN.json
+var zhCN []byte
+
+// inChinese has what the tour says, by the English: texts, formats and the words put into
+// them. The course's own texts are in package course, the stories' messages in package
+// picture.
+var inChinese = course.Catalog("docs/tour/zh-CN.json", zhCN)
 
 // chineseLocale reports whether the environment asks for Chinese.
 func chineseLocale(env func(string) string) bool {
@@ -52,7 +61,7 @@ func word(text string) string {
 	if !course.Chinese {
 		return text
 	}
-	if found, ok := course.Find(inChinese, text); ok {
+	if found := course.Find(inChinese, text); found != text {
 		return found
 	}
 	return course.InChinese(text)
@@ -82,11 +91,7 @@ func (s saying) Error() string { return word(string(s)) }
 // original are lines of a story's message, the Chinese first for those that have it.
 func original(lines []string) (list []string) {
 	for _, line := range lines {
-		found, ok := course.Find(storySays, line)
-		if !ok {
-			found = picture.InChinese(line)
-		}
-		if course.Chinese && found != line {
+		if found := picture.InChinese(line); course.Chinese && found != line {
 			list = append(list, found)
 		}
 		list = append(list, line)

@@ -3,7 +3,7 @@
 //	go run ./docs/tour [command]
 //
 // It needs nothing but the go command. The help command lists the commands. With -lang zh, or
-// where the locale is Chinese, it speaks Chinese (chinese.go).
+// where the locale is Chinese, it speaks Chinese (zh-CN.json).
 package main
 
 import (

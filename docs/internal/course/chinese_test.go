@@ -3,6 +3,7 @@ package course
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,6 +38,22 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	for text := range inChinese {
 		assert.Truef(t, slices.Contains(texts, text), "nothing says this any more: %q", text)
 	}
+}
+
+// Of two entries with the same English, one would be lost.
+func TestCatalogs_HaveEachTextOnceOnALineOfItsOwn(t *testing.T) {
+	for _, name := range []string{"docs/tour/zh-CN.json", "docs/internal/course/zh-CN.json", "docs/internal/picture/zh-CN.json"} {
+		text := read(t, name)
+		seen := map[string]bool{}
+		for line := range strings.Lines(text) {
+			if english, _, ok := strings.Cut(line, `": "`); ok {
+				assert.Falsef(t, seen[english], "%s has it twice: %s", name, english)
+				seen[english] = true
+			}
+		}
+		assert.Len(t, Catalog(name, []byte(text)), len(seen), name)
+	}
+	require.PanicsWithValue(t, "x.json: unexpected end of JSON input", func() { Catalog("x.json", []byte(`{"Names": {`)) })
 }
 
 var code = regexp.MustCompile("`[^`]+`")

@@ -24,7 +24,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 
 	panel.Records[7].Text = "something new"
 	_, err = Story("A new title", []Panel{panel}, Light.Chinese())
-	require.ErrorContains(t, err, `chinese.go has no Chinese for ["A new title" "something new"]`)
+	require.ErrorContains(t, err, `zh-CN.json has no Chinese for ["A new title" "something new"]`)
 }
 
 func TestChinese_EveryStepAndGuaranteeHasItsText(t *testing.T) {

@@ -47,7 +47,7 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 	}
 	c.legend(drawn)
 	if c.lacks != nil {
-		return "", fmt.Errorf("docs/internal/picture/chinese.go has no Chinese for %q", c.lacks)
+		return "", fmt.Errorf("docs/internal/picture/zh-CN.json has no Chinese for %q", c.lacks)
 	}
 	return c.svg(title), nil
 }

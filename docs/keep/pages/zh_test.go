@@ -231,7 +231,7 @@ func TestPicture_OfAChinesePageIsInChinese(t *testing.T) {
 	require.Contains(t, made["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 三个节点就够了")
 
 	_, _, wrong := remade("README.zh-CN.md", "# 甲\n\n"+drawingLine+"\n", outputs)
-	require.Contains(t, wrong, `docs/internal/picture/chinese.go has no Chinese for ["A late holder" "all is well"]`)
+	require.Contains(t, wrong, `docs/internal/picture/zh-CN.json has no Chinese for ["A late holder" "all is well"]`)
 }
 
 func TestSlug_IsGitHubs(t *testing.T) {
