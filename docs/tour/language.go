@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -102,40 +103,29 @@ func original(lines []string) (list []string) {
 // wide is how many columns a text takes: Chinese takes two for a character.
 func wide(text string) (n int) {
 	for _, r := range text {
-		n += 1 + boolean(isWide(r))
+		n += 1 + boolean(r >= 0x2e80)
 	}
 	return n
 }
-
-func isWide(r rune) bool { return r >= 0x2e80 }
 
 // pad fills a text up with spaces.
 func pad(width int, text string) string {
 	return text + strings.Repeat(" ", max(0, width-wide(text)))
 }
 
-// mayBreak reports whether a line of Chinese may end between two characters: not before
-// what closes, nor after what opens.
-func mayBreak(before, after rune) bool {
-	return (isWide(before) || isWide(after)) &&
-		!strings.ContainsRune("，。、：；？！）》”’,.:;?!)", after) && !strings.ContainsRune("（《“‘(", before)
-}
+// unbroken is what stands on one line: a word, or a character of Chinese, with what opens
+// before it and what closes after it.
+var unbroken = regexp.MustCompile(` *[（《“‘(]*(?:[^ “‘\x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。、：；？！）》”’,.:;?!)]*`)
 
-// breakAt is where the first line of a text ends that is too wide: at the last space or break
-// before this width, or at the first one; -1 if it has none.
+// breakAt is where the first line of a text ends that is too wide: at the last place at which it
+// may before this width, or at the first one; -1 if it has none.
 func breakAt(width int, text string) int {
-	at, used, before := -1, 0, 'x'
-	for i, r := range text {
-		if i > 0 && (r == ' ' || mayBreak(before, r)) {
-			if used <= width || at < 0 {
-				at = i
-			}
-			if used > width {
-				break
-			}
+	end := -1
+	for _, part := range unbroken.FindAllStringIndex(text, -1) {
+		if end > 0 && wide(text[:part[1]]) > width {
+			return end
 		}
-		used += 1 + boolean(isWide(r))
-		before = r
+		end = part[1]
 	}
-	return at
+	return -1
 }

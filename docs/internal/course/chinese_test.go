@@ -13,7 +13,7 @@ import (
 // TestChinese_IsCompleteAndNotTooMuch asks for the Chinese of every text of the course,
 // and for the English of every Chinese.
 func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
-	texts := []string{"step #", "of step #", "the lock of step #"}
+	texts := []string{"step #", "of step #", "the lock of step #", errNoModule.Error()}
 	for _, s := range append(Entries(), First, Unfenced) {
 		if s.N == 0 || s.IsEpilogue() {
 			texts = append(texts, s.Label(), s.Of(), s.Subject())

@@ -346,6 +346,8 @@ func Parse(arg string) (Step, error) {
 // Module is how the repository's root is recognised.
 const Module = "example.com/redislock-steps"
 
+var errNoModule = errors.New("no go.mod of module " + Module + " here or in a folder above: change into the repository and try again")
+
 // Root walks up from the working directory to the go.mod of this module.
 func Root() (string, error) {
 	dir, err := os.Getwd()
@@ -359,7 +361,7 @@ func Root() (string, error) {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("no go.mod of module " + Module + " here or in a folder above: change into the repository and try again")
+			return "", errNoModule
 		}
 		dir = parent
 	}
