@@ -160,7 +160,7 @@ func became(name string, before, after []byte) string {
 		verb = "is new"
 	}
 	text := say("%s %s, %s", name, verb, count(len(lines(string(after))), "line"))
-	if about, err := source.Preface(after); err == nil && about != "" {
+	if about := source.Preface(after); about != "" {
 		text += ": " + about
 	}
 	return text

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 func TestUnified(t *testing.T) {
@@ -33,26 +31,6 @@ func TestUnified(t *testing.T) {
 	} {
 		if got := strings.Join(unified("a", "b", tt.old, tt.new), "|"); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
-		}
-	}
-}
-
-// Whatever the diff, taking the one side gives the old text and the other the new one.
-func TestEdits_KeepBothTexts(t *testing.T) {
-	words := strings.Fields("a b a c b b a c a b c c a b")
-	for i := range words {
-		for j := range words {
-			without := func(op byte) string {
-				var kept []string
-				for _, e := range source.Diff(words[:i], words[j:]) {
-					if e.Op != op {
-						kept = append(kept, e.Text)
-					}
-				}
-				return strings.Join(kept, " ")
-			}
-			require.Equal(t, strings.Join(words[:i], " "), without('+'))
-			require.Equal(t, strings.Join(words[j:], " "), without('-'))
 		}
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // A Declaration is one name of a Go file, with its comment: a function, a method or one
@@ -39,12 +38,11 @@ func Files(dir string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' {
-			continue
-		}
-		if name == "lock.go" {
+		switch {
+		case filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.ContainsAny(name[:1], "._"):
+		case name == "lock.go":
 			names = slices.Insert(names, 0, name)
-		} else {
+		default:
 			names = append(names, name)
 		}
 	}
@@ -130,66 +128,45 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 	return list, nil
 }
 
-// Preface returns what a file says of itself: the first paragraph of the comment above its
-// package clause, or between that and its first declaration; "" is none.
-func Preface(src []byte) (string, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || len(f.Comments) == 0 {
-		return "", err
+// Preface returns what a file says of itself: the first paragraph of a comment of its own
+// right below the package clause; "" is none.
+func Preface(src []byte) string {
+	found := preface.FindSubmatch(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
+	if found == nil {
+		return ""
 	}
-	first := f.Comments[0]
-	for _, d := range f.Decls[:min(1, len(f.Decls))] {
-		var doc *ast.CommentGroup
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			doc = d.Doc
-		case *ast.GenDecl:
-			if d.Tok != token.IMPORT {
-				doc = d.Doc
-			}
-		}
-		if first == doc || first.Pos() > d.Pos() {
-			return "", nil
-		}
-	}
-	paragraph, _, _ := strings.Cut(first.Text(), "\n\n")
-	return strings.Join(strings.Fields(paragraph), " "), nil
+	return strings.Join(strings.Fields(strings.ReplaceAll(string(found[1]), "// ", " ")), " ")
 }
+
+var preface = regexp.MustCompile(`\Apackage \w+\n\n((?:// .*\n)+)(?://)?\n`)
 
 // Find completes the name of a method: TryLock is Lock.TryLock. A function, type or
 // variable of that name goes first.
 func Find(list []Declaration, name string) (Declaration, error) {
-	var names, methods []string
-	var found Declaration
+	var names []string
 	for _, d := range list {
 		if d.Name == name {
 			return d, nil
 		}
-		if slices.Contains(names, d.Name) {
-			continue // of two versions of a file
-		}
-		names = append(names, d.Name)
-		if strings.HasSuffix(d.Name, "."+name) {
-			found, methods = d, append(methods, d.Name)
+		if !slices.Contains(names, d.Name) { // of two versions of a file, once
+			names = append(names, d.Name)
 		}
 	}
+	methods := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
 	switch len(methods) {
 	case 0:
 		return Declaration{}, fmt.Errorf("no declaration %s; there are: %s", name, strings.Join(names, ", "))
 	case 1:
-		return found, nil
+		return Find(list, methods[0])
 	}
 	return Declaration{}, fmt.Errorf("%s is more than one method: %s", name, strings.Join(methods, ", "))
 }
 
 // IsTest applies the rule of the go command: TestX(t *testing.T), and not Testing or
 // TestMain(m *testing.M).
-func (d Declaration) IsTest() bool {
-	rest, ok := strings.CutPrefix(d.Name, "Test")
-	r, _ := utf8.DecodeRuneInString(rest)
-	fn, isFunc := d.node.(*ast.FuncDecl)
-	return ok && isFunc && !unicode.IsLower(r) && fn.Recv == nil && Params(d) == "*testing.T"
-}
+func (d Declaration) IsTest() bool { return testName.MatchString(d.Name) && Params(d) == "*testing.T" }
+
+var testName = regexp.MustCompile(`^Test(\P{Ll}[^.]*)?$`)
 
 // Params returns the types of a function's parameters: names make no difference. The type
 // of "a, b string" is repeated.
@@ -215,9 +192,7 @@ func Signature(d Declaration) string {
 	}
 	var b strings.Builder
 	// Without positions it is printed in one line.
-	if err := format.Node(&b, token.NewFileSet(), &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type}); err != nil {
-		panic(err) // it was parsed
-	}
+	format.Node(&b, token.NewFileSet(), &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type})
 	return b.String()
 }
 
@@ -236,16 +211,11 @@ func API(list []Declaration, typ string) []Item {
 		name := strings.TrimPrefix(d.Name, typ+".")
 		switch node := d.node.(type) {
 		case *ast.FuncDecl:
-			if ast.IsExported(name) && !strings.Contains(name, ".") {
-				items = append(items, Item{Name: name, Text: Signature(d)})
-			}
+			items = append(items, Item{Name: name, Text: Signature(d)})
 		case *ast.ValueSpec:
-			if !ast.IsExported(name) {
-				continue
-			}
 			text := "var " + name
-			if i := slices.IndexFunc(node.Names, func(id *ast.Ident) bool { return id.Name == name }); i < len(node.Values) {
-				text += " = " + types.ExprString(node.Values[i])
+			if len(node.Values) == 1 {
+				text += " = " + types.ExprString(node.Values[0])
 			}
 			items = append(items, Item{Name: name, Text: text})
 		case *ast.TypeSpec:
@@ -255,12 +225,12 @@ func API(list []Declaration, typ string) []Item {
 			}
 			for _, field := range st.Fields.List {
 				for _, id := range field.Names {
-					if id.IsExported() {
-						items = append(items, Item{id.Name, typ + "." + id.Name + " " + types.ExprString(field.Type), true})
-					}
+					items = append(items, Item{id.Name, typ + "." + id.Name + " " + types.ExprString(field.Type), true})
 				}
 			}
 		}
 	}
-	return items
+	return slices.DeleteFunc(items, func(item Item) bool {
+		return !ast.IsExported(item.Name) || strings.Contains(item.Name, ".") // a method of another type
+	})
 }

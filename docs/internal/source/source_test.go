@@ -45,19 +45,12 @@ func New(a, b string, n []redis.X, o ...*Option) *Lock { return nil }
 
 func TestPreface(t *testing.T) {
 	for src, want := range map[string]string{
-		"package p\n\nfunc f() {}\n":                                                      "",
-		"// How it is sent,\n// once.\n//\n// More.\npackage p\n":                         "How it is sent, once.",
-		"// How it is sent.\n\npackage p\n":                                               "How it is sent.",
-		"package p\n\n// How it is sent.\n\nimport \"fmt\"\n\n// f is a function.\n":      "How it is sent.",
-		"package p\n\n// How it is sent.\nimport \"fmt\"\n":                               "How it is sent.",
-		"package p\n\n// How it is sent.\n\n// f is a function.\nfunc f() {}\n":           "How it is sent.",
-		"package p\n\n// f is a function.\nfunc f() {}\n":                                 "",
-		"package p\n\n// limit is a constant.\nconst limit = 1 // it is\n":                "",
-		"package p\n\nimport \"fmt\"\n\n// How it is sent.\n\nfunc f() { fmt.Print() }\n": "",
+		"package p\n\nfunc f() {}\n": "",
+		"package p\n\n// How it is sent,\n// once.\n//\n// More.\n\nimport \"fmt\"\n": "How it is sent, once.",
+		"package p\r\n\r\n// How it is sent.\r\n\r\nimport \"fmt\"\r\n":               "How it is sent.",
+		"package p\n\n// f is a function.\nfunc f() {}\n":                             "",
 	} {
-		got, err := Preface([]byte(src))
-		require.NoError(t, err)
-		require.Equal(t, want, got, src)
+		require.Equal(t, want, Preface([]byte(src)), src)
 	}
 }
 
@@ -129,4 +122,24 @@ var TestVar = 1
 		}
 	}
 	require.Equal(t, []string{"TestOne_Two", "Test_under"}, tests)
+}
+
+// Whatever the diff, taking the one side gives the old text and the other the new one.
+func TestDiff_KeepsBothTexts(t *testing.T) {
+	words := strings.Fields("a b a c b b a c a b c c a b")
+	for i := range words {
+		for j := range words {
+			without := func(op byte) string {
+				var kept []string
+				for _, e := range Diff(words[:i], words[j:]) {
+					if e.Op != op {
+						kept = append(kept, e.Text)
+					}
+				}
+				return strings.Join(kept, " ")
+			}
+			require.Equal(t, strings.Join(words[:i], " "), without('+'))
+			require.Equal(t, strings.Join(words[j:], " "), without('-'))
+		}
+	}
 }
