@@ -1,9 +1,9 @@
 package course
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,16 +37,14 @@ func (s Step) Hints() []Hint { return readHints(fmt.Sprintf("step%02d.md", s.N))
 
 // readHints reads a file of hints, in Chinese the one of the same name in zh-CN.
 func readHints(file string) []Hint {
-	name := "hints/" + file
 	if Chinese {
-		name = "hints/zh-CN/" + file
+		file = "zh-CN/" + file
 	}
-	text, err := hintTexts.ReadFile(name)
-	list, wrong := parseHints(name, string(text))
-	if err := cmp.Or(err, wrong); err != nil {
+	text, err := hintTexts.ReadFile("hints/" + file)
+	if err != nil {
 		panic(err) // the files are a part of this program
 	}
-	return list
+	return parseHints(string(text))
 }
 
 // HintFor returns the hint of a story that begins in s, or that of its file, if there is one.
@@ -80,33 +78,17 @@ func find(list []Hint, is func(of string) bool) (Hint, bool) {
 	return list[i], true
 }
 
-func parseHints(name, text string) ([]Hint, error) {
-	var list []Hint
-	var h *Hint // the last one
-	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
-		switch of, isName := strings.CutPrefix(line, "# "); {
-		case isName && (h == nil || h.Stages != nil):
-			list = append(list, Hint{Of: []string{of}})
-			h = &list[len(list)-1]
-		case isName:
-			h.Of = append(h.Of, of)
-		case h != nil && strings.HasPrefix(line, fmt.Sprintf("%d. ", len(h.Stages)+1)):
-			h.Stages = append(h.Stages, line[3:])
-		case line == "" || strings.HasPrefix(line, "   "):
-			if h != nil && h.Stages != nil {
-				h.Stages[len(h.Stages)-1] += "\n" + strings.TrimPrefix(line, "   ")
-			}
-		default:
-			return nil, fmt.Errorf("%s:%d: neither a name, nor the next stage, nor its text: %s", name, i+1, line)
+func parseHints(text string) (list []Hint) {
+	text = "\n\n" + strings.ReplaceAll(text, "\r\n", "\n")
+	for _, hint := range strings.Split(text, "\n\n# ")[1:] {
+		parts := stageNumber.Split(hint, -1)
+		h := Hint{Of: strings.Split(strings.TrimSpace(parts[0]), "\n# ")}
+		for _, stage := range parts[1:] {
+			h.Stages = append(h.Stages, strings.TrimSpace(strings.ReplaceAll(stage, "\n   ", "\n")))
 		}
+		list = append(list, h)
 	}
-	for _, h := range list {
-		if len(h.Stages) != Stages {
-			return nil, fmt.Errorf("%s: %s has %d stages, not %d", name, h.Of[0], len(h.Stages), Stages)
-		}
-		for i := range h.Stages {
-			h.Stages[i] = strings.TrimSpace(h.Stages[i])
-		}
-	}
-	return list, nil
+	return list
 }
+
+var stageNumber = regexp.MustCompile(`(?m)^\d\. `)

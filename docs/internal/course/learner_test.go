@@ -1,6 +1,7 @@
 package course
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"regexp"
@@ -96,17 +97,26 @@ func TestEveryWrongEnding_HasAHint(t *testing.T) {
 	}
 }
 
-func TestParseHints(t *testing.T) {
-	list, err := parseHints("x.md", "# TestA\n# TestB\n\n1. one\n   continues\n\n   and on\n2. two\n3. three\n\n# x_test.go\n1. a\n2. b\n3. c\n")
+// Written again, each hint is what stands in its file: a stage that is missing or out of its
+// order is not, nor a line that is not indented.
+func TestHints_AreReadAsTheyAreWritten(t *testing.T) {
+	files, err := fs.Glob(hintTexts, "hints/*.md")
 	require.NoError(t, err)
-	require.Equal(t, []Hint{{[]string{"TestA", "TestB"}, []string{"one\ncontinues\n\nand on", "two", "three"}}, {[]string{"x_test.go"}, []string{"a", "b", "c"}}}, list)
-	for text, want := range map[string]string{
-		"# TestA\n1. one\n3. three\n": "x.md:3: neither",
-		"# TestA\n1. one\n2. two\n":   "TestA has 2 stages, not 3",
-		"1. one\n":                    "x.md:1: neither",
-	} {
-		_, err := parseHints("x.md", text)
-		require.ErrorContains(t, err, want)
+	chinese, err := fs.Glob(hintTexts, "hints/zh-CN/*.md")
+	require.NoError(t, err)
+	for _, name := range append(files, chinese...) {
+		text, err := fs.ReadFile(hintTexts, name)
+		require.NoError(t, err)
+		again := ""
+		for _, h := range parseHints(string(text)) {
+			require.Len(t, h.Stages, Stages, "%s: %s", name, h.Of[0])
+			again += "\n# " + strings.Join(h.Of, "\n# ") + "\n"
+			for i, stage := range h.Stages {
+				indented := strings.ReplaceAll(stage, "\n", "\n   ")
+				again += fmt.Sprintf("\n%d. %s\n", i+1, strings.ReplaceAll(indented, "   \n", "\n"))
+			}
+		}
+		require.Equal(t, string(text), again[1:], name)
 	}
 }
 

@@ -231,6 +231,7 @@ func API(list []Declaration, typ string) []Item {
 		}
 	}
 	return slices.DeleteFunc(items, func(item Item) bool {
-		return !ast.IsExported(item.Name) || strings.Contains(item.Name, ".") // a method of another type
+		ofAnother := strings.Contains(item.Name, ".")
+		return ofAnother || !ast.IsExported(item.Name)
 	})
 }
