@@ -103,7 +103,7 @@ func (t *tour) lockBuild(tests, lock course.Step) build {
 	}
 	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
 	for _, f := range course.Files() {
-		if f.Needs != nil || f.Besides() && f.From != tests.N {
+		if f.Needs != nil || f.To < course.Last.N && f.From != tests.N {
 			b.leaveOut(f.Name)
 		}
 	}

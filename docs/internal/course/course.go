@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Step is one lock of the course, or the epilogue.
@@ -242,9 +242,6 @@ func Files() []File {
 	return list
 }
 
-// Besides reports whether the file is run against some locks only.
-func (f File) Besides() bool { return f.Needs != nil || f.To < len(Steps) }
-
 // Guarantees returns what s guarantees: what begins in it, and what stays of the steps before.
 func (s Step) Guarantees() []File {
 	if s.IsEpilogue() {
@@ -355,8 +352,8 @@ func Root() (string, error) {
 		return "", err
 	}
 	for {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && declaresModule(string(mod)) {
+		mod, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if first, _, _ := strings.Cut(string(mod), "\n"); strings.TrimSpace(first) == "module "+Module {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
@@ -365,8 +362,4 @@ func Root() (string, error) {
 		}
 		dir = parent
 	}
-}
-
-func declaresModule(mod string) bool {
-	return regexp.MustCompile(`(?m)^module\s+` + regexp.QuoteMeta(Module) + `(\s|$)`).MatchString(mod)
 }

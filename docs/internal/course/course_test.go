@@ -66,6 +66,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestRoot(t *testing.T) {
+	t.Chdir("../../keep") // a module of its own
 	root, err := Root()
 	require.NoError(t, err)
 	require.FileExists(t, root+"/docs/internal/course/course.go")
@@ -73,11 +74,4 @@ func TestRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err = Root()
 	require.ErrorContains(t, err, "change into the repository")
-	for mod, want := range map[string]bool{
-		"// text\r\nmodule " + Module + "\r\n":     true,
-		"module " + Module + "/docs/keep\n":        false,
-		"go 1.26\nrequire " + Module + " v1.0.0\n": false,
-	} {
-		require.Equal(t, want, declaresModule(mod), mod)
-	}
 }
