@@ -1,7 +1,7 @@
 package course
 
 import (
-	"go/scanner"
+	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
@@ -27,7 +27,7 @@ func TestCommentsAreNotTooWide(t *testing.T) {
 			return fs.SkipDir
 		}
 		if path.Ext(name) == ".go" {
-			for _, line := range wideComments([]byte(read(t, name))) {
+			for _, line := range wideComments(read(t, name)) {
 				assert.Failf(t, "a comment is too wide", "%s:%d: wrap it at 90 columns, or put it above the code", name, line)
 			}
 		}
@@ -39,28 +39,20 @@ func TestWideComments(t *testing.T) {
 	wide := strings.Repeat("ä", maxColumns-len("// "))
 	src := "package x\n\n// " + wide + "\n// " + wide + "!\n\nvar s = `// " + wide + "`\n\n\t// " + wide[8:] + "\n" +
 		"\tvar long_ = 1 // " + wide + "\n/*\n" + wide + "wide\n*/\n"
-	require.Equal(t, []int{4, 9, 11}, wideComments([]byte(src)))
+	require.Equal(t, []int{4, 9, 11}, wideComments(src))
 }
 
 // wideComments returns the lines on which a comment ends beyond maxColumns.
-func wideComments(src []byte) (wide []int) {
-	lines := strings.Split(string(src), "\n")
-	file := token.NewFileSet().AddFile("", -1, len(src))
-	var s scanner.Scanner
-	s.Init(file, src, nil, scanner.ScanComments)
-	for {
-		pos, tok, text := s.Scan()
-		if tok == token.EOF {
-			return wide
-		}
-		if tok != token.COMMENT {
-			continue
-		}
-		first := file.Line(pos)
-		for n := first; n <= first+strings.Count(text, "\n"); n++ {
+func wideComments(src string) (wide []int) {
+	lines := strings.Split(src, "\n")
+	fset := token.NewFileSet()
+	f, _ := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
+	for _, c := range f.Comments {
+		for n := fset.Position(c.Pos()).Line; n <= fset.Position(c.End()).Line; n++ {
 			if utf8.RuneCountInString(strings.ReplaceAll(lines[n-1], "\t", "    ")) > maxColumns {
 				wide = append(wide, n)
 			}
 		}
 	}
+	return wide
 }
