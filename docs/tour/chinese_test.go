@@ -44,10 +44,20 @@ var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recov
 // words needs its Chinese, with the same verbs, and what formats it must be able to find
 // it.
 func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
-	said, all := literals(t)
-	for _, text := range slices.Sorted(maps.Keys(said)) {
-		_, ok := inChinese[text]
-		assert.Truef(t, ok, "%s: no Chinese for %q", said[text], text)
+	all := map[string]bool{}
+	for _, l := range literals(t, "*.go") {
+		file, _, _ := strings.Cut(l.at, ":")
+		if strings.HasSuffix(file, "_test.go") || slices.Contains(onlyEnglish, file) || slices.Contains(onlyEnglish, l.in) {
+			continue
+		}
+		all[l.text] = true
+		words := verb.ReplaceAllString(asked.ReplaceAllString(l.text, ""), "")
+		isText := twoWords.MatchString(words) || oneWord.MatchString(words) && slices.Contains(says, l.called)
+		if notSaid.MatchString(l.text) || !isText {
+			continue
+		}
+		assert.NotContainsf(t, untold, l.called, "%s: it does not translate %q: say and errorf do", l.at, l.text)
+		assert.NotEmptyf(t, inChinese[l.text], "%s: no Chinese for %q", l.at, l.text)
 	}
 	mutants, err := os.ReadFile("../internal/mutant/mutant.go") // which puts its words together
 	require.NoError(t, err)
@@ -74,51 +84,11 @@ var (
 	asked    = regexp.MustCompile(`go run \./docs/tour( \w+)?( %[ds])?( -\w+)?|(red|green|diff|try|hint) %[ds]( -\w+)?`)
 )
 
-// literals returns the texts of the source that look like words, and where they stand;
-// and all of them.
-func literals(t *testing.T) (said map[string]string, all map[string]bool) {
-	t.Helper()
-	said, all = map[string]string{}, map[string]bool{}
-	words := func(like *regexp.Regexp, text string) bool {
-		return !notSaid.MatchString(text) && like.MatchString(verb.ReplaceAllString(asked.ReplaceAllString(text, ""), ""))
-	}
-	inspect(t, "*.go", func(n ast.Node, at string, constant func(ast.Expr) (string, bool)) bool {
-		file, _, _ := strings.Cut(at, ":")
-		switch n := n.(type) {
-		case *ast.File:
-			return !strings.HasSuffix(file, "_test.go") && !slices.Contains(onlyEnglish, file)
-		case *ast.ImportSpec:
-			return false
-		case *ast.FuncDecl:
-			return !slices.Contains(onlyEnglish, n.Name.Name)
-		case *ast.CallExpr:
-			called := types.ExprString(n.Fun)
-			called = called[strings.LastIndex(called, ".")+1:]
-			for _, arg := range n.Args {
-				text, ok := constant(arg)
-				if ok && slices.Contains(untold, called) && words(twoWords, text) {
-					t.Errorf("%s: %s does not translate %q: say and errorf do", at, called, text)
-				}
-				if ok && slices.Contains(says, called) && words(oneWord, text) {
-					said[text] = at
-				}
-			}
-		case ast.Expr:
-			if text, ok := constant(n); ok {
-				if all[text] = true; words(twoWords, text) {
-					said[text] = at
-				}
-				return false
-			}
-		}
-		return true
-	})
-	return said, all
-}
+// A literal is a constant text of the source.
+type literal struct{ text, at, in, called string } // in which function, as an argument of which
 
-// inspect is ast.Inspect of some files of a package, with the place of each node and the
-// texts that are constant.
-func inspect(t *testing.T, pattern string, each func(n ast.Node, at string, constant func(ast.Expr) (string, bool)) bool) {
+// literals returns those of some files of a package.
+func literals(t *testing.T, pattern string) (list []literal) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	require.NoError(t, err)
@@ -133,16 +103,26 @@ func inspect(t *testing.T, pattern string, each func(n ast.Node, at string, cons
 	// Without the packages that it imports: for constants there is no need of them.
 	conf := types.Config{Error: func(error) {}}
 	conf.Check("", fset, files, &info)
-	text := func(e ast.Expr) (string, bool) {
-		value := info.Types[e].Value
-		if value == nil || value.Kind() != constant.String {
-			return "", false
-		}
-		return constant.StringVal(value), true
-	}
 	for _, f := range files {
-		ast.Inspect(f, func(n ast.Node) bool { return n == nil || each(n, fset.Position(n.Pos()).String(), text) })
+		ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
+			e, _ := n.(ast.Expr)
+			value := info.Types[e].Value
+			if value == nil || value.Kind() != constant.String {
+				return true
+			}
+			l := literal{text: constant.StringVal(value), at: fset.Position(n.Pos()).String()}
+			if fn, ok := stack[1].(*ast.FuncDecl); ok {
+				l.in = fn.Name.Name
+			}
+			if call, ok := stack[len(stack)-1].(*ast.CallExpr); ok {
+				called := types.ExprString(call.Fun)
+				l.called = called[strings.LastIndex(called, ".")+1:]
+			}
+			list = append(list, l)
+			return false
+		})
 	}
+	return list
 }
 
 // verbs are those of a format, by the places of their arguments.
@@ -211,25 +191,16 @@ func TestChinese_FitsATerminal(t *testing.T) {
 	}
 }
 
-// TestStorySays_IsWhatStoriesSay looks for each message in the tests of the steps,
+// TestChinese_OfStoriesIsOfWhatTheySay looks for each message in the tests of the steps,
 // whatever their verbs stand for.
-func TestStorySays_IsWhatStoriesSay(t *testing.T) {
-	formats := map[string]bool{}
+func TestChinese_OfStoriesIsOfWhatTheySay(t *testing.T) {
+	said := map[string]*regexp.Regexp{}
 	for _, step := range course.Entries() {
-		inspect(t, "../../"+step.Dir+"/*_test.go", func(n ast.Node, _ string, constant func(ast.Expr) (string, bool)) bool {
-			if e, ok := n.(ast.Expr); ok {
-				if text, ok := constant(e); ok {
-					formats[text] = len(verb.ReplaceAllString(text, "")) > 15
-					return false
-				}
+		for _, l := range literals(t, "../../"+step.Dir+"/*_test.go") {
+			if said[l.text] == nil && len(verb.ReplaceAllString(l.text, "")) > 15 {
+				anyVerb := number.ReplaceAllString(verb.ReplaceAllString(regexp.QuoteMeta(l.text), ".+"), ".+")
+				said[l.text] = regexp.MustCompile("^" + anyVerb + "$")
 			}
-			return true
-		})
-	}
-	var said []*regexp.Regexp
-	for format, long := range formats {
-		if long {
-			said = append(said, regexp.MustCompile("^"+number.ReplaceAllString(verb.ReplaceAllString(regexp.QuoteMeta(format), ".+"), ".+")+"$"))
 		}
 	}
 	file, err := os.ReadFile("../internal/picture/zh-CN.json")
@@ -238,7 +209,8 @@ func TestStorySays_IsWhatStoriesSay(t *testing.T) {
 	require.NoError(t, json.Unmarshal(file, &sections))
 	require.NotEmpty(t, sections["What stories say when they fail"])
 	for says, found := range sections["What stories say when they fail"] {
-		assert.Truef(t, slices.ContainsFunc(said, func(r *regexp.Regexp) bool { return r.MatchString(says) }), "no story says %q", says)
+		isSaid := func(r *regexp.Regexp) bool { return r.MatchString(says) }
+		assert.Truef(t, slices.ContainsFunc(slices.Collect(maps.Values(said)), isSaid), "no story says %q", says)
 		assert.Equal(t, strings.Count(says, "#"), strings.Count(found, "#"), says)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -21,12 +22,7 @@ var inChinese = course.Catalog("docs/tour/zh-CN.json", zhCN)
 
 // chineseLocale reports whether the environment asks for Chinese.
 func chineseLocale(env func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if value := env(name); value != "" {
-			return strings.HasPrefix(value, "zh")
-		}
-	}
-	return false
+	return strings.HasPrefix(cmp.Or(env("LC_ALL"), env("LC_MESSAGES"), env("LANG")), "zh")
 }
 
 // takeLang takes -lang and its value out of the arguments, wherever they stand.
