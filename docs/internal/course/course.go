@@ -3,6 +3,7 @@
 package course
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ type Step struct {
 	N         int    // 1 to 8; 0 has no tests: the red side of step 1 and of the epilogue
 	Dir       string // its folder, from the repository's root
 	Source    string // the file in Dir in which it differs from the step before
-	Nodes     int    // how many servers its stories use
+	Nodes     int    // how many servers its stories use; 0 of what has none
 	Title     string //
 	Problem   string // what breaks without it; it does not name the fix
 	Lock      string // how it acquires and releases, in commands
@@ -28,15 +29,18 @@ type Step struct {
 	Guarantee string // what that file asserts
 	Broken    string // what the next step is for
 	ShowGreen bool   // red shows its lead story on this step's lock, too: no command shows the fix
+
+	label, subject string // see Label and Subject; the eight steps need none
 }
 
 // First is the lock everyone writes first. It is the red side of step 1.
 var First = Step{
-	Dir:    "docs/step00",
-	Source: LockFile,
-	Nodes:  1,
-	Lock:   "EXISTS, then SET; DEL",
-	Words:  "It asks with EXISTS whether the key is there and, if it is not, writes it with SET. Unlock deletes it.",
+	label:   "before the course",
+	subject: "the lock everyone writes first",
+	Dir:     "docs/step00",
+	Source:  LockFile,
+	Lock:    "EXISTS, then SET; DEL",
+	Words:   "It asks with EXISTS whether the key is there and, if it is not, writes it with SET. Unlock deletes it.",
 }
 
 // Steps is the course.
@@ -171,6 +175,8 @@ var Last = Steps[len(Steps)-1]
 // steps.
 var Epilogue = Step{
 	N:       len(Steps) + 1,
+	label:   "the epilogue",
+	subject: "the resources that check",
 	Dir:     "docs/fencing",
 	Source:  "check.go",
 	Nodes:   1,
@@ -190,11 +196,12 @@ var Epilogue = Step{
 
 // Unfenced is the red side of the epilogue: its resources without the check.
 var Unfenced = Step{
-	Dir:    "docs/fencing/unfenced",
-	Source: "check.go",
-	Nodes:  1,
-	Lock:   "docs/fencing/unfenced/check.go",
-	Words:  "The lock gives every acquisition a number, and the writes carry it. The resources accept every write.",
+	label:   "before the course",
+	subject: "the resources without the check",
+	Dir:     "docs/fencing/unfenced",
+	Source:  "check.go",
+	Lock:    "docs/fencing/unfenced/check.go",
+	Words:   "The lock gives every acquisition a number, and the writes carry it. The resources accept every write.",
 }
 
 // Files of a step's folder that are not guarantees.
@@ -287,15 +294,7 @@ func Entries() []Step { return append(Steps[:len(Steps):len(Steps)], Epilogue) }
 func (s Step) Path() string { return s.Dir + "/" + s.Source }
 
 // Label is how messages name a step: "step 04".
-func (s Step) Label() string {
-	switch {
-	case s.IsEpilogue():
-		return "the epilogue"
-	case s.N == 0:
-		return "before the course"
-	}
-	return fmt.Sprintf("step %02d", s.N)
-}
+func (s Step) Label() string { return cmp.Or(s.label, fmt.Sprintf("step %02d", s.N)) }
 
 // Arg is how a command line names a step: "4", "fencing".
 func (s Step) Arg() string {
@@ -316,17 +315,7 @@ func (s Step) Of() string {
 }
 
 // Subject is what stories are run on: "the lock of step 04".
-func (s Step) Subject() string {
-	switch {
-	case s.IsEpilogue():
-		return "the resources that check"
-	case s.Dir == Unfenced.Dir:
-		return "the resources without the check"
-	case s.Dir == First.Dir:
-		return "the lock everyone writes first"
-	}
-	return "the lock " + s.Of()
-}
+func (s Step) Subject() string { return cmp.Or(s.subject, "the lock "+s.Of()) }
 
 // Parse reads a step as Arg writes it.
 func Parse(arg string) (Step, error) {
