@@ -16,7 +16,7 @@ import (
 var zhCN []byte
 
 // inChinese has what the tour says, by the English: texts, formats and the words put into
-// them. The course's own texts are in package course, the stories' messages in package
+// them. Those of the course are in package course, the stories' messages in package
 // picture.
 var inChinese = course.Catalog("docs/tour/zh-CN.json", zhCN)
 
@@ -109,7 +109,7 @@ func pad(width int, text string) string {
 	return text + strings.Repeat(" ", max(0, width-wide(text)))
 }
 
-// unbroken is what stands on one line: a word, or a character of Chinese, with what opens
+// unbroken is what one line has to hold: a word, or a character of Chinese, with what opens
 // before it and what closes after it.
 var unbroken = regexp.MustCompile(` *[（《“‘(]*(?:[^ “‘\x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。、：；？！）》”’,.:;?!)]*`)
 

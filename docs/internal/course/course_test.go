@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestRoot(t *testing.T) {
-	t.Chdir("../../keep") // a module of its own
+	t.Chdir("../../keep") // another module
 	root, err := Root()
 	require.NoError(t, err)
 	require.FileExists(t, root+"/docs/internal/course/course.go")

@@ -97,8 +97,8 @@ func TestEveryWrongEnding_HasAHint(t *testing.T) {
 	}
 }
 
-// Written again, each hint is what stands in its file: a stage that is missing or out of its
-// order is not, nor a line that is not indented.
+// Written again, the hints give the file that was read, unless a stage is out of its order or
+// a line is not indented.
 func TestHints_AreReadAsTheyAreWritten(t *testing.T) {
 	files, err := fs.Glob(hintTexts, "hints/*.md")
 	require.NoError(t, err)

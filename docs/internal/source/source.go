@@ -128,8 +128,8 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 	return list, nil
 }
 
-// Preface returns what a file says of itself: the first paragraph of a comment of its own
-// right below the package clause; "" is none.
+// Preface returns what a file says of itself: the first paragraph of the comment
+// right below the package clause, if no declaration follows at once; "" is none.
 func Preface(src []byte) string {
 	found := preface.FindSubmatch(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
 	if found == nil {
