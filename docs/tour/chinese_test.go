@@ -72,7 +72,8 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 // says are the functions that take the texts of this program, and untold those that would
 // not translate them.
 var (
-	says   = []string{"printf", "prose", "complain", "behind", "strong", "heading", "item", "message", "progress", "playing", "say", "errorf", "wrongUsage", "word", "saying", "paint", "count", "capital"}
+	says = []string{"printf", "prose", "complain", "behind", "strong", "heading", "item", "message",
+		"progress", "playing", "say", "errorf", "wrongUsage", "word", "saying", "paint", "count", "capital"}
 	untold = []string{"Errorf", "New", "Sprintf", "Sprint", "Fprintf", "Fprint", "Fprintln"}
 )
 
