@@ -18,27 +18,25 @@ import (
 // and decides alone (quorum 1).
 type cluster struct {
 	*scene
-	links    [][]*proxy // from each master to its replicas
-	addr     string     // of the sentinel
+	replicas []*redisproc.Process // of the first master
+	addr     string               // of the sentinel
 	sentinel *redis.SentinelClient
 }
 
-// newCluster starts as many masters as the lock of a step needs, each with replicas.
-// options are those of the first replica, the second, and so on.
-func newCluster(t *testing.T, step int, options ...[]string) *cluster {
+// newCluster starts as many masters as the lock of a step needs, each with replicas, and
+// lets two clients join. options are those of the first replica, the second, and so on.
+func newCluster(t *testing.T, step int, options ...[]string) (c *cluster, alice, bob *party) {
 	t.Helper()
-	c := &cluster{scene: newScene(t, nodesOf(step), long, "--repl-diskless-sync-delay", "0")}
+	c = &cluster{scene: newScene(t, nodesOf(step), long, "--repl-diskless-sync-delay", "0")}
 	config := ""
 	for i, master := range c.servers {
-		var links []*proxy
-		for _, options := range options {
-			link := newProxy(t, master.Addr)
-			host, port, _ := net.SplitHostPort(link.addr())
-			serve(t, 1, append([]string{"--replicaof", host + " " + port}, options...)...)
-			links = append(links, link)
-		}
-		c.links = append(c.links, links)
 		host, port, _ := net.SplitHostPort(master.Addr)
+		for _, options := range options {
+			replicas := serve(t, 1, append([]string{"--replicaof", host + " " + port}, options...)...)
+			if i == 0 {
+				c.replicas = append(c.replicas, replicas...)
+			}
+		}
 		config += fmt.Sprintf("sentinel monitor %[1]s %s %s 1\nsentinel down-after-milliseconds %[1]s 1000\n"+
 			"sentinel failover-timeout %[1]s 60000\n", masterName(i), host, port)
 	}
@@ -73,15 +71,14 @@ func newCluster(t *testing.T, step int, options ...[]string) *cluster {
 		}, 20*time.Second, 20*time.Millisecond, "Sentinel does not find the replicas")
 	}
 	c.start = time.Now()
-	return c
+	return c, c.join("alice", step), c.join("bob", step)
 }
 
 func masterName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// join returns a party whose clients ask Sentinel for the masters, and the first of these.
-// They use one connection each, because WAIT waits for what was written on its own
-// connection.
-func (c *cluster) join(name string, step int) (*party, *redis.Client) {
+// join returns a party whose clients ask Sentinel for the masters. They use one connection
+// each, because WAIT waits for what was written on its own connection.
+func (c *cluster) join(name string, step int) *party {
 	var rdbs []redis.UniversalClient
 	for i := range c.servers {
 		rdb := redis.NewFailoverClient(&redis.FailoverOptions{
@@ -90,13 +87,17 @@ func (c *cluster) join(name string, step int) (*party, *redis.Client) {
 		c.t.Cleanup(func() { rdb.Close() })
 		rdbs = append(rdbs, rdb)
 	}
-	return &party{c.scene, name, newLock(key, step, rdbs, c.ttl)}, rdbs[0].(*redis.Client)
+	return c.party(name, key, step, rdbs)
 }
 
-// cut cuts the replication of the first master to its only replica.
-func (c *cluster) cut() {
-	c.links[0][0].cut()
-	c.note("the replication of node-1 is cut")
+// cut cuts the replication to a replica. It keeps what it has, and gets nothing more: from
+// now on it has a password for its master, which knows none and refuses it.
+func (c *cluster) cut(replica *redisproc.Process, what string) {
+	c.t.Helper()
+	rdb := adminOf(c.t, replica.Addr)
+	require.NoError(c.t, rdb.ConfigSet(ctx, "masterauth", "wrong").Err())
+	require.NoError(c.t, rdb.ClientKillByFilter(ctx, "type", "master").Err())
+	c.note("the replication %s is cut", what)
 }
 
 // failover kills the first master and waits until Sentinel has promoted a replica. It

@@ -5,8 +5,10 @@ package realfaults
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -65,30 +67,60 @@ func deaf(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// warm lets a client have n idle connections.
-func warm(t *testing.T, rdb redis.UniversalClient, n int) {
+// A nat is on a client's way to its servers. It forgets connections, and sends no reset:
+// what the client sends is swallowed from then on, and so no answer comes.
+type nat struct {
+	dialed    atomic.Int64 // how many connections went through it
+	forgotten atomic.Int64 // how many of them, the first ones, it has forgotten
+}
+
+func (n *nat) forget() { n.forgotten.Store(n.dialed.Load()) }
+
+func (n *nat) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return natConn{conn, n, n.dialed.Add(1)}, err
+}
+
+type natConn struct {
+	net.Conn
+	nat    *nat
+	number int64
+}
+
+func (c natConn) Write(b []byte) (int, error) {
+	if c.number <= c.nat.forgotten.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// warm lets each client have n idle connections.
+func warm(t *testing.T, rdbs []redis.UniversalClient, n int) {
 	t.Helper()
-	var conns []*redis.Conn
-	for range n {
-		conn := rdb.(*redis.Client).Conn()
-		require.NoError(t, conn.Ping(ctx).Err())
-		conns = append(conns, conn)
+	for _, rdb := range rdbs {
+		var conns []*redis.Conn
+		for range n {
+			conn := rdb.(*redis.Client).Conn()
+			require.NoError(t, conn.Ping(ctx).Err())
+			conns = append(conns, conn)
+		}
+		for _, conn := range conns {
+			require.NoError(t, conn.Close())
+		}
+		require.EqualValues(t, n, rdb.PoolStats().IdleConns)
 	}
-	for _, conn := range conns {
-		require.NoError(t, conn.Close())
-	}
-	require.EqualValues(t, n, rdb.(*redis.Client).PoolStats().IdleConns)
 }
 
 // How long a call takes when Redis cannot be reached. client.md shows these times:
 // they are measured here, and must not become longer.
 func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	defaults := redis.Options{}
 	dial1s := redis.Options{DialTimeout: time.Second}
 	once := redis.Options{DialTimeout: time.Second, DialerRetries: 1}
 	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
-	hung := func(t *testing.T) string { return "" } // a NAT that hangs when the client is warm
+	server := serve(t, 1)[0]
+	hung := func(*testing.T) string { return server.Addr } // behind a NAT that forgets the client when it is warm
 	const ms, ever = time.Millisecond, time.Duration(0)
 	cases := []struct {
 		what             string
@@ -115,23 +147,23 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"hangs; defaults, context of 100ms", hung, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
 		{"hangs; the page's, context of 100ms", hung, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 	}
-	server := serve(t, 1)[0]
 	took := make([][4]float64, len(cases)) // seconds, of steps 05 to 08
 	var calls sync.WaitGroup               // all at once: they sleep
 	for i, c := range cases {
 		for step := 5; step <= 8; step++ {
-			var rdbs []redis.UniversalClient
+			var addrs []string
 			for range nodesOf(step) {
-				addr := c.where(t)
-				if addr != "" {
-					rdbs = append(rdbs, connect(t, []string{addr}, c.options)...)
-					continue
-				}
-				nat := newProxy(t, server.Addr)
-				rdb := connect(t, []string{nat.addr()}, c.options)[0]
-				warm(t, rdb, 1)
-				nat.forget(true)
-				rdbs = append(rdbs, rdb)
+				addrs = append(addrs, c.where(t))
+			}
+			var rdbs []redis.UniversalClient
+			if addrs[0] == server.Addr {
+				var n nat
+				c.options.Dialer = n.dial
+				rdbs = connect(t, addrs, c.options)
+				warm(t, rdbs, 1)
+				n.forgotten.Store(math.MaxInt64) // new connections as well
+			} else {
+				rdbs = connect(t, addrs, c.options)
 			}
 			lock := newLock(key, step, rdbs, 10*time.Second)
 			call, want := lock.TryLock, c.steps567
@@ -171,19 +203,11 @@ func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
 	eachStep(t, []int{7, 8}, func(t *testing.T, step int) {
 		const ttl, dead = 10 * time.Second, 10
 		s := newScene(t, nodesOf(step), ttl)
-		var nats []*proxy
-		var rdbs []redis.UniversalClient
-		for _, server := range s.servers {
-			n := newProxy(t, server.Addr)
-			nats = append(nats, n)
-			rdbs = append(rdbs, adminOf(t, n.addr()))
-		}
-		alice := &party{s, "alice", newLock(key, step, rdbs, ttl)}
+		var n nat
+		alice := s.party("alice", key, step, connect(t, s.addrs(), redis.Options{Dialer: n.dial}))
 		alice.enters()
-		for i, rdb := range rdbs {
-			warm(t, rdb, dead)
-			nats[i].forget(false)
-		}
+		warm(t, alice.rdbs, dead)
+		n.forget()
 		s.note("of each client, %d idle connections are dead", dead)
 		validUntil := alice.lock.(renewed).ValidUntil
 		first := validUntil()
@@ -201,7 +225,7 @@ func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
 // The way out: a connection that go-redis has closed before the NAT forgets it is never
 // used when it is dead.
 func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	const idle = 500 * time.Millisecond
 	server := serve(t, 1)[0]
 	for _, c := range []struct {
@@ -212,11 +236,12 @@ func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T)
 		{"defaults", redis.Options{}, 5 * time.Second, 60 * time.Second},
 		{"ConnMaxIdleTime below the time that the NAT keeps them", redis.Options{ConnMaxIdleTime: idle}, 0, slack},
 	} {
-		n := newProxy(t, server.Addr)
-		rdb := connect(t, []string{n.addr()}, c.options)[0]
-		lock := newLock("lock:"+c.what, 7, []redis.UniversalClient{rdb}, 30*time.Second)
-		warm(t, rdb, 3)
-		n.forget(false)
+		var n nat
+		c.options.Dialer = n.dial
+		rdbs := connect(t, []string{server.Addr}, c.options)
+		lock := newLock("lock:"+c.what, 7, rdbs, 30*time.Second)
+		warm(t, rdbs, 3)
+		n.forget()
 		time.Sleep(idle + idle/10)
 		start := time.Now()
 		err := lock.TryLock(ctx)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, l
 	for _, rdb := range rdbs {
 		rdb.AddHook(hook)
 	}
-	return &party{s, name, newLock(key, step, rdbs, s.ttl)}, hook, file.Name()
+	return s.party(name, key, step, rdbs), hook, file.Name()
 }
 
 func read(t *testing.T, log string) string {
@@ -108,11 +109,11 @@ func monitor(t *testing.T, addr, token string) string {
 }
 
 func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	for step := 7; step <= 8; step++ {
 		for outage, stop := range map[string]func(*redisproc.Process){
 			"killed": (*redisproc.Process).Kill,
-			"hangs":  func(server *redisproc.Process) { pause(server) },
+			"hangs":  func(server *redisproc.Process) { server.Signal(syscall.SIGSTOP) },
 		} {
 			variant(t, fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
 				s := newScene(t, nodesOf(step), 10*time.Second)

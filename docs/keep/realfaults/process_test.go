@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,7 +62,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 
 		alice := s.begin("alice", "selling", step)
 		alice.hear(t, "is about to write")
-		pause(alice)
+		alice.Signal(syscall.SIGSTOP)
 		s.note("alice is stopped (SIGSTOP)")
 		require.NoError(t, bob.wait(), "alice is stopped, her ttl has ended, but bob is locked out")
 		stock, err := rdb.Get(ctx, "stock").Int()
@@ -72,7 +73,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			bob.leaves() // his lease would end, too
 		}
 
-		goOn(alice)
+		alice.Signal(syscall.SIGCONT)
 		s.note("alice resumes (SIGCONT)")
 		alice.hear(t, "writes stock = 99")
 		require.Equal(t, "Unlock -> lock not held", alice.hear(t, "Unlock"), "alice's lock was bob's, and she was not told")
@@ -95,9 +96,6 @@ func TestCounter_EightProcessesAndRandomDeaths(t *testing.T) {
 func countForAMinute(t *testing.T, step int) {
 	const processes = 8
 	end := time.Now().Add(time.Minute)
-	if testing.Short() {
-		end = time.Now().Add(5 * time.Second)
-	}
 	s := newScene(t, nodesOf(step), 2*time.Second)
 	rdb := s.admins()[0]
 	require.NoError(t, rdb.Set(ctx, "counter", 0, 0).Err())

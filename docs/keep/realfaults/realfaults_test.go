@@ -1,5 +1,10 @@
 //go:build unix
 
+// Package realfaults holds tests with real Redis servers, real holder processes and real
+// signals. They take two minutes and need redis-server and redis-sentinel, so they run
+// only when asked for:
+//
+//	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 16 -timeout 20m ./realfaults
 package realfaults
 
 import (
@@ -8,7 +13,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,22 +39,17 @@ func TestMain(m *testing.M) {
 		playHolder(role)
 		return
 	}
-	os.Exit(m.Run())
-}
-
-// optIn skips the test unless it was asked for, and runs it at the same time as the others.
-func optIn(t *testing.T) {
-	t.Helper()
 	if os.Getenv("REALFAULTS") == "" {
-		t.Skip("it starts real servers and takes its time: run it with REALFAULTS=1")
+		fmt.Println("SKIP: these tests start real servers and take their time: run them with REALFAULTS=1")
+		return
 	}
-	t.Parallel()
+	os.Exit(m.Run())
 }
 
 // variant runs a variant of a test, at the same time as the others.
 func variant(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
-		optIn(t)
+		t.Parallel()
 		test(t)
 	})
 }
@@ -58,7 +57,7 @@ func variant(t *testing.T, name string, test func(t *testing.T)) {
 // eachStep runs a test for some steps. The longest test of all, which waits for 106 s,
 // need not wait for it.
 func eachStep(t *testing.T, steps []int, test func(t *testing.T, step int)) {
-	optIn(t)
+	t.Parallel()
 	for _, step := range steps {
 		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) { test(t, step) })
 	}
@@ -143,13 +142,17 @@ func (s *scene) admins() []redis.UniversalClient { return connect(s.t, s.addrs()
 type party struct {
 	*scene
 	name string
+	rdbs []redis.UniversalClient
 	lock locks.Lock
 }
 
-// join returns a party with its own clients and the lock of a step.
-func (s *scene) join(name string, step int) *party {
-	return &party{s, name, newLock(key, step, s.admins(), s.ttl)}
+// party returns a party with these clients and the lock of a step.
+func (s *scene) party(name, key string, step int, rdbs []redis.UniversalClient) *party {
+	return &party{s, name, rdbs, newLock(key, step, rdbs, s.ttl)}
 }
+
+// join returns a party with its own clients.
+func (s *scene) join(name string, step int) *party { return s.party(name, key, step, s.admins()) }
 
 func (p *party) tryLock() error { return p.try(p.name+" TryLock", p.lock.TryLock(ctx)) }
 func (p *party) unlock() error  { return p.try(p.name+" Unlock", p.lock.Unlock(ctx)) }
@@ -206,8 +209,3 @@ func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.
 func adminOf(t *testing.T, addr string) *redis.Client {
 	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
 }
-
-// pause stops a process as a long garbage collection or a page fault does.
-func pause(p interface{ Signal(os.Signal) error }) { p.Signal(syscall.SIGSTOP) }
-
-func goOn(p interface{ Signal(os.Signal) error }) { p.Signal(syscall.SIGCONT) }

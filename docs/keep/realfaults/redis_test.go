@@ -27,23 +27,15 @@ import (
 const long = 60 * time.Second
 
 func TestFailover_Step07IsHeldTwice(t *testing.T) {
-	optIn(t)
-	c, alice, bob, _ := failoverScene(t, 7, nil)
-	c.cut()
+	t.Parallel()
+	c, alice, bob := newCluster(t, 7, nil)
+	c.cut(c.replicas[0], "of node-1")
 	alice.enters()
 	c.failover()
 	bob.enters("the replica knew of alice's lock: the bug is gone")
 	twoAreInside(alice)
 	require.True(t, locks.NotHeld(alice.unlock()))
 	bob.leaves()
-}
-
-// failoverScene has alice and bob at masters with replicas, and the first of alice's clients.
-func failoverScene(t *testing.T, step int, options ...[]string) (c *cluster, alice, bob *party, alices *redis.Client) {
-	c = newCluster(t, step, options...)
-	alice, alices = c.join("alice", step)
-	bob, _ = c.join("bob", step)
-	return c, alice, bob, alices
 }
 
 // twoAreInside is the bug: alice does not know of bob.
@@ -54,9 +46,9 @@ func twoAreInside(alice *party) {
 }
 
 func TestFailover_Step08IsHeldOnce(t *testing.T) {
-	optIn(t)
-	c, alice, bob, _ := failoverScene(t, 8, nil)
-	c.cut()
+	t.Parallel()
+	c, alice, bob := newCluster(t, 8, nil)
+	c.cut(c.replicas[0], "of node-1")
 	alice.enters()
 	promoted := c.failover()
 	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
@@ -66,31 +58,31 @@ func TestFailover_Step08IsHeldOnce(t *testing.T) {
 	bob.leaves()
 }
 
-// waitForReplica asks Redis how many replicas have received what alice wrote on this
-// connection, and waits so many milliseconds for one.
-func waitForReplica(c *cluster, alices *redis.Client, ms int) int64 {
-	n, err := alices.Wait(ctx, 1, time.Duration(ms)*time.Millisecond).Result()
-	require.NoError(c.t, err)
-	c.note("alice WAIT 1 %d -> %d", ms, n)
+// waitForReplica asks Redis how many replicas have received what p wrote on its connection,
+// and waits so many milliseconds for one.
+func (p *party) waitForReplica(ms int) int64 {
+	n, err := p.rdbs[0].(*redis.Client).Wait(ctx, 1, time.Duration(ms)*time.Millisecond).Result()
+	require.NoError(p.t, err)
+	p.note("%s WAIT 1 %d -> %d", p.name, ms, n)
 	return n
 }
 
 func TestWait_TheReplicaHasTheLock(t *testing.T) {
-	optIn(t)
-	c, alice, bob, alices := failoverScene(t, 7, nil)
+	t.Parallel()
+	c, alice, bob := newCluster(t, 7, nil)
 	alice.enters()
-	require.EqualValues(t, 1, waitForReplica(c, alices, 4000))
+	require.EqualValues(t, 1, alice.waitForReplica(4000))
 	c.failover()
 	bob.isRefused("the replica had received alice's lock, and bob is inside with her")
 	alice.leaves()
 }
 
 func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
-	optIn(t)
-	c, alice, bob, alices := failoverScene(t, 7, nil)
-	c.cut()
+	t.Parallel()
+	c, alice, bob := newCluster(t, 7, nil)
+	c.cut(c.replicas[0], "of node-1")
 	alice.enters()
-	require.Zero(t, waitForReplica(c, alices, 500), "nothing gets through to the replica, and it has alice's lock")
+	require.Zero(t, alice.waitForReplica(500), "nothing gets through to the replica, and it has alice's lock")
 	require.NoError(t, c.try("alice Unlock, and does not begin", alice.lock.Unlock(ctx)))
 	c.failover()
 	bob.enters()
@@ -98,13 +90,12 @@ func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	// Sentinel prefers the second one.
-	c, alice, bob, alices := failoverScene(t, 7, nil, []string{"--replica-priority", "1"})
-	c.links[0][1].cut()
-	c.note("the replication to the second replica of node-1, which Sentinel prefers, is cut")
+	c, alice, bob := newCluster(t, 7, nil, []string{"--replica-priority", "1"})
+	c.cut(c.replicas[1], "to the second replica of node-1, which Sentinel prefers,")
 	alice.enters()
-	require.EqualValues(t, 1, waitForReplica(c, alices, 4000), "the first replica is well, and has not received alice's lock")
+	require.EqualValues(t, 1, alice.waitForReplica(4000), "the first replica is well, and has not received alice's lock")
 	c.failover()
 	bob.enters("the new master knew of alice's lock: the bug is gone")
 	twoAreInside(alice)
@@ -112,7 +103,7 @@ func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 
 // Redlock on five servers, of which some fail while alice holds the lock.
 func TestFiveServers(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	kill := func(s *redisproc.Process) error { s.Kill(); return nil }
 	restart := func(s *redisproc.Process) error { s.Kill(); return s.Start() }
 	stop := func(s *redisproc.Process) error { return s.Signal(syscall.SIGSTOP) }
@@ -208,7 +199,7 @@ func (c farConn) Write(b []byte) (int, error) {
 // step 08 they can split the nodes between them, so that none has a majority. A client
 // that waits for a moment (Lock) gets in.
 func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	s := newScene(t, 5, long)
 	for _, clients := range []int{2, 5, 20} {
 		var list []locks.Lock
@@ -267,7 +258,7 @@ func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
 // a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	var addrs []string
 	var masters []*redis.Client
 	for i := range 3 {

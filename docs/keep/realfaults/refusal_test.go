@@ -58,7 +58,7 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 // each finds at the key what it cannot read. They exclude each other anyway, but
 // get another error than ErrNotAcquired.
 func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
-	optIn(t)
+	t.Parallel()
 	for _, change := range [][2]int{{5, 6}, {5, 7}, {5, 8}, {6, 5}, {7, 5}, {8, 5}} {
 		roll(t, change, "comes", func(alice, bob *party) {
 			for _, err := range []error{bob.tryLock(), bob.try("bob Lock, which does not wait", bob.lock.Lock(ctx))} {
