@@ -1,14 +1,9 @@
-//go:build !unix
+//go:build unix && !linux
 
 package redisproc
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
-// DieWithParent changes nothing here.
-func DieWithParent() *syscall.SysProcAttr { return nil }
-
-// SignalGroup ends a child.
-func SignalGroup(child *os.Process, _ os.Signal) error { return child.Kill() }
+// DieWithParent gives a child its own process group. Other than on Linux, it outlives a
+// parent that is killed with SIGKILL.
+func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package redisproc starts real Redis processes on free loopback ports, and stops them.
 package redisproc
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Servers runs a command with real Redis servers: it starts five redis-server processes
 // on free loopback ports, without persistence, puts their addresses into REDIS_ADDRS,
 // runs the command at the root of the repository, and stops the servers whatever happens.
@@ -6,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,8 +39,8 @@ func main() {
 
 func run(args []string) error {
 	// From here on a signal ends the command, and we end after it.
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 
 	root, err := course.Root() // -C has left it
 	if err != nil {
@@ -60,18 +63,11 @@ func run(args []string) error {
 		defer server.Kill()
 		addrs = append(addrs, server.Addr)
 	}
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) } // and its children
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "REDIS_ADDRS="+strings.Join(addrs, ","))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = redisproc.DieWithParent()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() {
-		for sig := range signals {
-			redisproc.SignalGroup(cmd.Process, sig)
-		}
-	}()
-	return cmd.Wait()
+	return cmd.Run()
 }
