@@ -25,15 +25,14 @@ const ttl = 30 * time.Second
 type contestant struct {
 	name  string
 	nodes int  // how many Redis servers it needs
-	waits bool // whether it has a way to wait for a lock; the raw pair of commands has none
+	waits bool // for a lock that is taken; the raw pair of commands does not
 	open  func(net network) (locker, error)
 }
 
 // A locker is one client process's share of a contestant, with its own connections. Its
 // calls do what a request handler would: they make the handle, and lock.
 type locker struct {
-	try   func(ctx context.Context, key string) (unlock, error)
-	lock  func(ctx context.Context, key string) (unlock, error) // waits
+	lock  func(ctx context.Context, key string) (unlock, error)
 	close func()
 }
 
@@ -42,7 +41,7 @@ type unlock func(context.Context) error
 
 // pair locks and unlocks.
 func (l locker) pair(ctx context.Context, key string) error {
-	release, err := l.try(ctx, key)
+	release, err := l.lock(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -119,27 +118,23 @@ func openRaw(n network) (locker, error) {
 		}
 		return nil
 	}
-	try := func(ctx context.Context, key string) (unlock, error) {
+	lock := func(ctx context.Context, key string) (unlock, error) {
 		err := majority(func(rdb redis.UniversalClient) error { return rdb.SetNX(ctx, key, "token", ttl).Err() })
 		return func(ctx context.Context) error {
 			return majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
 		}, err
 	}
-	return locker{try: try, close: closeAll}, nil
+	return locker{lock, closeAll}, nil
 }
 
 func openStep(step int) func(network) (locker, error) {
 	return func(n network) (locker, error) {
 		clients, closeAll := n.clients()
-		try := func(ctx context.Context, key string) (unlock, error) {
-			l := locks.New(step, clients, key, ttl)
-			return l.Unlock, l.TryLock(ctx)
-		}
 		lock := func(ctx context.Context, key string) (unlock, error) {
 			l := locks.New(step, clients, key, ttl)
 			return l.Unlock, l.Lock(ctx)
 		}
-		return locker{try, lock, closeAll}, nil
+		return locker{lock, closeAll}, nil
 	}
 }
 
@@ -147,13 +142,12 @@ func openStep(step int) func(network) (locker, error) {
 func openBSM(n network) (locker, error) {
 	clients, closeAll := n.clients()
 	client := bsm.New(clients[0])
-	obtain := func(options *bsm.Options) func(context.Context, string) (unlock, error) {
-		return func(ctx context.Context, key string) (unlock, error) {
-			l, err := client.Obtain(ctx, key, ttl, options)
-			return l.Release, err
-		}
+	options := &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)}
+	lock := func(ctx context.Context, key string) (unlock, error) {
+		l, err := client.Obtain(ctx, key, ttl, options)
+		return l.Release, err
 	}
-	return locker{obtain(nil), obtain(&bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)}), closeAll}, nil
+	return locker{lock, closeAll}, nil
 }
 
 // openRedsync tries 32 times, redsync's default. Then the crowd calls it again.
@@ -164,7 +158,7 @@ func openRedsync(n network) (locker, error) {
 		release := func(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
 		return release, m.LockContext(ctx)
 	}
-	return locker{lock, lock, closeAll}, nil
+	return locker{lock, closeAll}, nil
 }
 
 func newRedsync(n network) (*redsync.Redsync, func()) {
@@ -193,21 +187,17 @@ func openRueidis(n network) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	try := func(ctx context.Context, key string) (unlock, error) {
-		_, release, err := l.WithContext(ctx, key)
-		return func(context.Context) error { release(); return nil }, err
-	}
 	lock := func(ctx context.Context, key string) (unlock, error) {
 		// The lock lasts as long as its context: it must not end with the time to wait.
 		held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		stop := context.AfterFunc(ctx, cancel)
-		release, err := try(held, key)
+		_, release, err := l.WithContext(held, key)
 		if err != nil {
 			cancel()
 			return nil, err
 		}
 		stop()
-		return func(ctx context.Context) error { defer cancel(); return release(ctx) }, nil
+		return func(context.Context) error { release(); cancel(); return nil }, nil
 	}
-	return locker{try, lock, l.Close}, nil
+	return locker{lock, l.Close}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,7 +37,6 @@ func enter(c contestant, servers []*server) (*entrant, error) {
 
 func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 	var entrants []*entrant
-	bare := map[int]*entrant{} // by nodes
 	for _, c := range contestants {
 		e, err := enter(c, servers)
 		if err != nil {
@@ -44,25 +44,20 @@ func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 		}
 		defer e.locker.close()
 		entrants = append(entrants, e)
-		if !c.waits {
-			bare[c.nodes] = e
-		}
 	}
 	if err := r.measurePairs(ctx, entrants); err != nil {
 		return err
 	}
+	var bare *entrant // on as many nodes: it comes before those that are compared with it
 	for i, c := range contestants {
-		e := entrants[i]
-		of := "1"
-		if e != bare[c.nodes] {
-			of = ratio(e.times, bare[c.nodes].times).String()
+		e, of := entrants[i], "1"
+		if c.waits {
+			of = ratio(e.times, bare.times)
+		} else {
+			bare = e
 		}
 		trips := float64(e.trips.Load()) / float64(e.pairs*c.nodes)
-		r.Locks[c.name] = &figures{
-			Pair:   seconds(median(e.times).mid),
-			OfBare: of,
-			Trips:  math.Round(100*trips) / 100,
-		}
+		r.Locks[c.name] = &figures{Pair: seconds(quantile(e.times, 0.5)), OfBare: of, Trips: math.Round(100*trips) / 100}
 	}
 	return nil
 }
@@ -147,16 +142,16 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
 		entrants = append(entrants, e)
 	}
 	for _, s := range ill[:2] {
-		if err := s.signal("STOP"); err != nil {
+		if err := s.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		defer s.signal("CONT")
+		defer s.Signal(syscall.SIGCONT)
 	}
 	if err := r.measurePairs(ctx, entrants); err != nil {
 		return err
 	}
 	times := entrants[1].times
-	r.Hung.Pair, r.Hung.OfWell = seconds(median(times).mid), ratio(times, entrants[0].times).String()
+	r.Hung.Pair, r.Hung.OfWell = seconds(quantile(times, 0.5)), ratio(times, entrants[0].times)
 	var err error
 	if r.Hung.Redsync, err = tryRedsync(network{servers: ill}); err != nil {
 		return err

@@ -54,7 +54,7 @@ func (m many) Cell(waiters int) string {
 	if m.Late > 0 {
 		took = fmt.Sprintf("%d of %d in %s", waiters-m.Late, waiters, duration(manyBound))
 	}
-	return fmt.Sprintf("%s, %.0f", took, m.Commands)
+	return fmt.Sprintf("%s, %d", took, m.Commands)
 }
 
 // machine is the class of the machine, not its name, what ran on it, and when.

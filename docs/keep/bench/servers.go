@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,57 +29,30 @@ func startServers(n int) (servers []*server, err error) {
 	return servers, nil
 }
 
-// signal sends the server a signal: STOP hangs it, CONT resumes it. Windows has
-// neither, and package syscall there has no names for them.
-func (s *server) signal(name string) error {
-	return exec.Command("kill", "-"+name, strconv.Itoa(s.Pid())).Run()
-}
-
-// each does something with all servers.
-func each(servers []*server, do func(ctx context.Context, admin *redis.Client) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	for _, s := range servers {
-		if err := do(ctx, s.admin); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // commandsDuring returns how many commands the servers have run while do did something,
 // those called by scripts included, and how long that took.
-func commandsDuring(servers []*server, do func()) (commands float64, took time.Duration, err error) {
-	run := 0
-	count := func(sign int) error {
-		return each(servers, func(ctx context.Context, admin *redis.Client) error {
-			text, err := admin.Info(ctx, "commandstats").Result()
-			run += sign * sumCalls(text)
-			return err
-		})
+func commandsDuring(servers []*server, do func()) (commands int, took time.Duration, err error) {
+	count := func() (sum int, err error) {
+		for _, s := range servers {
+			info, err := s.admin.InfoMap(context.Background(), "stats").Result()
+			if err != nil {
+				return 0, err
+			}
+			n, err := strconv.Atoi(info["Stats"]["total_commands_processed"])
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+		return sum, nil
 	}
-	if err := count(-1); err != nil {
+	before, err := count()
+	if err != nil {
 		return 0, 0, err
 	}
 	start := time.Now()
 	do()
 	took = time.Since(start)
-	err = count(1)
-	return float64(run), took, err
-}
-
-// sumCalls adds up INFO commandstats, whose lines look like cmdstat_set:calls=3,usec=21,...
-// It leaves out INFO, which only this program sends.
-func sumCalls(commandstats string) int {
-	sum := 0
-	for line := range strings.Lines(commandstats) {
-		name, fields, ok := strings.Cut(line, ":")
-		if !ok || name == "cmdstat_info" {
-			continue
-		}
-		calls, _, _ := strings.Cut(strings.TrimPrefix(fields, "calls="), ",")
-		n, _ := strconv.Atoi(calls)
-		sum += n
-	}
-	return sum
+	after, err := count()
+	return after - before - len(servers), took, err // the first INFO counts itself only afterwards
 }

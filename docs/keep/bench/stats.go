@@ -3,45 +3,32 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
+	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
 )
 
-// An estimate is a median with its 95% confidence interval, as benchstat computes it.
-type estimate struct{ mid, lo, hi float64 }
-
-func median(values []float64) estimate {
-	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-	s := benchmath.AssumeNothing.Summary(sample, 0.95)
-	return estimate{s.Center, s.Lo, s.Hi}
-}
-
-// ratio estimates a/b from measurements of the same rounds: what disturbs a round
-// disturbs both.
-func ratio(a, b []float64) estimate {
+// ratio is the median of a/b, with its 95% confidence interval, as benchstat computes it. It
+// takes measurements of the same rounds: what disturbs a round disturbs both.
+func ratio(a, b []float64) string {
 	var ratios []float64
-	for i := range min(len(a), len(b)) {
+	for i := range a {
 		ratios = append(ratios, a[i]/b[i])
 	}
-	return median(ratios)
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), 0.95)
+	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
+		return fmt.Sprintf("%.2f", s.Center) // a -quick run measures too little for an interval
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.Center, s.Lo, s.Hi)
 }
 
-// quantile returns the q-quantile of values: of 200 values, the 198th is the 0.99-quantile.
+// quantile is 0 if nothing was measured.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
-}
-
-func (e estimate) String() string {
-	if math.IsInf(e.lo, 0) || math.IsInf(e.hi, 0) || math.IsNaN(e.lo) {
-		return fmt.Sprintf("%.2f", e.mid)
-	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", e.mid, e.lo, e.hi)
+	return stats.Sample{Xs: values}.Quantile(q)
 }
 
 // duration writes a time with three figures.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -42,9 +40,10 @@ type crowd struct {
 // gather lets n clients wait for one that holds the lock. Each process has its own
 // connections.
 func gather(c contestant, servers []*server, n, processes int, failed func(error)) (_ *crowd, err error) {
-	flush := func(ctx context.Context, admin *redis.Client) error { return admin.FlushAll(ctx).Err() }
-	if err := each(servers, flush); err != nil {
-		return nil, err
+	for _, s := range servers {
+		if err := s.admin.FlushAll(context.Background()).Err(); err != nil {
+			return nil, err
+		}
 	}
 	cr := &crowd{failed: failed, in: make(chan entry, n+1)}
 	cr.ctx, cr.cancel = context.WithCancel(context.Background())
@@ -128,7 +127,7 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 		if err != nil {
 			return err
 		}
-		commands[c.name] = append(commands[c.name], n/took.Seconds()/waiters)
+		commands[c.name] = append(commands[c.name], float64(n)/took.Seconds()/waiters)
 		handoffs[c.name] = append(handoffs[c.name], crowd.handOn(r.Plan.Moving)...)
 		return nil
 	})
@@ -167,7 +166,7 @@ func (c *crowd) handOn(d time.Duration) (handoffs []float64) {
 // process.
 type many struct {
 	Took     time.Duration // from the holder's unlock until the last one has left
-	Commands float64       // run by all servers in that time
+	Commands int           // run by all servers in that time
 	Late     int           `json:",omitzero"` // waiters that were not served within manyBound
 }
 
