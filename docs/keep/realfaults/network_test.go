@@ -5,8 +5,8 @@ package realfaults
 import (
 	"context"
 	"fmt"
-	"math"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,25 +21,18 @@ import (
 
 // Networks that lose what is sent.
 
-// bound returns a socket with its own address. No other socket is given that address,
-// and nothing listens there.
-func bound(t *testing.T) (fd int, addr string) {
+// blackHole returns an address at which a dial hangs: the queue of its listener is full,
+// and the kernel drops what else comes.
+func blackHole(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { syscall.Close(fd) })
 	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	require.NoError(t, syscall.Listen(fd, 0))
 	name, err := syscall.Getsockname(fd)
 	require.NoError(t, err)
-	return fd, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-}
-
-// blackHole returns an address at which a dial hangs: the queue of its listener is full,
-// and the kernel drops what else comes.
-func blackHole(t *testing.T) string {
-	t.Helper()
-	fd, addr := bound(t)
-	require.NoError(t, syscall.Listen(fd, 0))
+	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 	for range 200 {
 		conn, err := net.DialTimeout("tcp", addr, 500*time.Millisecond)
 		if err != nil {
@@ -51,11 +44,8 @@ func blackHole(t *testing.T) string {
 	return ""
 }
 
-// noListener returns an address at which nothing listens.
-func noListener(t *testing.T) (addr string) {
-	_, addr = bound(t)
-	return addr
-}
+// noListener is an address at which nothing listens, and that no socket is given.
+const noListener = "127.0.0.1:1"
 
 // deaf returns an address that takes connections and never answers: a Redis that hangs.
 func deaf(t *testing.T) string {
@@ -119,51 +109,41 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	dial1s := redis.Options{DialTimeout: time.Second}
 	once := redis.Options{DialTimeout: time.Second, DialerRetries: 1}
 	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
-	server := serve(t, 1)[0]
-	hung := func(*testing.T) string { return server.Addr } // behind a NAT that forgets the client when it is warm
+	hole, deaf, hung := blackHole(t), deaf(t), serve(t, 1)[0]
 	const ms, ever = time.Millisecond, time.Duration(0)
 	cases := []struct {
 		what             string
-		where            func(*testing.T) string
+		where            string // hung is stopped when all its clients have a connection
 		options          redis.Options
 		patience         time.Duration // of the caller's context
 		lock             bool          // Lock, not TryLock
 		steps567, step08 time.Duration // the times on the page
 	}{
-		{"no answer to a dial; defaults", blackHole, defaults, ever, false, 106000 * ms, 1000 * ms},
-		{"no answer to a dial; DialTimeout 1s", blackHole, dial1s, ever, false, 24800 * ms, 1000 * ms},
-		{"no answer to a dial; DialTimeout 1s, DialerRetries 1", blackHole, once, ever, false, 5200 * ms, 1000 * ms},
-		{"no answer to a dial; the page's", blackHole, page, ever, false, 5200 * ms, 1000 * ms},
-		{"no answer to a dial; defaults, context of 100ms", blackHole, defaults, 100 * ms, false, 3100 * ms, 1100 * ms},
-		{"no answer to a dial; the page's, context of 100ms", blackHole, page, 100 * ms, false, 1100 * ms, 1100 * ms},
+		{"no answer to a dial; defaults", hole, defaults, ever, false, 106000 * ms, 1000 * ms},
+		{"no answer to a dial; DialTimeout 1s", hole, dial1s, ever, false, 24800 * ms, 1000 * ms},
+		{"no answer to a dial; DialTimeout 1s, DialerRetries 1", hole, once, ever, false, 5200 * ms, 1000 * ms},
+		{"no answer to a dial; the page's", hole, page, ever, false, 5200 * ms, 1000 * ms},
+		{"no answer to a dial; defaults, context of 100ms", hole, defaults, 100 * ms, false, 3100 * ms, 1100 * ms},
+		{"no answer to a dial; the page's, context of 100ms", hole, page, 100 * ms, false, 1100 * ms, 1100 * ms},
 		{"nothing listens; defaults, context of 100ms", noListener, defaults, 100 * ms, false, 600 * ms, 1100 * ms},
 		{"nothing listens; the page's, context of 100ms", noListener, page, 100 * ms, false, 100 * ms, 100 * ms},
 		{"nothing listens; defaults, Lock, context of 5s", noListener, defaults, 5000 * ms, true, 2200 * ms, 6000 * ms},
 		{"nothing listens; the page's, Lock, context of 5s", noListener, page, 5000 * ms, true, 200 * ms, 6000 * ms},
 		{"hangs, no connection; defaults, context of 100ms", deaf, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
 		{"hangs, no connection; the page's, context of 100ms", deaf, page, 100 * ms, false, 3100 * ms, 1100 * ms},
-		{"hangs; defaults", hung, defaults, ever, false, 15100 * ms, 1000 * ms},
-		{"hangs; the page's", hung, page, ever, false, 5100 * ms, 1000 * ms},
-		{"hangs; defaults, context of 100ms", hung, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
-		{"hangs; the page's, context of 100ms", hung, page, 100 * ms, false, 3100 * ms, 1100 * ms},
+		{"hangs; defaults", hung.Addr, defaults, ever, false, 15100 * ms, 1000 * ms},
+		{"hangs; the page's", hung.Addr, page, ever, false, 5100 * ms, 1000 * ms},
+		{"hangs; defaults, context of 100ms", hung.Addr, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
+		{"hangs; the page's, context of 100ms", hung.Addr, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 	}
 	took := make([][4]float64, len(cases)) // seconds, of steps 05 to 08
-	var calls sync.WaitGroup               // all at once: they sleep
+	begin := make(chan struct{})           // all at once: they sleep
+	var calls sync.WaitGroup
 	for i, c := range cases {
 		for step := 5; step <= 8; step++ {
-			var addrs []string
-			for range nodesOf(step) {
-				addrs = append(addrs, c.where(t))
-			}
-			var rdbs []redis.UniversalClient
-			if addrs[0] == server.Addr {
-				var n nat
-				c.options.Dialer = n.dial
-				rdbs = connect(t, addrs, c.options)
+			rdbs := connect(t, slices.Repeat([]string{c.where}, nodesOf(step)), c.options)
+			if c.where == hung.Addr {
 				warm(t, rdbs, 1)
-				n.forgotten.Store(math.MaxInt64) // new connections as well
-			} else {
-				rdbs = connect(t, addrs, c.options)
 			}
 			lock := newLock(key, step, rdbs, 10*time.Second)
 			call, want := lock.TryLock, c.steps567
@@ -174,6 +154,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 				want = c.step08
 			}
 			calls.Go(func() {
+				<-begin
 				ctx, cancel := context.WithCancel(ctx)
 				if c.patience > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.patience)
@@ -188,6 +169,8 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 			})
 		}
 	}
+	require.NoError(t, hung.Signal(syscall.SIGSTOP))
+	close(begin)
 	calls.Wait()
 	table := ""
 	for i, c := range cases {
