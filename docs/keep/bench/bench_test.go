@@ -44,7 +44,7 @@ func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {
 	require.NotContains(t, err.Error(), "REDIS_ADDRS", "it names a variable that is not read here")
 }
 
-func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
+func TestOneAtATime_OneOfTheProcessAsksAtATime(t *testing.T) {
 	var now, most, all atomic.Int32
 	fail := errors.New("no connection")
 	ask := func(context.Context, string) (unlock, error) {
@@ -55,14 +55,14 @@ func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
 		most.Store(max(most.Load(), now.Add(1)))
 		return func(context.Context) error { now.Add(-1); return nil }, nil
 	}
-	l, _ := openInTurns(func(network) (locker, error) { return locker{lock: ask}, nil })(network{})
-	_, err := l.lock(t.Context(), "many")
+	lock := oneAtATime(ask)
+	_, err := lock(t.Context(), "many")
 	require.Equal(t, fail, err)
 	fail = nil
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			release, err := l.lock(t.Context(), "many")
+			release, err := lock(t.Context(), "many")
 			if assert.NoError(t, err, "one that failed keeps the others from asking") {
 				release(t.Context())
 			}
@@ -72,11 +72,11 @@ func TestInTurns_OneOfTheProcessAsksAtATime(t *testing.T) {
 	require.EqualValues(t, 51, all.Load())
 	require.EqualValues(t, 1, most.Load(), "so many asked at a time")
 
-	_, err = l.lock(t.Context(), "many")
+	_, err = lock(t.Context(), "many")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = l.lock(ctx, "many")
+	_, err = lock(ctx, "many")
 	require.ErrorIs(t, err, context.Canceled, "a client is inside, and the context has ended")
 }
 

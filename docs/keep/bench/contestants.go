@@ -32,9 +32,11 @@ type contestant struct {
 // A locker is one client process's share of a contestant, with its own connections. Its
 // calls do what a request handler would: they make the handle, and lock.
 type locker struct {
-	lock  func(ctx context.Context, key string) (unlock, error)
+	lock  lockFunc
 	close func()
 }
+
+type lockFunc func(ctx context.Context, key string) (unlock, error)
 
 // An unlock releases a lock that is held.
 type unlock func(context.Context) error
@@ -70,12 +72,10 @@ func waitingOnes() []contestant {
 	return slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return !c.waits })
 }
 
-// A network is the servers to connect to, and how.
+// A network is the servers to connect to, and how: go-redis's defaults, but for a Dialer
+// that counts, and one attempt of redsync.
 type network struct {
 	servers []*server
-	// dial is nil where the client does it by itself.
-	dial func(ctx context.Context, addr string) (net.Conn, error)
-	// options are go-redis's defaults but in one attempt of redsync.
 	options redis.Options
 }
 
@@ -84,9 +84,6 @@ func (n network) clients() (clients []redis.UniversalClient, closeAll func()) {
 	for _, s := range n.servers {
 		options := n.options
 		options.Addr = s.Addr
-		if n.dial != nil {
-			options.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return n.dial(ctx, addr) }
-		}
 		clients = append(clients, redis.NewClient(&options))
 	}
 	return clients, func() {
@@ -178,9 +175,9 @@ func openRueidis(n network) (locker, error) {
 		KeyMajority:    1,
 		NoLoopTracking: true,
 	}
-	if n.dial != nil {
+	if dial := n.options.Dialer; dial != nil {
 		option.ClientOption.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return n.dial(ctx, addr)
+			return dial(ctx, "tcp", addr)
 		}
 	}
 	l, err := rueidislock.NewLocker(option)

@@ -7,9 +7,9 @@ import (
 )
 
 // metered dials connections that count their round trips.
-func metered(trips *atomic.Int64) func(ctx context.Context, addr string) (net.Conn, error) {
-	return func(ctx context.Context, addr string) (net.Conn, error) {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+func metered(trips *atomic.Int64) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		return &meteredConn{Conn: c, trips: trips}, err
 	}
 }

@@ -27,25 +27,31 @@ const (
 	roundPairs = 20
 )
 
-// enter opens a contestant on servers.
-func enter(c contestant, servers []*server) (*entrant, error) {
-	e := &entrant{name: c.name}
-	var err error
-	e.locker, err = c.open(network{servers: servers[:c.nodes], dial: metered(&e.trips)})
+// enter opens a contestant on servers. It runs a round that does not count, for connections,
+// scripts and caches.
+func (r *results) enter(number int, c contestant, servers []*server) (e *entrant, err error) {
+	e = &entrant{name: c.name, key: fmt.Sprintf("pair:%02d", number)}
+	e.locker, err = c.open(network{servers[:c.nodes], redis.Options{Dialer: metered(&e.trips)}})
+	if err != nil {
+		return nil, err
+	}
+	err = r.round(e)
+	e.times, e.pairs = nil, 0
+	e.trips.Store(0)
 	return e, err
 }
 
 func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 	var entrants []*entrant
-	for _, c := range contestants {
-		e, err := enter(c, servers)
+	for i, c := range contestants {
+		e, err := r.enter(i, c, servers)
 		if err != nil {
 			return err
 		}
 		defer e.locker.close()
 		entrants = append(entrants, e)
 	}
-	if err := r.measurePairs(ctx, entrants); err != nil {
+	if err := inTurns(ctx, r.Plan.Rounds, entrants, r.round); err != nil {
 		return err
 	}
 	var bare *entrant // on as many nodes: it comes before those that are compared with it
@@ -60,19 +66,6 @@ func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 		r.Locks[c.name] = &figures{Pair: seconds(quantile(e.times, 0.5)), OfBare: of, Trips: math.Round(100*trips) / 100}
 	}
 	return nil
-}
-
-// measurePairs lets all entrants run in turns.
-func (r *results) measurePairs(ctx context.Context, entrants []*entrant) error {
-	for i, e := range entrants {
-		e.key = fmt.Sprintf("pair:%02d", i)
-		if err := r.round(e); err != nil { // connections, scripts, caches
-			return err
-		}
-		e.times, e.pairs = nil, 0
-		e.trips.Store(0)
-	}
-	return inTurns(ctx, r.Plan.Rounds, entrants, r.round)
 }
 
 // round measures e once. It may fail: on a machine with much else to do, an answer may
@@ -130,15 +123,11 @@ type attempt struct{ Lock, Unlock time.Duration }
 func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
 	var entrants []*entrant
 	for _, servers := range [][]*server{well, ill} {
-		e, err := enter(contestant{name: "step 08, hung", nodes: 5, open: openStep(8)}, servers)
+		e, err := r.enter(0, contestant{name: "step 08, hung", nodes: 5, open: openStep(8)}, servers)
 		if err != nil {
 			return err
 		}
 		defer e.locker.close()
-		e.key = "warm"
-		if err := r.round(e); err != nil {
-			return err
-		}
 		entrants = append(entrants, e)
 	}
 	for _, s := range ill[:2] {
@@ -147,7 +136,7 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
 		}
 		defer s.Signal(syscall.SIGCONT)
 	}
-	if err := r.measurePairs(ctx, entrants); err != nil {
+	if err := inTurns(ctx, r.Plan.Rounds, entrants, r.round); err != nil {
 		return err
 	}
 	times := entrants[1].times
@@ -156,7 +145,7 @@ func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
 	if r.Hung.Redsync, err = tryRedsync(network{servers: ill}); err != nil {
 		return err
 	}
-	r.Hung.WithTimeout, err = tryRedsync(network{servers: ill, options: redis.Options{ContextTimeoutEnabled: true}})
+	r.Hung.WithTimeout, err = tryRedsync(network{ill, redis.Options{ContextTimeoutEnabled: true}})
 	return err
 }
 

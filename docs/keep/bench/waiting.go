@@ -178,33 +178,33 @@ func manyOnes() (list []contestant) {
 		case "step 05", "step 06", "rueidislock":
 			list = append(list, c)
 		case "step 07", "step 08 on 5":
-			list = append(list, c, contestant{name: c.name + ", one at a time", nodes: c.nodes, open: openInTurns(c.open)})
+			open := func(n network) (locker, error) {
+				l, err := c.open(n)
+				l.lock = oneAtATime(l.lock)
+				return l, err
+			}
+			list = append(list, c, contestant{name: c.name + ", one at a time", nodes: c.nodes, open: open})
 		}
 	}
 	return list
 }
 
-// openInTurns lets one goroutine of the process at a time ask for the lock, and the others
+// oneAtATime lets one goroutine of the process at a time ask for the lock, and the others
 // wait for that one: a service with many waiters has this around its lock.
-func openInTurns(open func(network) (locker, error)) func(network) (locker, error) {
-	return func(n network) (locker, error) {
-		l, err := open(n)
-		turn := make(chan struct{}, 1)
-		ask := l.lock
-		l.lock = func(ctx context.Context, key string) (unlock, error) {
-			select {
-			case turn <- struct{}{}:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			release, err := ask(ctx, key)
-			if err != nil {
-				<-turn
-				return nil, err
-			}
-			return func(ctx context.Context) error { defer func() { <-turn }(); return release(ctx) }, nil
+func oneAtATime(lock lockFunc) lockFunc {
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, key string) (unlock, error) {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return l, err
+		release, err := lock(ctx, key)
+		if err != nil {
+			<-turn
+			return nil, err
+		}
+		return func(ctx context.Context) error { defer func() { <-turn }(); return release(ctx) }, nil
 	}
 }
 
