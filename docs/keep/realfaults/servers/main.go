@@ -64,7 +64,8 @@ func run(args []string) error {
 		addrs = append(addrs, server.Addr)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) } // and its children
+	// The minus sends it to the command's children as well.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "REDIS_ADDRS="+strings.Join(addrs, ","))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
