@@ -330,28 +330,26 @@ func TestSixteenWritersWithRandomTokens_TheResourceNeverGoesBackwards(t *testing
 
 func TestRandomToken_TheValueIsMarkedBeforeItIsRead_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		hers, his := visit(lab)
-		alices := random(t, lab, alice)
-		hers.Mark(alices)
-		require.Equal(t, "100", hers.Read())
+		alice, bob := visit(lab)
+		alices := random(t, alice)
+		alice.Mark(alices)
+		require.Equal(t, "100", alice.Read())
 		lab.pause("alice")
 
-		bobs := random(t, lab, bob)
-		his.Mark(bobs)
-		require.Equal(t, "100", his.Read())
-		require.NoError(t, his.Write(bobs, "99"))
+		bobs := random(t, bob)
+		bob.Mark(bobs)
+		require.Equal(t, "100", bob.Read())
+		require.NoError(t, bob.Write(bobs, "99"))
 
-		require.ErrorIs(t, hers.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, but alice overwrote it")
-		require.Equal(t, "99", hers.Read())
+		require.ErrorIs(t, alice.Write(alices, "90"), ErrOvertaken, "bob has marked the value and written, but alice overwrote it")
+		require.Equal(t, "99", alice.Read())
 	})
 }
 
-// A visitor adds what a client does to a marked value to the timeline.
+// A visitor has a lock and a marked value, and adds what is done to the value to the timeline.
 type visitor struct {
+	*handle
 	*Marked
-	lab *lab
-	who string
 }
 
 func (v visitor) Mark(token string) {
@@ -374,51 +372,49 @@ func (v visitor) Write(token, value string) error {
 // visit gives alice and bob the same value, 100.
 func visit(lab *lab) (alice, bob visitor) {
 	value := NewMarked("100")
-	return visitor{value, lab, "alice"}, visitor{value, lab, "bob"}
+	return visitor{lab.lock("alice"), value}, visitor{lab.lock("bob"), value}
 }
 
 // random acquires the lock and returns the owner's random token.
-func random(t *T, lab *lab, l *handle) string {
+func random(t *T, v visitor) string {
 	t.Helper()
-	enter(t, l)
-	return lab.owner(0)
+	enter(t, v.handle)
+	return v.lab.owner(0)
 }
 
 // Also passes on resources without the check, because the caller reads before it marks:
 // no check can notice that.
 func TestRandomToken_TheValueIsReadBeforeItIsMarked_TheUpdateIsLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		hers, his := visit(lab)
-		alices := random(t, lab, alice)
-		require.Equal(t, "100", hers.Read()) // too early
+		alice, bob := visit(lab)
+		alices := random(t, alice)
+		require.Equal(t, "100", alice.Read()) // too early
 		lab.pause("alice")
 
-		bobs := random(t, lab, bob)
-		his.Mark(bobs)
-		require.NoError(t, his.Write(bobs, "99"))
+		bobs := random(t, bob)
+		bob.Mark(bobs)
+		require.NoError(t, bob.Write(bobs, "99"))
 
-		hers.Mark(alices)
-		require.NoError(t, hers.Write(alices, "90"), "alice marked last, but her write was rejected: a random token has an order")
-		require.Equal(t, "90", hers.Read(), "bob's sale is still there: reading before marking no longer does any harm")
+		alice.Mark(alices)
+		require.NoError(t, alice.Write(alices, "90"), "alice marked last, but her write was rejected: a random token has an order")
+		require.Equal(t, "90", alice.Read(), "bob's sale is still there: reading before marking no longer does any harm")
 	})
 }
 
 func TestRandomToken_TheLateHolderMarksLast_ThePresentOneMustGiveWay(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		hers, his := visit(lab)
-		alices := random(t, lab, alice)
+		alice, bob := visit(lab)
+		alices := random(t, alice)
 		lab.pause("alice")
 
-		bobs := random(t, lab, bob)
-		his.Mark(bobs)
-		require.Equal(t, "100", his.Read())
+		bobs := random(t, bob)
+		bob.Mark(bobs)
+		require.Equal(t, "100", bob.Read())
 
-		hers.Mark(alices) // random tokens have no order, so nothing shows that she is late
-		require.Equal(t, "100", hers.Read())
-		require.ErrorIs(t, his.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, but bob's write was accepted: one of the two sales will be lost")
-		require.NoError(t, hers.Write(alices, "99"), "alice marked last, but her write was rejected: then no one can write")
+		alice.Mark(alices) // random tokens have no order, so nothing shows that she is late
+		require.Equal(t, "100", alice.Read())
+		require.ErrorIs(t, bob.Write(bobs, "99"), ErrOvertaken, "alice has marked and read, but bob's write was accepted: one of the two sales will be lost")
+		require.NoError(t, alice.Write(alices, "99"), "alice marked last, but her write was rejected: then no one can write")
 	})
 }
 
