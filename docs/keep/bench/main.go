@@ -99,24 +99,23 @@ func measure(ctx context.Context, p plan) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	well, ill := servers[:5], servers[5:]
 	r := newResults(p)
 	for _, stage := range []struct {
 		name string
-		run  func() error
+		run  func(context.Context, []*server) error
 	}{
-		{"uncontended lock+unlock", func() error { return r.measureAlone(ctx, well) }},
-		{"two of five nodes hung", func() error { return r.measureHung(ctx, well, ill) }},
-		{"waiting", func() error { return r.measureWaiting(ctx, well) }},
-		{"many waiters", func() error { return r.measureMany(ctx, well) }},
+		{"uncontended lock+unlock", r.measureAlone},
+		{"two of five nodes hung", r.measureHung},
+		{"waiting", r.measureWaiting},
+		{"many waiters", r.measureMany},
 	} {
 		start := time.Now()
 		fmt.Fprintf(os.Stderr, "%s ... ", stage.name)
-		if err := stage.run(); err != nil {
+		if err := stage.run(ctx, servers); err != nil {
 			return nil, fmt.Errorf("%s: %w", stage.name, err)
 		}
 		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
 	}
-	r.Machine = p.machine(well[0].admin.InfoMap(ctx, "Server").Item("Server", "redis_version"))
+	r.Machine = p.machine(servers[0].admin.InfoMap(ctx, "Server").Item("Server", "redis_version"))
 	return r, nil
 }

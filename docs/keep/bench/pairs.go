@@ -120,7 +120,8 @@ type attempt struct{ Lock, Unlock time.Duration }
 
 // measureHung compares step 08 on five nodes with step 08 on five others of which two are
 // stopped, and then lets redsync try on the latter.
-func (r *results) measureHung(ctx context.Context, well, ill []*server) error {
+func (r *results) measureHung(ctx context.Context, servers []*server) error {
+	well, ill := servers[:5], servers[5:]
 	var entrants []*entrant
 	for _, servers := range [][]*server{well, ill} {
 		e, err := r.enter(0, contestant{name: "step 08, hung", nodes: 5, open: openStep(8)}, servers)

@@ -20,7 +20,7 @@ type server struct {
 // startServers starts n servers, or fewer and an error.
 func startServers(n int) (servers []*server, err error) {
 	for range n {
-		p, err := redisproc.Server(os.TempDir(), "--logfile", "") // leaves no files
+		p, err := redisproc.Server(os.TempDir()) // leaves no files
 		if err != nil {
 			return servers, err
 		}

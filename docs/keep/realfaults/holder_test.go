@@ -22,8 +22,8 @@ import (
 
 // A holder is a process that uses a lock. It says line by line what it does.
 type holder struct {
+	*exec.Cmd
 	name  string
-	cmd   *exec.Cmd
 	lines chan string
 }
 
@@ -33,15 +33,16 @@ func (s *scene) begin(name, role string, step int) *holder {
 	s.t.Helper()
 	program, err := os.Executable()
 	require.NoError(s.t, err)
-	h := &holder{name: name, cmd: exec.Command(program), lines: make(chan string, 100_000)}
-	h.cmd.Env = append(os.Environ(), "REALFAULTS_HOLDER="+fmt.Sprint(role, " ", step, " ", s.ttl.Milliseconds(), " ", strings.Join(s.addrs(), ",")))
-	h.cmd.Stderr = os.Stderr
-	h.cmd.SysProcAttr = redisproc.DieWithParent()
-	_, err = h.cmd.StdinPipe() // until we end
+	h := &holder{exec.Command(program), name, make(chan string, 100_000)}
+	h.Env = append(os.Environ(), fmt.Sprintf("REALFAULTS_HOLDER=%s %d %d %s",
+		role, step, s.ttl.Milliseconds(), strings.Join(s.addrs(), ",")))
+	h.Stderr = os.Stderr
+	h.SysProcAttr = redisproc.DieWithParent()
+	_, err = h.StdinPipe() // until we end
 	require.NoError(s.t, err)
-	out, err := h.cmd.StdoutPipe()
+	out, err := h.StdoutPipe()
 	require.NoError(s.t, err)
-	require.NoError(s.t, h.cmd.Start())
+	require.NoError(s.t, h.Start())
 	s.t.Cleanup(h.kill)
 	go func() {
 		defer close(h.lines)
@@ -72,12 +73,10 @@ func (h *holder) hear(t *testing.T, begin string) string {
 	}
 }
 
-func (h *holder) Signal(sig os.Signal) error { return h.cmd.Process.Signal(sig) }
-
 // kill is SIGKILL, also for a process that is stopped.
 func (h *holder) kill() {
-	h.cmd.Process.Kill()
-	h.cmd.Process.Wait()
+	h.Process.Kill()
+	h.Process.Wait()
 }
 
 // From here on: what runs in the holder's process.

@@ -62,7 +62,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 
 		alice := s.begin("alice", "selling", step)
 		alice.hear(t, "is about to write")
-		alice.Signal(syscall.SIGSTOP)
+		alice.Process.Signal(syscall.SIGSTOP)
 		s.note("alice is stopped (SIGSTOP)")
 		require.NoError(t, bob.wait(), "alice is stopped, her ttl has ended, but bob is locked out")
 		stock, err := rdb.Get(ctx, "stock").Int()
@@ -73,7 +73,7 @@ func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 			bob.leaves() // his lease would end, too
 		}
 
-		alice.Signal(syscall.SIGCONT)
+		alice.Process.Signal(syscall.SIGCONT)
 		s.note("alice resumes (SIGCONT)")
 		alice.hear(t, "writes stock = 99")
 		require.Equal(t, "Unlock -> lock not held", alice.hear(t, "Unlock"), "alice's lock was bob's, and she was not told")

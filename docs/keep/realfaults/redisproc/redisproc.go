@@ -11,13 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// ErrMissing says what to install.
-var ErrMissing = errors.New("redis-server is not on the PATH. Install it (Debian, Ubuntu: apt-get install redis-server; " +
-	"macOS: brew install redis)")
+// ErrMissing is in the error that says what to install.
+var ErrMissing = errors.New("not on the PATH")
 
 // A Process is one redis-server or redis-sentinel.
 type Process struct {
@@ -28,45 +28,35 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// Server starts a redis-server without persistence. Its files are in dir.
+// Server starts a redis-server without persistence. What it writes is in dir.
 func Server(dir string, options ...string) (*Process, error) {
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, ErrMissing
-	}
-	return start(func(port string) ([]string, error) {
-		args := []string{program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-			"--dir", dir, "--logfile", filepath.Join(dir, port+".log")}
-		return append(args, options...), nil
-	})
+	return start("redis-server", dir, append([]string{"--save", "", "--appendonly", "no"}, options...))
 }
 
 // Sentinel starts a redis-sentinel with this configuration, which it keeps in dir and
 // changes as it goes.
 func Sentinel(dir, config string) (*Process, error) {
-	program, err := exec.LookPath("redis-sentinel")
-	if err != nil {
-		return nil, fmt.Errorf("redis-sentinel is not on the PATH (Debian, Ubuntu: apt-get install redis-sentinel; "+
-			"macOS: brew install redis): %w", err)
+	file := filepath.Join(dir, "sentinel.conf")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
 	}
-	return start(func(port string) ([]string, error) {
-		name := filepath.Join(dir, port+".conf")
-		own := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nlogfile %s\n", port, dir, filepath.Join(dir, port+".log"))
-		return []string{program, name}, os.WriteFile(name, []byte(own+config), 0o600)
-	})
+	return start("redis-sentinel", dir, []string{file})
 }
 
 // start tries another port when another process was faster to take one that was free.
-func start(args func(port string) ([]string, error)) (p *Process, err error) {
+func start(program, dir string, args []string) (p *Process, err error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %w. Install it (Debian, Ubuntu: apt-get install %[1]s; macOS: brew install redis)",
+			program, ErrMissing)
+	}
 	for range 3 {
 		p = new(Process)
 		if p.Addr, err = FreeAddr(); err != nil {
 			return nil, err
 		}
 		_, port, _ := net.SplitHostPort(p.Addr)
-		if p.args, err = args(port); err != nil {
-			return nil, err
-		}
+		p.args = slices.Concat([]string{path}, args, []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir})
 		if err = p.Start(); err == nil {
 			return p, nil
 		}

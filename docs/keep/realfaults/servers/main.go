@@ -46,14 +46,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "redislock-servers-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
 	var addrs []string
 	for range 5 {
-		server, err := redisproc.Server(dir)
+		server, err := redisproc.Server(os.TempDir()) // leaves no files
 		if errors.Is(err, redisproc.ErrMissing) {
 			return fmt.Errorf("%w, or point REDIS_ADDRS at your servers", err)
 		}
