@@ -108,25 +108,26 @@ func TestFiveServers(t *testing.T) {
 	restart := func(s *redisproc.Process) error { s.Kill(); return s.Start() }
 	stop := func(s *redisproc.Process) error { return s.Signal(syscall.SIGSTOP) }
 	cont := func(s *redisproc.Process) error { return s.Signal(syscall.SIGCONT) }
-	for _, fault := range []struct {
-		name       string
-		fail, heal func(server *redisproc.Process) error
-	}{
+	for _, f := range []fault{
 		{"killed (SIGKILL)", kill, (*redisproc.Process).Start},
 		{"stopped (SIGSTOP)", stop, cont},
 		{"restarted empty", restart, nil},
 	} {
 		for n := 1; n <= 3; n++ {
-			variant(t, fmt.Sprintf("%d %s", n, fault.name), func(t *testing.T) {
-				failDuringAHold(t, fmt.Sprintf("%d of 5 servers %s", n, fault.name), n, fault.fail, fault.heal)
-			})
+			variant(t, fmt.Sprintf("%d %s", n, f.name), func(t *testing.T) { f.duringAHold(t, n) })
 		}
 	}
 }
 
-func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redisproc.Process) error) {
+type fault struct {
+	name       string
+	fail, heal func(server *redisproc.Process) error
+}
+
+// duringAHold is what happens when n of five servers fail.
+func (f fault) duringAHold(t *testing.T, n int) {
 	ttl := 3 * time.Second
-	if n > 2 && heal == nil {
+	if n > 2 && f.heal == nil {
 		ttl = 15 * time.Second // no third of it ends before they are back
 	}
 	s := newScene(t, 5, ttl)
@@ -140,9 +141,9 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 			"node %d has not got alice's command", i+1)
 	}
 	for _, server := range s.servers[:n] {
-		require.NoError(t, fail(server))
+		require.NoError(t, f.fail(server))
 	}
-	s.note("%s", what)
+	s.note("%d of 5 servers %s", n, f.name)
 	err := bob.tryLock()
 
 	switch {
@@ -155,7 +156,7 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		alice.leaves()
 		bob.enters("alice has left, and bob is not let in")
 
-	case heal == nil: // three have forgotten alice, and that is a majority
+	case f.heal == nil: // three have forgotten alice, and that is a majority
 		require.NoError(t, err, "three servers are empty, and bob was refused: the bug is gone")
 		twoAreInside(alice)
 		<-lost()
@@ -172,7 +173,7 @@ func failDuringAHold(t *testing.T, what string, n int, fail, heal func(*redispro
 		}
 		require.Error(t, bob.tryLock(), "two of five servers are left, and bob is inside")
 		for _, server := range s.servers[:n] {
-			require.NoError(t, heal(server))
+			require.NoError(t, f.heal(server))
 		}
 		s.note("the servers are back")
 		time.Sleep(ttl)

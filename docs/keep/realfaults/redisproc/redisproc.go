@@ -119,9 +119,6 @@ func (p *Process) answers() bool {
 	return false
 }
 
-// Pid is the process's id.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
-
 // Signal sends a signal, for example SIGSTOP.
 func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }
 
