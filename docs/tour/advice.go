@@ -8,18 +8,28 @@ import (
 	"strings"
 )
 
+// code is all of a lock but its comments.
+func (l lock) code() (string, error) {
+	var b strings.Builder
+	for _, name := range l.names() {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "", l[name], parser.SkipObjectResolution) // no comments
+		if err != nil {
+			return "", err
+		}
+		if err := format.Node(&b, fset, f); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
 // advice says what no story can see of a lock that passes them all, and the source shows:
 // one sentence each. It is silent about the reference solutions. broken is what breaks a rule.
 func advice(src lock, step int) (broken, list []string) {
-	code := ""
-	for _, name := range src.names() {
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, "", src[name], parser.SkipObjectResolution) // no comments
-		var b strings.Builder
-		if err != nil || format.Node(&b, fset, f) != nil {
-			return nil, nil // the compiler explains it better
-		}
-		code += b.String()
+	code, err := src.code()
+	if err != nil {
+		return nil, nil // the compiler explains it better
 	}
 	for _, a := range advices {
 		switch {

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"io"
 	"maps"
 	"os"
@@ -16,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
@@ -138,15 +134,10 @@ func (a attempt) judge(t *testing.T, results []result) {
 }
 
 func storyNames(t *testing.T, s course.Step) (names []string) {
-	root, err := course.Root()
+	list, err := (&tour{root: "../.."}).stories(s.Dir, s.Guarantees())
 	require.NoError(t, err)
-	tr := &tour{root: root}
-	for _, f := range s.Guarantees() {
-		list, err := tr.storiesOf(s.Dir, f.Name)
-		require.NoError(t, err)
-		for _, st := range list {
-			names = append(names, st.name)
-		}
+	for _, st := range list {
+		names = append(names, st.name)
 	}
 	return names
 }
@@ -168,17 +159,14 @@ func attempts(t *testing.T) (list []attempt) {
 
 func readAttempt(file, text string) (attempt, error) {
 	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), attemptsExt)}
-	dir, rest, _ := strings.Cut(a.name, "/")
-	s, err := course.Parse(strings.TrimPrefix(dir, "step0"))
+	n, kind, _ := strings.Cut(strings.TrimPrefix(a.name, "step0"), "/")
+	s, err := course.Parse(n)
 	if err != nil {
 		return a, err
 	}
-	a.step, a.wrong = s, strings.HasPrefix(rest, "wrong/")
-	if !a.wrong && !strings.HasPrefix(rest, "right/") {
-		return a, fmt.Errorf("%s is neither in right nor in wrong", file)
-	}
+	a.step, a.wrong = s, strings.HasPrefix(kind, "wrong/")
 	head, body, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n")
-	var out []string
+	var without []string
 	for line := range strings.SplitSeq(head, "\n") {
 		switch key, value, _ := strings.Cut(line, ": "); key {
 		case "caught by":
@@ -188,14 +176,14 @@ func readAttempt(file, text string) (attempt, error) {
 		case "refused":
 			a.refused = value
 		case "without":
-			out = strings.Split(value, ", ")
+			without = strings.Split(value, ", ")
 		}
 	}
 	src, err := (&tour{root: "../.."}).readLock(s.Dir)
 	if err != nil {
 		return a, err
 	}
-	if a.src, err = assemble(src, out, body); err != nil {
+	if a.src, err = assemble(src, without, body); err != nil {
 		err = fmt.Errorf("%s: %w", file, err)
 	}
 	return a, err
@@ -205,136 +193,83 @@ func readAttempt(file, text string) (attempt, error) {
 var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "math",
 	"net", "os", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "github.com/redis/go-redis/v9"}
 
-// importName finds how a file that imports a path names it.
-var importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`)
+var (
+	importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`) // by which a file names what it imports
+	imported   = regexp.MustCompile(`"(\S+)"`)
+	// fileHead is what a file may have only once, and before its declarations.
+	fileHead = regexp.MustCompile(`(?m)^package .*|^import (\([^)]*\)|".*")`)
+)
 
-// assemble makes one file of those of a lock: without some of its declarations, and with
-// others in the place of those of the same name. It imports what it uses, and has no
+// assemble makes one file of an attempt and a lock. Of the lock it takes the declarations
+// that the attempt neither leaves out nor has itself. It imports what it uses, and has no
 // comments.
 func assemble(src lock, without []string, body string) ([]byte, error) {
-	var texts []string
-	for _, name := range src.names() {
-		texts = append(texts, string(src[name]))
+	theirs, err := src.code()
+	mine, wrong := lock{"attempt.go": []byte("package redislock\n" + body)}.code()
+	if err := cmp.Or(err, wrong); err != nil {
+		return nil, err
 	}
 	imports := map[string]string{}
 	for _, of := range importable {
 		imports[importName.FindStringSubmatch(of)[1]] = of
 	}
-	fset := token.NewFileSet()
-	var list, mine []declaration
-	for _, text := range append(texts, "package redislock\n"+body) {
-		f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
+	for _, head := range fileHead.FindAllString(theirs+mine, -1) {
+		for _, of := range imported.FindAllStringSubmatch(head, -1) {
+			imports[importName.FindStringSubmatch(of[1])[1]] = of[1] // the attempt's own is the last
 		}
-		for _, spec := range f.Imports {
-			of, _ := strconv.Unquote(spec.Path.Value)
-			imports[importName.FindStringSubmatch(of)[1]] = of
-		}
-		mine = declarations(f) // in the end those of the attempt, which is the last file
-		list = append(list, mine...)
 	}
-	gone := slices.Clone(without)
-	for _, d := range mine {
-		if slices.Contains(without, d.name) {
-			return nil, fmt.Errorf("%s is left out, and declared", d.name)
-		}
-		gone = append(gone, d.name)
+	mine = fileHead.ReplaceAllString(mine, "")
+	theirs = "package redislock\n" + fileHead.ReplaceAllString(theirs, "")
+	list, err := source.Parse("", []byte(theirs))
+	own, wrong := source.Parse("", []byte("package redislock\n"+mine))
+	if err := cmp.Or(err, wrong); err != nil {
+		return nil, err
 	}
-	had := map[string]bool{}
-	theirs := slices.DeleteFunc(list[:len(list)-len(mine)], func(d declaration) bool {
-		had[d.name] = true
-		return slices.Contains(gone, d.name)
-	})
-
-	uses, packages := map[string]int{}, map[string]bool{}
-	var code bytes.Buffer
-	for _, d := range slices.Concat(theirs, mine) {
-		if err := format.Node(&code, fset, d.node); err != nil {
-			return nil, err
-		}
-		code.WriteString("\n\n")
-		ast.Inspect(d.node, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.Ident:
-				uses[n.Name]++
-			case *ast.SelectorExpr:
-				if id, ok := n.X.(*ast.Ident); ok && imports[id.Name] != "" {
-					packages[imports[id.Name]] = true
-				}
-			}
-			return true
-		})
+	gone, had := slices.Clone(without), map[string]bool{}
+	for _, d := range own {
+		gone = append(gone, d.Name)
 	}
+	left := strings.Split(theirs, "\n")
+	for _, d := range list {
+		if slices.Contains(gone, d.Name) {
+			had[d.Name] = true
+			clear(left[d.From-1:][:len(lines(d.Text))])
+		}
+	}
+	code := strings.Join(left, "\n") + mine
+	uses := func(pattern string) int { return len(regexp.MustCompile(pattern).FindAllString(code, -1)) }
 	for _, name := range gone {
-		switch short := name[strings.LastIndex(name, ".")+1:]; {
-		case had[name]:
-		case slices.Contains(without, name):
-			return nil, fmt.Errorf("%s is left out, and the lock has none", name)
-		case uses[short] < 2:
-			return nil, fmt.Errorf("the lock has no %s, and nothing uses the new one", name)
+		short := name[strings.LastIndex(name, ".")+1:]
+		if !had[name] && (slices.Contains(without, name) || uses(`\b`+short+`\b`) < 2) {
+			return nil, fmt.Errorf("the lock has no %s to leave out or to replace, and nothing uses a new one", name)
 		}
 	}
-	head := "package redislock\n"
-	for _, of := range slices.Sorted(maps.Keys(packages)) {
-		head += fmt.Sprintf("import %q\n", of)
-	}
-	return format.Source([]byte(head + code.String()))
-}
-
-// A declaration is one of a file, without the group that it was in.
-type declaration struct {
-	name string // Type.Name of a method
-	node ast.Decl
-}
-
-func declarations(f *ast.File) (list []declaration) {
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			name := d.Name.Name
-			if d.Recv != nil {
-				name = strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "." + name
-			}
-			list = append(list, declaration{name, d})
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				alone := &ast.GenDecl{TokPos: spec.Pos(), Tok: d.Tok, Specs: []ast.Spec{spec}}
-				switch spec := spec.(type) {
-				case *ast.ValueSpec:
-					list = append(list, declaration{spec.Names[0].Name, alone})
-				case *ast.TypeSpec:
-					list = append(list, declaration{spec.Name.Name, alone})
-				}
-			}
+	head := ""
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		if uses(`\b`+name+`\.[A-Z]`) > 0 {
+			head += fmt.Sprintf("import %q\n", imports[name])
 		}
 	}
-	return list
+	return format.Source([]byte(strings.Replace(code, "\n", "\n"+head, 1)))
 }
 
 func TestAssemble(t *testing.T) {
-	src := lock{"lock.go": []byte(`// Package redislock is a lock.
-package redislock
+	src := lock{"lock.go": []byte(`package redislock // the lock
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 var (
 	ErrA = errors.New("a") // the first
-	// ErrB is the second.
-	ErrB = fmt.Errorf("b")
+	ErrB = errors.New("b")
 )
-
-// Lock is a handle.
-type Lock struct{}
 
 // TryLock tries.
 func (l *Lock) TryLock() error { return send() }
 `), "send.go": []byte(`package redislock
 
-import "time"
+import (
+	"time"
+)
 
 // send sends.
 func send() error {
@@ -342,24 +277,23 @@ func send() error {
 	return ErrA
 }
 `)}
-	const theirs = "var ErrA = errors.New(\"a\")\n\ntype Lock struct{}\n\n"
+	const theirs = "var (\n\tErrA = errors.New(\"a\")\n)\n\n"
 	for _, tt := range []struct {
-		without    []string
+		without    string
 		body, want string // want is the source without its package clause, or an error
 	}{
-		{[]string{"ErrB"}, "func send() error { return help() }\n\nfunc help() error { return ErrA }\n",
+		{"ErrB", "func send() error { return help() }\n\nfunc help() error { return ErrA }\n",
 			"import \"errors\"\n\n" + theirs +
 				"func (l *Lock) TryLock() error { return send() }\n\nfunc send() error { return help() }\n\nfunc help() error { return ErrA }\n"},
-		{[]string{"send"}, "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}",
-			"import \"errors\"\nimport \"math/rand\"\nimport \"os\"\n\n" + theirs +
-				"var ErrB error\n\nfunc (Lock) TryLock() error {\n\trand.Int()\n\tos.Exit(1)\n\treturn ErrB\n}\n"},
-		{nil, "func help() {}", "the lock has no help, and nothing uses the new one"},
-		{nil, "func (l *Lock) help() {}", "the lock has no Lock.help, and nothing uses the new one"},
-		{[]string{"help"}, "func send() {}", "help is left out, and the lock has none"},
-		{[]string{"send"}, "func send() {}", "send is left out, and declared"},
-		{nil, "func send() {", "expected"},
+		{"send", "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n",
+			"import \"errors\"\nimport \"os\"\nimport \"math/rand\"\n\n" + theirs +
+				"var ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n"},
+		{"ErrB", "func help() {}", "the lock has no help to leave out"},
+		{"ErrB", "func (l *Lock) help() {}", "the lock has no Lock.help to leave out"},
+		{"help", "func send() {}", "the lock has no help to leave out"},
+		{"send", "func TryLock() {", "expected"},
 	} {
-		got, err := assemble(src, tt.without, tt.body)
+		got, err := assemble(src, []string{tt.without}, tt.body)
 		if err != nil {
 			require.ErrorContains(t, err, tt.want)
 			continue
