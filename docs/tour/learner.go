@@ -117,21 +117,19 @@ func (t *tour) box(s course.Step, everything bool) error {
 	if !everything && older != nil {
 		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
 	}
-	own := 0
+	stories, err := t.stories(s.Dir, s.Beginning())
+	if err != nil {
+		return err
+	}
 	var files []string
 	for _, f := range s.Beginning() {
-		list, err := t.storiesOf(s.Dir, f.Name)
-		if err != nil {
-			return err
-		}
-		own += len(list)
 		files = append(files, f.Name)
 	}
 	more := ""
 	if s.N > 1 {
 		more = " Those of the steps before must pass as well."
 	}
-	t.prose("", "\nIts %s are in %s of %s.%s", count(own, "story"), strings.Join(files, word(" and ")), s.Dir, more)
+	t.prose("", "\nIts %s are in %s of %s.%s", count(len(stories), "story"), strings.Join(files, word(" and ")), s.Dir, more)
 	return nil
 }
 
@@ -247,9 +245,11 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	var of failing
 	switch {
 	case names != nil:
-		if of, err = t.beginsIn(s, names[0]); err != nil {
+		named, err := t.storyNamed(s, names[0])
+		if err != nil {
 			return err
 		}
+		of = failing{File: named.file, Story: named.name}
 		if f := st.failing(of.Story); f != nil {
 			of = *f
 		}
@@ -306,20 +306,18 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 // unfolded joins the lines of a paragraph: the terminal has another width.
 var unfolded = strings.NewReplacer("\n\n", "\n\n", "\n", " ")
 
-// beginsIn finds a story of s, or of a step before it.
-func (t *tour) beginsIn(s course.Step, name string) (failing, error) {
-	var all []string
-	for _, f := range s.Guarantees() {
-		list, err := t.storiesOf(s.Dir, f.Name)
-		if err != nil {
-			return failing{}, err
-		}
-		for _, st := range list {
-			if st.name == storyOf(name) {
-				return failing{File: f.Name, Story: st.name}, nil
-			}
-			all = append(all, st.name)
-		}
+// storyNamed finds a story of s, or of a step before it.
+func (t *tour) storyNamed(s course.Step, name string) (story, error) {
+	list, err := t.stories(s.Dir, s.Guarantees())
+	if err != nil {
+		return story{}, err
 	}
-	return failing{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
+	var all []string
+	for _, st := range list {
+		if st.name == storyOf(name) {
+			return st, nil
+		}
+		all = append(all, st.name)
+	}
+	return story{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
 }

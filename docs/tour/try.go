@@ -47,14 +47,17 @@ func (t *tour) runTry(ctx context.Context, req request) error {
 		return err
 	}
 	err := t.tryOnce(ctx, req.steps[0], req.names)
-	switch {
-	case t.moved == "":
-	case err == nil:
-		t.printf("%s\n", t.moved)
-	default:
-		err = fmt.Errorf("%w\n%s", err, t.moved)
+	if err != nil && t.moved != "" {
+		return fmt.Errorf("%w\n%s", err, t.moved)
 	}
+	t.sayMoved()
 	return err
+}
+
+func (t *tour) sayMoved() {
+	if t.moved != "" {
+		t.printf("%s\n", t.moved)
+	}
 }
 
 // prepare puts the learner's attempt at a step in its place, the first time with the
@@ -62,7 +65,7 @@ func (t *tour) runTry(ctx context.Context, req request) error {
 func (t *tour) prepare(req request) error {
 	s := req.steps[0]
 	for _, name := range req.names {
-		if _, err := t.beginsIn(s, name); err != nil {
+		if _, err := t.storyNamed(s, name); err != nil {
 			return err
 		}
 	}
@@ -82,6 +85,16 @@ func (t *tour) prepare(req request) error {
 	return err
 }
 
+// An attemptAt is a run of the stories of a step on the learner's lock.
+type attemptAt struct {
+	step    course.Step
+	src     lock
+	older   bool     // it has the constructor of the step before
+	missing []string // what it lacks, for people
+	broken  []string // rules, as only the source shows
+	trials  []trial
+}
+
 // tryOnce is a try of what is there now.
 func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error {
 	src, err := t.readLock(myDir)
@@ -91,7 +104,8 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err := checkPackage(src); err != nil {
 		return err
 	}
-	b, older, err := t.tryBuild(s, src)
+	a := attemptAt{step: s, src: src}
+	b, err := t.tryBuild(&a)
 	if err != nil {
 		return err
 	}
@@ -103,14 +117,16 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	defer bin.remove()
-	a := attemptAt{step: s, src: src, older: older, missing: missingAPI(s, src)}
-	a.broken, _ = advice(src, s.N)
-	if a.trials, err = t.tryStories(s, src, b); err != nil {
+	if err := t.tryStories(&a, b); err != nil {
 		return err
 	}
+	a.broken, _ = advice(src, s.N)
 	if names != nil {
-		if a.trials, err = chosen(s, a.trials, names); err != nil {
-			return err
+		a.trials = slices.DeleteFunc(a.trials, func(r trial) bool {
+			return !slices.ContainsFunc(names, func(name string) bool { return storyOf(name) == r.name })
+		})
+		if a.count(notYet) > 0 {
+			return wrongUsage("%s has no story %s that your lock can play", s.Label(), strings.Join(names, ", "))
 		}
 	}
 	if err := t.playTrials(ctx, bin, a.trials); err != nil {
@@ -120,16 +136,6 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return t.namedReport(a)
 	}
 	return t.tryReport(a)
-}
-
-// An attemptAt is a run of the stories of a step on the learner's lock.
-type attemptAt struct {
-	step    course.Step
-	src     lock
-	older   bool     // it has the constructor of the step before
-	missing []string // what it lacks, for people
-	broken  []string // rules, as only the source shows
-	trials  []trial
 }
 
 // checkPackage says what a compiler would say in a way that no one understands: the lock
@@ -144,10 +150,10 @@ func checkPackage(src lock) error {
 	return nil
 }
 
-// tryBuild is the tests of step s with the learner's lock. older says that it still has
-// the constructor of the step before.
-func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error) {
-	b = build{
+// tryBuild is the tests of the step with the learner's lock.
+func (t *tour) tryBuild(a *attemptAt) (build, error) {
+	s := a.step
+	b := build{
 		dir:     s.Dir,
 		name:    say("the tests of %s with %s", s.Label(), myDir),
 		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
@@ -155,32 +161,36 @@ func (t *tour) tryBuild(s course.Step, src lock) (b build, older bool, err error
 	b.leaveOut(t.sources(s.Dir)...)
 	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
 	written := lock{}
-	for name, text := range src {
+	for name, text := range a.src {
 		written[name] = asMine(name, text)
 	}
-	stubs, err := t.stubs(s, src)
+	stubs, err := t.stubs(s, a.src)
 	if err != nil {
-		return build{}, false, err
+		return b, err
 	}
 	if stubs != "" {
 		written[stubsFile] = []byte(stubs)
 	}
 	for _, f := range s.Guarantees() {
-		if stubs == "" && lacks(src, f.Needs) != nil {
+		lack := lacks(a.src, f.Needs)
+		if lack != nil {
+			a.missing = append(a.missing, say("%s needs %s", f.Name, strings.Join(lack, ", ")))
+		}
+		if lack != nil && stubs == "" {
 			b.leaveOut(f.Name)
 		}
 	}
 	for name, text := range written {
 		b.replace[name] = filepath.Join(t.tmp, name)
 		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
-			return build{}, false, err
+			return b, err
 		}
 	}
-	older, err = t.hasOlderNew(s, src)
-	if before := s.Before().Dir; older && t.exists(before, course.NewFile) {
+	a.older, err = t.hasOlderNew(s, a.src)
+	if before := s.Before().Dir; a.older && t.exists(before, course.NewFile) {
 		b.replace[course.NewFile] = before + "/" + course.NewFile
 	}
-	return b, older, err
+	return b, err
 }
 
 // stubsFile stands in for methods that are not written yet, so that the other parts of a
@@ -228,41 +238,29 @@ var (
 ` + stubs, nil
 }
 
-// tryStories lists the stories of a step, and which of them need what the lock lacks.
-func (t *tour) tryStories(s course.Step, src lock, b build) (list []trial, err error) {
-	for _, f := range s.Guarantees() {
-		stories, err := t.storiesOf(s.Dir, f.Name)
+// tryStories lists the stories of the step, and which of them need what the lock lacks.
+func (t *tour) tryStories(a *attemptAt, b build) error {
+	for _, f := range a.step.Guarantees() {
+		stories, err := t.storiesOf(a.step.Dir, f.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		_, out := b.replace[f.Name]
 		for _, st := range stories {
 			r, needs := trial{result{story: st, verdict: notRun}, -1, nil}, f.Needs
-			if parts := s.Parts(); parts != nil && f.From == s.N {
-				r.part = s.PartOf(f.Name, st.name)
+			if parts := a.step.Parts(); parts != nil && f.From == a.step.N {
+				r.part = a.step.PartOf(f.Name, st.name)
 				needs = parts[r.part].Needs
 			}
-			if out || lacks(src, needs) != nil {
+			if out || lacks(a.src, needs) != nil {
 				r.verdict = notYet
 			}
-			list = append(list, r)
+			a.trials = append(a.trials, r)
 		}
 	}
 	// By parts, as they are to be written.
-	slices.SortStableFunc(list, func(a, b trial) int { return a.part - b.part })
-	return list, nil
-}
-
-// chosen returns the stories with these names.
-func chosen(s course.Step, list []trial, names []string) (trials []trial, err error) {
-	for _, name := range names {
-		i := slices.IndexFunc(list, func(r trial) bool { return r.name == storyOf(name) && r.verdict != notYet })
-		if i < 0 {
-			return nil, wrongUsage("%s has no story %s that your lock can play", s.Label(), name)
-		}
-		trials = append(trials, list[i])
-	}
-	return trials, nil
+	slices.SortStableFunc(a.trials, func(a, b trial) int { return a.part - b.part })
+	return nil
 }
 
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
@@ -394,18 +392,6 @@ func offered(list []source.Declaration, name string) (source.Item, bool) {
 		}
 	}
 	return source.Item{}, false
-}
-
-// missingAPI says, per file of tests that step s has and the learner's lock is not ready
-// for, what it lacks.
-func missingAPI(s course.Step, src lock) []string {
-	var list []string
-	for _, f := range s.Guarantees() {
-		if lacks := lacks(src, f.Needs); lacks != nil {
-			list = append(list, say("%s needs %s", f.Name, strings.Join(lacks, ", ")))
-		}
-	}
-	return list
 }
 
 // doesNotCompile is what the compiler says, and what it cannot know.

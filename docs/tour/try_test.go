@@ -44,14 +44,15 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 		{"a method New", 4, "package p\nfunc (l *Lock) New(c any, k string, d int) {}", "", "no func New"},
 		{"a syntax error is for the compiler", 4, "package p\nfunc New(", "", ""},
 	} {
-		b, older, err := tr.tryBuild(course.Steps[tt.step-1], lockOf(tt.src))
+		a := attemptAt{step: course.Steps[tt.step-1], src: lockOf(tt.src)}
+		b, err := tr.tryBuild(&a)
 		if tt.fail != "" {
 			require.ErrorContains(t, err, tt.fail, tt.name)
 			continue
 		}
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, b.replace[course.NewFile], tt.name)
-		require.Equal(t, tt.want != "", older, tt.name)
+		require.Equal(t, tt.want != "", a.older, tt.name)
 		require.Equal(t, "//line mylock/lock.go:1:1\n"+tt.src, read(t, b.replace[course.LockFile]), tt.name)
 	}
 }
@@ -76,8 +77,8 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		{"all of 8", 8, miniLock(8), nil, nil, 0},
 		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}, 3},
 	} {
-		s := course.Steps[tt.step-1]
-		b, _, err := tr.tryBuild(s, lockOf(tt.src))
+		a := attemptAt{step: course.Steps[tt.step-1], src: lockOf(tt.src)}
+		b, err := tr.tryBuild(&a)
 		require.NoError(t, err, tt.name)
 		var out []string
 		for file, by := range b.replace {
@@ -86,10 +87,9 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 			}
 		}
 		require.ElementsMatch(t, slices.Concat(own, tt.out), out, tt.name)
-		require.Equal(t, tt.need, missingAPI(s, lockOf(tt.src)), tt.name)
-		trials, err := tr.tryStories(s, lockOf(tt.src), b)
-		require.NoError(t, err)
-		require.Equal(t, tt.later, attemptAt{trials: trials}.count(notYet), tt.name)
+		require.Equal(t, tt.need, a.missing, tt.name)
+		require.NoError(t, tr.tryStories(&a, b))
+		require.Equal(t, tt.later, a.count(notYet), tt.name)
 	}
 }
 
@@ -334,27 +334,29 @@ func TestWatched_TellsOfEveryFile(t *testing.T) {
 	})
 	for _, tt := range []struct {
 		what, name, text string // a text of "-" deletes
-		want             bool
+		looks            int    // that go by
+		want             bool   // at the last one
 	}{
-		{"nothing", "lock.go", "a", false},
-		{"a save", "lock.go", "b", true},
-		{"a new file, still empty", "send.go", "", false},
-		{"written", "send.go", "s", true},
-		{"another save", "send.go", "t", true},
-		{"being written", "lock.go", "", false},
-		{"as it was", "lock.go", "b", false},
-		{"being replaced", "send.go", "-", false},
-		{"replaced", "send.go", "u", true},
-		{"deleted, or being replaced", "send.go", "-", false},
-		{"deleted", "send.go", "-", true},
-		{"nothing again", "send.go", "-", false},
-		{"no file is left", "lock.go", "-", false},
-		{"still none", "lock.go", "-", false},
-		{"back", "lock.go", "b", false},
-		{"and changed", "lock.go", "c", true},
+		{"nothing", "lock.go", "a", 2, false},
+		{"a save", "lock.go", "b", 2, true},
+		{"a new file, still empty", "send.go", "", 2, false},
+		{"written", "send.go", "s", 2, true},
+		{"being written", "lock.go", "", 1, false},
+		{"as it was", "lock.go", "b", 2, false},
+		{"being replaced", "send.go", "-", 1, false},
+		{"replaced", "send.go", "u", 2, true},
+		{"deleted, or being replaced", "send.go", "-", 1, false},
+		{"deleted", "send.go", "-", 1, true},
+		{"nothing again", "send.go", "-", 1, false},
+		{"no file is left", "lock.go", "-", 2, false},
+		{"back", "lock.go", "b", 2, false},
+		{"and changed", "lock.go", "c", 2, true},
 	} {
 		if now[tt.name] = tt.text; tt.text == "-" {
 			delete(now, tt.name)
+		}
+		for range tt.looks - 1 {
+			require.False(t, w.changed(), tt.what)
 		}
 		require.Equal(t, tt.want, w.changed(), tt.what)
 	}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"time"
 )
 
 // watchEvery is how often the files are looked at. A look costs nothing, and works on file
 // systems that tell of no changes: networks, containers, WSL.
-const watchEvery = 300 * time.Millisecond
+const watchEvery = 150 * time.Millisecond
 
 // runWatch tries at each save, until it is interrupted.
 func (t *tour) runWatch(ctx context.Context, req request) error {
@@ -35,9 +34,7 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 			t.printf("%s\n", word(err.Error()))
 		}
 		t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
-		if t.moved != "" {
-			t.printf("%s\n", t.moved)
-		}
+		t.sayMoved()
 	}
 	t.printf("\nNo longer watching. %s is as you left it.\n", myDir)
 	return nil
@@ -45,30 +42,29 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 
 // A watched lock tells when its content has changed.
 type watched struct {
-	read  func() lock
-	files lock
-	gone  bool // a file was missing at the last look
+	read        func() lock
+	last, tried lock // at the last look, and when it has changed
 }
 
 func newWatched(read func() lock) *watched {
 	w := &watched{read: read}
 	w.changed()
+	w.tried = w.last
 	return w
 }
 
-// changed reports whether the content is another one than the last time. Many editors
-// write a file twice, or put a new one in its place: one that is missing, or empty, has
-// only gone if it still is at the next look, and without any file nothing has changed.
+// changed reports whether the content is another one than when it last was. Many editors
+// write a file twice, or put a new one in its place: what counts is what two looks have seen.
 func (w *watched) changed() bool {
 	now := w.read()
 	maps.DeleteFunc(now, func(_ string, text []byte) bool { return len(text) == 0 })
-	missing := slices.ContainsFunc(w.files.names(), func(name string) bool { return now[name] == nil })
-	wait := missing && !w.gone
-	w.gone = missing
-	if wait || len(now) == 0 || maps.EqualFunc(now, w.files, bytes.Equal) {
+	same := func(l lock) bool { return maps.EqualFunc(now, l, bytes.Equal) }
+	settled := same(w.last)
+	w.last = now
+	if !settled || len(now) == 0 || same(w.tried) {
 		return false
 	}
-	w.files, w.gone = now, false
+	w.tried = now
 	return true
 }
 
