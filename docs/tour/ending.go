@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -15,17 +13,9 @@ import (
 type ending struct {
 	kind  string
 	says  []string
-	lines []spot // of the learner's lock that it speaks of
-	raw   string // what was printed, if nothing else can be said
+	lines []string // of the learner's lock that it speaks of: mylock/lock.go:49
+	raw   string   // what was printed, if nothing else can be said
 }
-
-// A spot is a line of the learner's lock.
-type spot struct {
-	file string
-	line int
-}
-
-func (s spot) String() string { return fmt.Sprintf("%s/%s:%d", myDir, s.file, s.line) }
 
 // The kinds of endings.
 const (
@@ -67,32 +57,30 @@ func endingOf(raw string, st story, exit int) ending {
 // standstill is a story in which nothing moves, or which never ends: what it does.
 func standstill(stacks []goroutine, st story, what string) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
-	mine := slices.DeleteFunc(slices.Clone(stacks), func(g goroutine) bool { return g.spot() == spot{} })
 	var playing goroutine
 	if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
 		playing = stacks[i]
 	} else if len(stacks) > 0 {
 		return leak(stacks, "")
 	}
-	e := ending{kind: hangs}
+	mine := slices.DeleteFunc(stacks, func(g goroutine) bool { return g.at() == "" })
 	if len(mine) == 0 {
-		e.says = []string{say("%s in %s, and no line of your lock can be named", what, playing.top().fn)}
-		return e
+		says := say("%s in %s, and no line of your lock can be named", what, playing.top().fn)
+		return ending{kind: hangs, says: []string{says}}
 	}
 	// A mutex first, as others may wait for its holder; then what the story itself waits for.
 	slices.SortStableFunc(mine, func(a, b goroutine) int {
 		return cmp.Or(boolean(b.onMutex())-boolean(a.onMutex()), boolean(b.plays(st.name))-boolean(a.plays(st.name)))
 	})
+	says := say("%s; your code %s at %s", what, mine[0].does(), mine[0].at())
+	lines := []string{mine[0].at()}
 	for _, g := range mine {
-		if !slices.Contains(e.lines, g.spot()) && len(e.lines) < 3 {
-			e.lines = append(e.lines, g.spot())
+		if !slices.Contains(lines, g.at()) && len(lines) < 3 {
+			lines = append(lines, g.at())
+			says += say(", and at %s", g.at())
 		}
 	}
-	says := say("%s; your code %s at %s", what, mine[0].does(), e.lines[0])
-	for _, other := range e.lines[1:] {
-		says += say(", and at %s", other)
-	}
-	e.says = []string{says}
+	e := ending{kind: hangs, says: []string{says}, lines: lines}
 	if mine[0].onMutex() {
 		e.says = append(e.says, word("Is it locked twice, or not unlocked on some way out?"))
 	}
@@ -104,13 +92,13 @@ func leak(stacks []goroutine, raw string) ending {
 	e := ending{kind: leaks}
 	for _, g := range stacks {
 		from := g.startedAt()
-		if from == (spot{}) || slices.Contains(e.lines, from) {
+		if from == "" || slices.Contains(e.lines, from) {
 			continue
 		}
 		e.lines = append(e.lines, from)
 		says := say("a goroutine of yours never ends: started at %s", from)
-		if at := g.spot(); at != (spot{}) {
-			says += say(", it %s at %s", g.does(), at)
+		if g.at() != "" {
+			says += say(", it %s at %s", g.does(), g.at())
 		}
 		e.says = append(e.says, says)
 	}
@@ -131,10 +119,10 @@ func leak(stacks []goroutine, raw string) ending {
 func broken(stacks []goroutine, first, raw string) ending {
 	first, _, _ = strings.Cut(first, " [recovered")
 	for _, g := range stacks {
-		var at []spot
+		var at []string
 		for _, f := range append(g.frames, g.created) {
-			if f.mine && len(at) < 5 && !slices.Contains(at, f.spot) {
-				at = append(at, f.spot)
+			if f.at != "" && len(at) < 5 && !slices.Contains(at, f.at) {
+				at = append(at, f.at)
 			}
 		}
 		if at != nil {
@@ -153,9 +141,8 @@ type goroutine struct {
 }
 
 type frame struct {
-	fn   string
-	spot spot
-	mine bool // in the learner's lock
+	fn string
+	at string // a line of the learner's lock; "" if it is not in there
 }
 
 var (
@@ -173,10 +160,12 @@ func parseStacks(text string) (list []goroutine) {
 		}
 		g := goroutine{state: strings.TrimSpace(head[1]), bubble: strings.Contains(head[2], "synctest bubble")}
 		for _, found := range frameLines.FindAllStringSubmatch(block, -1) {
-			file := strings.ReplaceAll(found[3], `\`, "/")
-			line, _ := strconv.Atoi(found[4])
+			f := frame{fn: found[2]}
+			dir, file := path.Split(strings.ReplaceAll(found[3], `\`, "/"))
 			// An endless loop without a body is said to be on line 1.
-			f := frame{found[2], spot{path.Base(file), line}, path.Base(path.Dir(file)) == myDir && line > 1}
+			if path.Base(dir) == myDir && found[4] != "1" {
+				f.at = myDir + "/" + file + ":" + found[4]
+			}
 			if found[1] != "" {
 				g.created = f
 			} else {
@@ -188,28 +177,25 @@ func parseStacks(text string) (list []goroutine) {
 	return list
 }
 
-// spot is where in the learner's lock it is, none if nowhere.
-func (g goroutine) spot() spot {
-	if i := slices.IndexFunc(g.frames, func(f frame) bool { return f.mine }); i >= 0 {
-		return g.frames[i].spot
-	}
-	return spot{}
-}
-
-// startedAt is the line of the learner's lock that started it, none if none did. A timer
-// starts its function itself: then it is where that is.
-func (g goroutine) startedAt() spot {
-	if g.created.mine {
-		return g.created.spot
-	}
-	if g.created.fn == "time.goFunc" || strings.HasPrefix(g.created.fn, "context.") {
-		for _, f := range slices.Backward(g.frames) {
-			if f.mine {
-				return f.spot
-			}
+// at is where in the learner's lock it is, "" if nowhere.
+func (g goroutine) at() string {
+	for _, f := range g.frames {
+		if f.at != "" {
+			return f.at
 		}
 	}
-	return spot{}
+	return ""
+}
+
+// startedAt is the line of the learner's lock that started it, "" if none did. A timer
+// starts its function itself: then it is where that is.
+func (g goroutine) startedAt() string {
+	if g.created.fn == "time.goFunc" || strings.HasPrefix(g.created.fn, "context.") {
+		g.frames = slices.Clone(g.frames)
+		slices.Reverse(g.frames) // the outermost first
+		return g.at()
+	}
+	return g.created.at
 }
 
 // runs reports whether it is in a function whose name has this in it.
@@ -226,7 +212,7 @@ func (g goroutine) plays(story string) bool {
 // onMutex reports whether it waits for a mutex: one of the standard library, or the one
 // that replaces it (see playable).
 func (g goroutine) onMutex() bool {
-	caller := max(1, slices.IndexFunc(g.frames, func(f frame) bool { return f.mine }))
+	caller := max(1, slices.IndexFunc(g.frames, func(f frame) bool { return f.at != "" }))
 	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") ||
 		len(g.frames) > caller && strings.Contains(g.frames[caller-1].fn, "/docs/tour/sync.")
 }
@@ -236,7 +222,7 @@ func (g goroutine) does() string {
 	switch {
 	case g.onMutex():
 		return "waits for a mutex"
-	case !g.top().mine:
+	case g.top().at == "":
 		return "is in a call, or in a loop that does not end,"
 	case g.state == "chan receive", g.state == "chan send", g.state == "select":
 		return say("waits (%s)", g.state)

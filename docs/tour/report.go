@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -283,8 +284,11 @@ func (t *tour) end(a attemptAt, e ending) {
 		t.message(color, []string{capital(says)})
 	}
 	for _, at := range e.lines {
-		if src := lines(string(a.src[at.file])); at.line <= len(src) {
-			t.printf("%s    %s:%d  %s\n", margin, at.file, at.line, strings.TrimSpace(src[at.line-1]))
+		at = strings.TrimPrefix(at, myDir+"/")
+		file, line, _ := strings.Cut(at, ":")
+		n, _ := strconv.Atoi(line)
+		if src := lines(string(a.src[file])); n <= len(src) {
+			t.printf("%s    %s  %s\n", margin, at, strings.TrimSpace(src[n-1]))
 		}
 	}
 	if e.raw != "" {
