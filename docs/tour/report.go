@@ -33,36 +33,48 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	left := ""
-	if n := a.count(leaked); n > 0 {
-		left = say(", but %s left a goroutine behind", count(n, "story"))
+	more := ""
+	if n := tally(a.trials, leaked); n > 0 {
+		more = say(", but %s left a goroutine behind", count(n, "story"))
 	}
-	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, left, since(before, now))
-	t.failingList(a, before)
-	next := a.next()
-	if next >= 0 {
+	last := ""
+	switch diff := now.Passed - before.Passed; {
+	case before.Of == 0:
+	case diff > 0:
+		last = say(" %d more than in the last run.", diff)
+	case diff < 0:
+		last = say(" %d fewer than in the last run.", -diff)
+	}
+	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, more, last)
+	fails := a.failing()
+	t.failingList(a, fails, before)
+	if fails != nil {
 		t.printf("  In full:\n\n")
-		t.trial(a, a.trials[next])
+		t.trial(a, fails[0])
 	}
-	t.tryNotes(a)
-	t.whatNow(s, next >= 0)
+	t.tryNotes(a, fails != nil)
+	t.whatNow(s, fails != nil)
 	return errUnsolved
 }
 
-// next is the index of the story to look at first, -1 if all pass. One that hangs has
-// ended the run.
-func (a attemptAt) next() int {
-	if i := slices.IndexFunc(a.trials, func(r trial) bool { return r.verdict == hung }); i >= 0 {
-		return i
+// failing are the stories that do not pass. The first one is to be looked at first: one
+// that hangs, as it has ended the run.
+func (a attemptAt) failing() (list []trial) {
+	for _, r := range a.trials {
+		switch r.verdict {
+		case passed, notRun, notYet:
+		case hung:
+			list = slices.Insert(list, 0, r)
+		default:
+			list = append(list, r)
+		}
 	}
-	return slices.IndexFunc(a.trials, trial.fails)
+	return list
 }
 
-func (r trial) fails() bool { return r.verdict != passed && r.verdict != notRun && r.verdict != notYet }
-
-// count is how many trials have one of these verdicts.
-func (a attemptAt) count(list ...verdict) (n int) {
-	for _, r := range a.trials {
+// tally is how many trials have one of these verdicts.
+func tally(trials []trial, list ...verdict) (n int) {
+	for _, r := range trials {
 		n += boolean(slices.Contains(list, r.verdict))
 	}
 	return n
@@ -70,67 +82,54 @@ func (a attemptAt) count(list ...verdict) (n int) {
 
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
-	st := standing{Of: len(a.trials), Passed: a.count(passed, leaked)}
-	next := a.next()
-	for i, r := range a.trials {
-		switch {
-		case i == next:
-			st.Failing = slices.Insert(st.Failing, 0, r.failing())
-		case r.fails():
-			st.Failing = append(st.Failing, r.failing())
+	st := standing{Of: len(a.trials), Passed: tally(a.trials, passed, leaked)}
+	for _, r := range a.failing() {
+		f := failing{File: r.file, Story: r.name}
+		if r.end != nil && r.verdict != failed {
+			f.How = r.end.kind
+		} else if list := r.log.failing(r.name); list != nil {
+			f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
 		}
+		st.Failing = append(st.Failing, f)
 	}
 	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
 	for i, part := range a.step.Parts() {
-		if ok, of := a.part(i); of > 0 {
-			st.Parts = append(st.Parts, say("%s %d of %d", part.Name, ok, of))
+		if of := a.part(i); len(of) > 0 {
+			st.Parts = append(st.Parts, say("%s %d of %d", part.Name, tally(of, passed), len(of)))
 		}
 	}
 	return st
 }
 
-func (r trial) failing() failing {
-	f := failing{File: r.file, Story: r.name}
-	if r.end != nil && r.verdict != failed {
-		f.How = r.end.kind
-	} else if list := r.log.failing(r.name); list != nil {
-		f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
-	}
-	return f
-}
-
-// part is how many stories of a part of the step pass, and how many it has.
-func (a attemptAt) part(i int) (ok, of int) {
-	for _, r := range a.trials {
-		of += boolean(r.part == i)
-		ok += boolean(r.part == i && r.verdict == passed)
-	}
-	return ok, of
+// part are the stories of a part of the step.
+func (a attemptAt) part(i int) []trial {
+	return slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.part != i })
 }
 
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
 	for _, f := range a.step.Guarantees() {
 		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })
-		t.group(f.Name, attemptAt{trials: of})
+		t.group(f.Name, of)
 	}
 	if a.step.Parts() != nil {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)
 	}
 	for i, p := range a.step.Parts() {
-		ok, of := a.part(i)
-		if of == 0 {
+		of := a.part(i)
+		if len(of) == 0 {
 			continue
 		}
+		ok := tally(of, passed)
 		needs := lacks(a.src, p.Needs)
 		state := t.paint(green, "solved ")
 		switch {
 		case needs != nil:
 			state = t.paint(dim, "later  ")
-		case ok < of:
+		case ok < len(of):
 			state = t.paint(red, "missing")
 		}
-		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, of)
+		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, len(of))
 		for _, line := range wrap(columns-37, word(p.Asks)) {
 			t.printf("  %s  %s %s\n", state, pad(24, text), line)
 			state, text = pad(7, ""), ""
@@ -142,18 +141,18 @@ func (t *tour) groups(a attemptAt) {
 }
 
 // group shows what holds of the stories of a file.
-func (t *tour) group(name string, of attemptAt) {
-	held, waiting := of.count(passed, leaked), of.count(notRun, notYet)
+func (t *tour) group(name string, of []trial) {
+	held, later, now := tally(of, passed, leaked), tally(of, notYet), tally(of, notRun)
 	color, state := red, "missing"
 	switch {
-	case of.count(hung) > 0:
+	case tally(of, hung) > 0:
 		state = "hangs  "
-	case of.count(crashed) > 0:
+	case tally(of, crashed) > 0:
 		state = "breaks "
-	case held+waiting < len(of.trials):
-	case of.count(leaked) > 0:
+	case held+later+now < len(of):
+	case tally(of, leaked) > 0:
 		state = "leaks  "
-	case waiting == 0:
+	case held == len(of):
 		color, state = green, "holds  "
 	case held > 0:
 		color, state = dim, "partly "
@@ -161,42 +160,25 @@ func (t *tour) group(name string, of attemptAt) {
 		color, state = dim, "not run"
 	}
 	more := ""
-	if n := of.count(notRun); n > 0 {
-		more = say(" (%d not run)", n)
+	if now > 0 {
+		more = say(" (%d not run)", now)
 	}
-	if n := of.count(notYet); n > 0 {
-		more += say(" (%d not yet)", n)
+	if later > 0 {
+		more += say(" (%d not yet)", later)
 	}
-	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of.trials), more)
-}
-
-// since compares with the run before.
-func since(before, now standing) string {
-	switch diff := now.Passed - before.Passed; {
-	case before.Of == 0 || diff == 0:
-		return ""
-	case diff > 0:
-		return say(" %d more than in the last run.", diff)
-	default:
-		return say(" %d fewer than in the last run.", -diff)
-	}
+	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of), more)
 }
 
 // failingList names what fails, a line each. Stories that end in the same way, by the same
 // panic or goroutine, share one.
-func (t *tour) failingList(a attemptAt, before standing) {
-	alike, fail := map[string]int{}, 0
-	for _, r := range a.trials {
-		fail += boolean(r.fails())
-		alike[r.why] += boolean(r.end != nil)
-	}
+func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 	played := before.Of > 0 && before.Passed+len(before.Failing) >= before.Of
 	part := -1
-	if fail > 1 {
+	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
-		for _, r := range a.trials {
-			same := alike[r.why]
-			if !r.fails() || r.end != nil && same == 0 {
+		for i, r := range fails {
+			alike := func(other trial) bool { return r.end != nil && other.end != nil && r.why == other.why }
+			if slices.ContainsFunc(fails[:i], alike) {
 				continue
 			}
 			if part != r.part {
@@ -208,30 +190,29 @@ func (t *tour) failingList(a attemptAt, before standing) {
 				note = behind(r.name, "  (passed before)")
 			}
 			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
-			if r.end != nil && same > 1 {
-				t.printf("        ... and %s in the same way\n", count(same-1, "more story"))
+			more := 0
+			for _, other := range fails[i+1:] {
+				more += boolean(alike(other))
 			}
-			if r.end != nil {
-				alike[r.why] = 0
+			if more > 0 {
+				t.printf("        ... and %s in the same way\n", count(more, "more story"))
 			}
 		}
 		t.printf("\n")
 	}
-	if n := a.count(notRun); n > 0 {
+	if n := tally(a.trials, notRun); n > 0 {
 		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(n, "story"))
 	}
 }
 
 func (t *tour) trialTag(r trial) string {
 	switch {
-	case r.verdict == leaked, r.verdict == hung && r.end.kind == leaks:
-		return t.paint(red, "LEAK ")
-	case r.verdict == hung:
-		return t.paint(red, "HANGS")
 	case r.verdict == notRun:
 		return "     "
+	case r.verdict == failed || r.end == nil:
+		return t.tag(r.verdict)
 	}
-	return t.tag(r.verdict)
+	return t.paint(red, map[string]string{leaks: "LEAK ", hangs: "HANGS", breaks: "ERROR"}[r.end.kind])
 }
 
 // trial shows a story in full.
@@ -340,7 +321,7 @@ var (
 const storyBegins = "tour: the story begins"
 
 // tryNotes says what no story can say, because it is left out until the API is there.
-func (t *tour) tryNotes(a attemptAt) {
+func (t *tour) tryNotes(a attemptAt, fails bool) {
 	if a.older {
 		if now, err := t.newOf(a.step); err == nil {
 			t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(now))
@@ -350,7 +331,7 @@ func (t *tour) tryNotes(a attemptAt) {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
 			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
 	}
-	if a.next() < 0 {
+	if !fails {
 		t.items("A rule is broken. No story can see it, but your source shows it:\n\n", a.broken)
 	}
 }
@@ -407,7 +388,7 @@ func (t *tour) namedReport(a attemptAt) error {
 	for _, r := range a.trials {
 		t.trial(a, r)
 	}
-	if a.count(passed) < len(a.trials) {
+	if tally(a.trials, passed) < len(a.trials) {
 		return errUnsolved
 	}
 	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", len(a.trials), len(a.trials), a.step.N)

@@ -125,7 +125,7 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		a.trials = slices.DeleteFunc(a.trials, func(r trial) bool {
 			return !slices.ContainsFunc(names, func(name string) bool { return storyOf(name) == r.name })
 		})
-		if a.count(notYet) > 0 {
+		if tally(a.trials, notYet) > 0 {
 			return wrongUsage("%s has no story %s that your lock can play", s.Label(), strings.Join(names, ", "))
 		}
 	}

@@ -89,7 +89,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		require.ElementsMatch(t, slices.Concat(own, tt.out), out, tt.name)
 		require.Equal(t, tt.need, a.missing, tt.name)
 		require.NoError(t, tr.tryStories(&a, b))
-		require.Equal(t, tt.later, a.count(notYet), tt.name)
+		require.Equal(t, tt.later, tally(a.trials, notYet), tt.name)
 	}
 }
 
