@@ -18,15 +18,11 @@ func inOwnCourse(t *testing.T) {
 	real, err := course.Root()
 	require.NoError(t, err)
 	root := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", course.First.Dir, course.Steps[0].Dir, watchDir + "/" + watchFile, "docs/tour/sync"} {
-		from, to := filepath.Join(real, filepath.FromSlash(name)), filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Stat(from)
-		require.NoError(t, err)
-		if info.IsDir() {
-			require.NoError(t, os.CopyFS(to, os.DirFS(from)))
-			continue
-		}
-		require.NoError(t, write(to, read(t, from)))
+	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir, "docs/tour/sync"} {
+		require.NoError(t, os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(real, dir))))
+	}
+	for _, name := range []string{"go.mod", "go.sum", watchDir + "/" + watchFile} {
+		require.NoError(t, write(filepath.Join(root, name), read(t, filepath.Join(real, name))))
 	}
 	t.Chdir(root)
 }

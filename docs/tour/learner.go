@@ -36,7 +36,7 @@ func (t *tour) overview() error {
 	t.printf("\n")
 	mine := t.hasLock(myDir)
 	for _, s := range course.Steps {
-		st, word, text, here := p.at(s.N), "", "", ""
+		st, word, text, here := p.Steps[s.N], "", "", ""
 		switch {
 		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
@@ -64,7 +64,7 @@ func (t *tour) overview() error {
 		}
 		t.prose("", "Next: go run ./docs/tour try %d puts the lock %[3]s into %[2]s and says what is missing. Any step is a good one to begin with.",
 			next, myDir, course.Steps[next-1].Before().Of())
-	case !p.at(p.Step).Solved:
+	case !p.Steps[p.Step].Solved:
 		t.prose("", "Next: change the lock in %s, then go run ./docs/tour try %d", myDir, p.Step)
 	case p.Step < course.Last.N:
 		t.prose("", "Next: go run ./docs/tour try %d", p.Step+1)
@@ -135,11 +135,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 
 // compare shows the declarations in which the learner's lock differs from the reference solution.
 func (t *tour) compare(s course.Step) error {
-	p, err := t.readProgress()
-	if err != nil {
-		return err
-	}
-	a, err := t.mine(p, s)
+	a, err := t.mine(s)
 	if err != nil {
 		return err
 	}
@@ -150,18 +146,12 @@ func (t *tour) compare(s course.Step) error {
 	if !t.hasLock(solvedDir(s.N)) {
 		t.prose("", "(Step %02d is not solved yet: this is the solution.)\n", s.N)
 	}
-	differ, equal := differing(a, b)
-	if differ == nil {
+	names := differing(a, b)
+	if names == nil {
 		t.printf("%s and %s say the same.\n", a.dir, b.dir)
 		return nil
 	}
-	if err := t.diffNamed(a, b, differ); err != nil {
-		return err
-	}
-	if equal != nil {
-		t.prose("", "\nThe same in both: %s.", strings.Join(equal, ", "))
-	}
-	return nil
+	return t.diffNamed(a, b, names)
 }
 
 func (t *tour) side(dir, whose string) (side, error) {
@@ -177,7 +167,11 @@ func (t *tour) side(dir, whose string) (side, error) {
 }
 
 // mine is the learner's attempt at s.
-func (t *tour) mine(p *progress, s course.Step) (side, error) {
+func (t *tour) mine(s course.Step) (side, error) {
+	p, err := t.readProgress()
+	if err != nil {
+		return side{}, err
+	}
 	dir := myDir
 	if p.Step != s.N && t.hasLock(keptDir(s.N)) {
 		dir = keptDir(s.N)
@@ -188,24 +182,20 @@ func (t *tour) mine(p *progress, s course.Step) (side, error) {
 	return t.side(dir, "yours")
 }
 
-// differing names what two locks declare differently, and what not.
-func differing(a, b side) (differ, equal []string) {
+// differing names what two locks declare differently.
+func differing(a, b side) (names []string) {
 	for _, d := range slices.Concat(b.list, a.list) {
-		switch {
-		case slices.Contains(differ, d.Name) || slices.Contains(equal, d.Name):
-		case uncommented(declared(a.list, d.Name)) == uncommented(declared(b.list, d.Name)):
-			equal = append(equal, d.Name)
-		default:
-			differ = append(differ, d.Name)
+		if !slices.Contains(names, d.Name) && uncommented(declared(a.list, d.Name)) != uncommented(declared(b.list, d.Name)) {
+			names = append(names, d.Name)
 		}
 	}
-	return differ, equal
+	return names
 }
 
 // changes shows what the learner has changed since the start of s. That was the reference
 // solution before it or the learner's own: the one that is nearer.
-func (t *tour) changes(p *progress, s course.Step, of failing) error {
-	mine, err := t.mine(p, s)
+func (t *tour) changes(s course.Step, story string) error {
+	mine, err := t.mine(s)
 	if err != nil {
 		return err
 	}
@@ -213,18 +203,18 @@ func (t *tour) changes(p *progress, s course.Step, of failing) error {
 	if err != nil {
 		return err
 	}
-	differ, _ := differing(start, mine)
+	names := differing(start, mine)
 	if own, err := t.side(solvedDir(s.N-1), "your start"); err == nil {
-		if list, _ := differing(own, mine); len(list) < len(differ) {
-			start, differ = own, list
+		if fewer := differing(own, mine); len(fewer) < len(names) {
+			start, names = own, fewer
 		}
 	}
-	if differ == nil {
-		t.prose("", "%s held at the start of %s. Your lock says the same as the one you started from.", of.Story, s.Label())
+	if names == nil {
+		t.prose("", "%s held at the start of %s. Your lock says the same as the one you started from.", story, s.Label())
 		return nil
 	}
-	t.prose("", "%s held at the start of %s. What have you changed since?\n", of.Story, s.Label())
-	return t.diffNamed(start, mine, differ)
+	t.prose("", "%s held at the start of %s. What have you changed since?\n", story, s.Label())
+	return t.diffNamed(start, mine, names)
 }
 
 // uncommented is a declaration without the lines that are comments.
@@ -241,7 +231,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	if err != nil {
 		return err
 	}
-	st := p.at(s.N)
+	st := p.Steps[s.N]
 	var of failing
 	switch {
 	case names != nil:
@@ -272,7 +262,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 		h, ok = s.HintFor(of.File, of.Story)
 	}
 	if !ok {
-		return t.changes(p, s, of)
+		return t.changes(s, of.Story)
 	}
 	if stage == 0 {
 		stage = min(st.Hints[of.Story]+1, course.Stages)
@@ -281,6 +271,7 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 		st.Hints = map[string]int{}
 	}
 	st.Hints[of.Story] = max(stage, st.Hints[of.Story])
+	p.Steps[s.N] = st
 	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Story)
 	switch {
 	case of.How != "":

@@ -31,8 +31,8 @@ func solvedDir(n int) string { return keptDir(n) + "-solved" }
 
 // progress is what is known of the learner's attempts.
 type progress struct {
-	Step  int               `json:"step"` // whose attempt the lock is; 0 is not known
-	Steps map[int]*standing `json:"steps"`
+	Step  int              `json:"step"` // whose attempt the lock is; 0 is not known
+	Steps map[int]standing `json:"steps"`
 }
 
 // standing is how far the attempt at a step has come.
@@ -57,7 +57,7 @@ type failing struct {
 }
 
 // failing returns nil if the story has not failed in the last run.
-func (st *standing) failing(story string) *failing {
+func (st standing) failing(story string) *failing {
 	if i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story }); i >= 0 {
 		return &st.Failing[i]
 	}
@@ -66,7 +66,7 @@ func (st *standing) failing(story string) *failing {
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {
-	p := &progress{Steps: map[int]*standing{}}
+	p := &progress{Steps: map[int]standing{}}
 	text, err := os.ReadFile(t.path("", myProgress))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -88,14 +88,6 @@ func (t *tour) writeProgress(p *progress) error {
 	return writeWhole(t.path("", myProgress), append(text, '\n'))
 }
 
-// at returns the attempts at a step.
-func (p *progress) at(n int) *standing {
-	if p.Steps[n] == nil {
-		p.Steps[n] = &standing{}
-	}
-	return p.Steps[n]
-}
-
 // writeWhole writes a file in one go: an interrupt leaves the old one or the new one.
 func writeWhole(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -112,11 +104,9 @@ type lock map[string][]byte
 
 // names are in the order of source.Files.
 func (l lock) names() []string {
-	names := slices.Sorted(maps.Keys(l))
-	if i := slices.Index(names, course.LockFile); i > 0 {
-		names = slices.Insert(slices.Delete(names, i, i+1), 0, course.LockFile)
-	}
-	return names
+	return slices.SortedFunc(maps.Keys(l), func(a, b string) int {
+		return cmp.Or(boolean(b == course.LockFile)-boolean(a == course.LockFile), strings.Compare(a, b))
+	})
 }
 
 // declarations are those of all files. Of what cannot be read there are none, and an error.
@@ -151,7 +141,7 @@ func (t *tour) readLock(dir string) (lock, error) {
 	return l, nil
 }
 
-// putLock makes l the lock in a folder.
+// putLock makes l the lock in a folder. Without one, nothing is left of the folder.
 func (t *tour) putLock(dir string, l lock) error {
 	for name, text := range l {
 		if err := writeWhole(t.path(dir, name), text); err != nil {
@@ -163,13 +153,8 @@ func (t *tour) putLock(dir string, l lock) error {
 			os.Remove(t.path(dir, name))
 		}
 	}
+	os.Remove(t.path(dir, "")) // only if that was all
 	return nil
-}
-
-// dropLock removes a lock that is in another folder now.
-func (t *tour) dropLock(dir string) {
-	t.putLock(dir, nil)
-	os.Remove(t.path(dir, "")) // if that was all
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
@@ -205,14 +190,14 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	files := strings.Join(l.names(), ", ")
 	switch from {
 	case keptDir(s.N):
-		t.dropLock(from)
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
+		return false, cmp.Or(t.putLock(from, nil), t.writeProgress(p))
 	case solvedDir(s.N - 1):
 		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
 	}
-	return from != keptDir(s.N), t.writeProgress(p)
+	return true, t.writeProgress(p)
 }
 
 // keep moves the lock in a folder, if it has one, to where the attempts at a step are
@@ -232,9 +217,8 @@ func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
 	if err := t.putLock(to, l); err != nil {
 		return "", err
 	}
-	t.dropLock(from)
 	t.prose("", "Your attempt at step %02d is kept in %s.", n, to)
-	return to, nil
+	return to, t.putLock(from, nil)
 }
 
 // runReset begins a step again from the reference solution before it, and keeps what there is.

@@ -19,10 +19,10 @@ func (t *tour) tryReport(a attemptAt) error {
 	if err != nil {
 		return err
 	}
-	before := *p.at(s.N)
+	before := p.Steps[s.N]
 	now := a.standing()
 	now.Hints = before.Hints
-	p.Step, p.Steps[s.N] = s.N, &now
+	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a attemptAt) standing() standing {
 		if r.end != nil && r.verdict != failed {
 			f.How = r.end.kind
 		} else if list := r.log.failing(r.name); list != nil {
-			f.Says = strings.Join(slices.Concat(list[0].message(), list[0].outcome(), list[0].returned()), "\n")
+			f.Says = strings.Join(list[0].says(), "\n")
 		}
 		st.Failing = append(st.Failing, f)
 	}
@@ -235,10 +235,7 @@ func (t *tour) trial(a attemptAt, r trial) {
 	}
 	switch {
 	case r.verdict == failed:
-		t.message(red, slices.Concat(shown.message(), shown.outcome()))
-		if call := shown.returned(); call != nil {
-			t.message("", call)
-		}
+		t.message(red, shown.says())
 		t.alsoFailing(failing)
 	case r.end == nil && r.why != "":
 		t.message(red, strings.Split(r.why, "\n"))
@@ -257,12 +254,8 @@ func (t *tour) trial(a attemptAt, r trial) {
 
 // end says how the process ended, and shows the lines it speaks of.
 func (t *tour) end(a attemptAt, e ending) {
-	for i, says := range e.says {
-		color := ""
-		if i == 0 || e.kind == leaks {
-			color = red
-		}
-		t.message(color, []string{capital(says)})
+	for _, says := range e.says {
+		t.message(red, []string{capital(says)})
 	}
 	for _, at := range e.lines {
 		at = strings.TrimPrefix(at, myDir+"/")
@@ -276,6 +269,9 @@ func (t *tour) end(a attemptAt, e ending) {
 		t.printf("\n%s", indent(margin, cut(lines(e.raw), short)))
 	}
 }
+
+// says is what a learner is told of a failed assertion.
+func (t *test) says() []string { return slices.Concat(t.message(), t.outcome(), t.returned()) }
 
 // returned is the error that a call has returned, if it says more than which one it is.
 func (t *test) returned() []string {
@@ -323,9 +319,8 @@ const storyBegins = "tour: the story begins"
 // tryNotes says what no story can say, because it is left out until the API is there.
 func (t *tour) tryNotes(a attemptAt, fails bool) {
 	if a.older {
-		if now, err := t.newOf(a.step); err == nil {
-			t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(now))
-		}
+		list, _ := t.declared(a.step)
+		t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(declared(list, "New")))
 	}
 	if a.missing != nil {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",

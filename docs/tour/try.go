@@ -340,18 +340,21 @@ func (t *tour) hasOlderNew(s course.Step, src lock) (bool, error) {
 	if err != nil {
 		return false, nil // the compiler explains it better
 	}
-	now, errNow := t.newOf(s)
-	then, errThen := t.newOf(s.Before())
-	if err := errors.Join(errNow, errThen); err != nil {
+	course, err := t.declared(s)
+	if err != nil {
 		return false, err
 	}
-	mine := declared(list, "New")
+	before, err := t.declared(s.Before())
+	if err != nil {
+		return false, err
+	}
+	mine, now := declared(list, "New"), declared(course, "New")
 	switch {
 	case mine.Name == "":
 		return false, errorf("%s: no func New; %s has\n  %s", myDir, s.Label(), source.Signature(now))
 	case source.Params(mine) == source.Params(now):
 		return false, nil
-	case source.Params(mine) == source.Params(then):
+	case source.Params(mine) == source.Params(declared(before, "New")):
 		return true, nil
 	}
 	return false, errorf("func New of %s fits no test of %s. It is\n  %s\nand %s has\n  %s\n"+
@@ -359,18 +362,10 @@ func (t *tour) hasOlderNew(s course.Step, src lock) (bool, error) {
 		myDir, s.Label(), source.Signature(mine), s.Label(), source.Signature(now), s.Before().Of(), s.N)
 }
 
-func (t *tour) newOf(s course.Step) (source.Declaration, error) {
-	list, err := t.declared(s)
-	return declared(list, "New"), err
-}
-
 // declared is what the reference solution of a step declares.
 func (t *tour) declared(s course.Step) ([]source.Declaration, error) {
-	list, err := source.ReadDir(t.path(s.Dir, ""))
-	if err != nil {
-		return nil, errorf("cannot read %s: %w", s.Subject(), err)
-	}
-	return list, nil
+	of, err := t.side(s.Dir, "")
+	return of.list, err
 }
 
 // lacks returns which of these names a lock does not offer.

@@ -24,21 +24,9 @@ type (
 // NewCond is that of the standard library.
 func NewCond(l Locker) *Cond { return sync.NewCond(l) }
 
-// Mutex is sync.Mutex.
-type Mutex struct{ rw RWMutex }
-
-// Lock is that of sync.Mutex.
-func (m *Mutex) Lock() { m.rw.Lock() }
-
-// TryLock is that of sync.Mutex.
-func (m *Mutex) TryLock() bool { return m.rw.TryLock() }
-
-// Unlock is that of sync.Mutex.
-func (m *Mutex) Unlock() { m.rw.Unlock() }
-
-// RWMutex is sync.RWMutex. Each waiter of its semaphore has its own channel, made where it
-// waits: one that stayed with the mutex would belong to a single bubble.
-type RWMutex struct {
+// A room is what one writer or many readers are in. Each waiter of its semaphore has its
+// own channel, made where it waits: one that stayed with it would belong to a single bubble.
+type room struct {
 	once  sync.Once
 	inner *semaphore.Weighted
 }
@@ -46,39 +34,45 @@ type RWMutex struct {
 // whole is what a writer takes of the semaphore. A reader takes one.
 const whole = 1 << 30
 
-func (m *RWMutex) room() *semaphore.Weighted {
-	m.once.Do(func() { m.inner = semaphore.NewWeighted(whole) })
-	return m.inner
+func (r *room) places() *semaphore.Weighted {
+	r.once.Do(func() { r.inner = semaphore.NewWeighted(whole) })
+	return r.inner
 }
 
-func (m *RWMutex) lock(n int64) { m.room().Acquire(context.Background(), n) }
+func (r *room) enter(n int64) { r.places().Acquire(context.Background(), n) }
 
-func (m *RWMutex) unlock(n int64) {
+func (r *room) leave(n int64) {
 	other := whole + 1 - n // a reader, which a writer keeps out, or the other way round
-	if m.room().TryAcquire(other) {
-		m.room().Release(other)
+	if r.places().TryAcquire(other) {
+		r.places().Release(other)
 		panic("sync: unlock of unlocked mutex")
 	}
-	m.room().Release(n)
+	r.places().Release(n)
 }
 
-// Lock is that of sync.RWMutex.
-func (m *RWMutex) Lock() { m.lock(whole) }
+// Lock is that of sync.Mutex and sync.RWMutex.
+func (r *room) Lock() { r.enter(whole) }
 
-// TryLock is that of sync.RWMutex.
-func (m *RWMutex) TryLock() bool { return m.room().TryAcquire(whole) }
+// TryLock is that of sync.Mutex and sync.RWMutex.
+func (r *room) TryLock() bool { return r.places().TryAcquire(whole) }
 
-// Unlock is that of sync.RWMutex.
-func (m *RWMutex) Unlock() { m.unlock(whole) }
+// Unlock is that of sync.Mutex and sync.RWMutex.
+func (r *room) Unlock() { r.leave(whole) }
+
+// Mutex is sync.Mutex.
+type Mutex struct{ room }
+
+// RWMutex is sync.RWMutex.
+type RWMutex struct{ room }
 
 // RLock is that of sync.RWMutex.
-func (m *RWMutex) RLock() { m.lock(1) }
+func (m *RWMutex) RLock() { m.enter(1) }
 
 // TryRLock is that of sync.RWMutex.
-func (m *RWMutex) TryRLock() bool { return m.room().TryAcquire(1) }
+func (m *RWMutex) TryRLock() bool { return m.places().TryAcquire(1) }
 
 // RUnlock is that of sync.RWMutex.
-func (m *RWMutex) RUnlock() { m.unlock(1) }
+func (m *RWMutex) RUnlock() { m.leave(1) }
 
 // RLocker is that of sync.RWMutex.
 func (m *RWMutex) RLocker() Locker { return (*reader)(m) }
