@@ -269,7 +269,7 @@ func (t *tour) tryStories(a *attemptAt, b build) error {
 func (t *tour) playTrials(ctx context.Context, bin binary, trials []trial) error {
 	defer t.progress(word("running the tests"))()
 	patience := cmp.Or(os.Getenv(watchEnv), watchPatience)
-	for {
+	for tally(trials, hung) == 0 {
 		var rest []story
 		for _, r := range trials {
 			if r.verdict == notRun {
@@ -277,27 +277,25 @@ func (t *tour) playTrials(ctx context.Context, bin binary, trials []trial) error
 			}
 		}
 		if rest == nil {
-			return nil
+			break
 		}
 		// Virtual time takes none; a story that hangs is ended by the file that watches.
 		log, err := bin.run(ctx, "30m", []string{watchEnv + "=" + patience}, rest...)
 		if err != nil {
 			return err
 		}
-		begun, hanging := log.judgeTrials(trials)
-		if !begun {
+		log.judgeTrials(trials)
+		if tally(trials, notRun) == len(rest) {
 			end := endingOf(log.raw, story{}, log.exit)
 			return errorf("the process ended before the first story began: %s\n%s",
 				strings.Join(end.says, "\n"), strings.Join(cut(lines(end.raw), short), "\n"))
 		}
-		if hanging {
-			return nil
-		}
 	}
+	return nil
 }
 
 // judgeTrials judges the stories that have begun. At most one has ended the process.
-func (tr transcript) judgeTrials(trials []trial) (begun, hanging bool) {
+func (tr transcript) judgeTrials(trials []trial) {
 	running := "" // the last one
 	for _, ts := range tr.tests {
 		if ts.name == storyOf(ts.name) {
@@ -311,7 +309,6 @@ func (tr transcript) judgeTrials(trials []trial) (begun, hanging bool) {
 		if ts == nil || r.verdict != notRun {
 			continue
 		}
-		begun = true
 		if r.name != running || (tr.exit == 0 || tr.exit == 1) && ts.status != "" {
 			trials[i].result = ended.judge(r.story)
 			continue
@@ -328,9 +325,8 @@ func (tr transcript) judgeTrials(trials []trial) (begun, hanging bool) {
 		case end.kind == leaks:
 			r.verdict = leaked
 		}
-		trials[i], hanging = r, r.verdict == hung
+		trials[i] = r
 	}
-	return begun, hanging
 }
 
 // hasOlderNew reports whether the New in src has the parameters of the step before s. It
