@@ -144,28 +144,23 @@ func storyNames(t *testing.T, s course.Step) (names []string) {
 
 // attempts reads the corpus.
 func attempts(t *testing.T) (list []attempt) {
-	files, err := filepath.Glob(filepath.FromSlash(attemptsDir + "/step0?/*/*" + attemptsExt))
+	files, err := filepath.Glob(attemptsDir + "/step0?/*/*" + attemptsExt)
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		a, err := readAttempt(filepath.ToSlash(file), string(text))
-		require.NoError(t, err)
-		list = append(list, a)
+		list = append(list, readAttempt(t, filepath.ToSlash(file)))
 	}
 	return list
 }
 
-func readAttempt(file, text string) (attempt, error) {
+func readAttempt(t *testing.T, file string) attempt {
 	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), attemptsExt)}
 	n, kind, _ := strings.Cut(strings.TrimPrefix(a.name, "step0"), "/")
-	s, err := course.Parse(n)
-	if err != nil {
-		return a, err
-	}
-	a.step, a.wrong = s, strings.HasPrefix(kind, "wrong/")
-	head, body, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n")
+	var err error
+	a.step, err = course.Parse(n)
+	require.NoError(t, err, file)
+	a.wrong = strings.HasPrefix(kind, "wrong/")
+	head, body, _ := strings.Cut(strings.ReplaceAll(read(t, file), "\r\n", "\n"), "\n\n")
 	var without []string
 	for line := range strings.SplitSeq(head, "\n") {
 		switch key, value, _ := strings.Cut(line, ": "); key {
@@ -179,14 +174,11 @@ func readAttempt(file, text string) (attempt, error) {
 			without = strings.Split(value, ", ")
 		}
 	}
-	src, err := (&tour{root: "../.."}).readLock(s.Dir)
-	if err != nil {
-		return a, err
-	}
-	if a.src, err = assemble(src, without, body); err != nil {
-		err = fmt.Errorf("%s: %w", file, err)
-	}
-	return a, err
+	src, err := (&tour{root: "../.."}).readLock(a.step.Dir)
+	require.NoError(t, err)
+	a.src, err = assemble(src, without, body)
+	require.NoError(t, err, file)
+	return a
 }
 
 // importable are the imports that an attempt need not write: those that a lock may lack.

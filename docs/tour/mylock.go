@@ -173,21 +173,13 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	case t.hasLock(solvedDir(s.N - 1)):
 		from = solvedDir(s.N - 1)
 	}
-	l, err := t.readLock(from)
-	if err != nil {
-		return false, err
-	}
-	kept, err := t.keep(myDir, old, true)
+	files, kept, err := t.take(from, old, true)
 	if err != nil {
 		return false, err
 	}
 	if kept != "" {
 		t.moved = say("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
 	}
-	if err := t.putLock(myDir, l); err != nil {
-		return false, err
-	}
-	files := strings.Join(l.names(), ", ")
 	switch from {
 	case keptDir(s.N):
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
@@ -198,6 +190,19 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
 	}
 	return true, t.writeProgress(p)
+}
+
+// take makes the lock in another folder the learner's, and keeps the one that was there as
+// the attempt at step n. It returns its files, and where the other one is kept.
+func (t *tour) take(from string, n int, resume bool) (files, kept string, err error) {
+	l, err := t.readLock(from)
+	if err != nil {
+		return "", "", err
+	}
+	if kept, err = t.keep(myDir, n, resume); err != nil {
+		return "", "", err
+	}
+	return strings.Join(l.names(), ", "), kept, t.putLock(myDir, l)
 }
 
 // keep moves the lock in a folder, if it has one, to where the attempts at a step are
@@ -227,23 +232,16 @@ func (t *tour) runReset(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	from := s.Before().Dir
-	l, err := t.readLock(from)
-	if err != nil {
-		return err
-	}
 	if _, err := t.keep(keptDir(s.N), s.N, false); err != nil {
 		return err
 	}
-	of := cmp.Or(p.Step, s.N)
-	if _, err := t.keep(myDir, of, of != s.N); err != nil {
-		return err
-	}
-	if err := t.putLock(myDir, l); err != nil {
+	from, of := s.Before().Dir, cmp.Or(p.Step, s.N)
+	files, _, err := t.take(from, of, of != s.N)
+	if err != nil {
 		return err
 	}
 	p.Step = s.N
 	delete(p.Steps, s.N)
-	t.prose("", "The lock in %s is a copy of %s (%s).\nNext: go run ./docs/tour try %d", myDir, from, strings.Join(l.names(), ", "), s.N)
+	t.prose("", "The lock in %s is a copy of %s (%s).\nNext: go run ./docs/tour try %d", myDir, from, files, s.N)
 	return t.writeProgress(p)
 }
