@@ -232,17 +232,10 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 		return err
 	}
 	st := p.Steps[s.N]
-	var of failing
+	name := ""
 	switch {
 	case names != nil:
-		named, err := t.storyNamed(s, names[0])
-		if err != nil {
-			return err
-		}
-		of = failing{File: named.file, Story: named.name}
-		if f := st.failing(of.Story); f != nil {
-			of = *f
-		}
+		name = names[0]
 	case st.Of == 0:
 		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
 	case st.Solved:
@@ -251,31 +244,36 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 		t.prose("", "All stories that could be played pass. go run ./docs/tour try %d says what is missing, and try %d -rules what it must be.", s.N, s.N)
 		return nil
 	default:
-		of = st.Failing[0]
+		name = st.Failing[0].Story
 	}
-	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
-	h, ok := s.HintSaying(of.Says)
+	of, err := t.storyNamed(s, name)
+	if err != nil {
+		return err
+	}
+	last, _ := st.failing(of.name)
+	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.file })
+	h, ok := s.HintSaying(last.Says)
 	switch {
-	case of.How != "":
-		h, ok = course.HintForEnding(of.How)
+	case last.How != "":
+		h, ok = course.HintForEnding(last.How)
 	case !ok && own: // the hints of an earlier step are about its fix
-		h, ok = s.HintFor(of.File, of.Story)
+		h, ok = s.HintFor(of.file, of.name)
 	}
 	if !ok {
-		return t.changes(s, of.Story)
+		return t.changes(s, of.name)
 	}
 	if stage == 0 {
-		stage = min(st.Hints[of.Story]+1, course.Stages)
+		stage = min(st.Hints[of.name]+1, course.Stages)
 	}
 	if st.Hints == nil {
 		st.Hints = map[string]int{}
 	}
-	st.Hints[of.Story] = max(stage, st.Hints[of.Story])
+	st.Hints[of.name] = max(stage, st.Hints[of.name])
 	p.Steps[s.N] = st
-	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Story)
+	t.strong("Hint %d of %d for %s", stage, course.Stages, of.name)
 	switch {
-	case of.How != "":
-		t.prose("", "(It %s.)", of.How)
+	case last.How != "":
+		t.prose("", "(It %s.)", last.How)
 	case !own:
 		t.prose("", "(It held at the start of %s.)", s.Label())
 	}
@@ -284,12 +282,9 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	case stage < course.Stages && names == nil:
 		t.printf("More: go run ./docs/tour hint %d\n", s.N)
 	case stage < course.Stages:
-		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Story)
+		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.name)
 	default:
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
-	}
-	if !t.exists(myDir, "") {
-		return nil // no one has begun: there is nothing to remember
 	}
 	return t.writeProgress(p)
 }

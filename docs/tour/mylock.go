@@ -50,18 +50,18 @@ type standing struct {
 
 // A failing is a story that did not pass in the last run.
 type failing struct {
-	File  string `json:"file"`
 	Story string `json:"story"`
 	How   string `json:"how,omitempty"`  // it "hangs", "leaks" or "breaks"; "" is by its assertion
 	Says  string `json:"says,omitempty"` // that assertion
 }
 
-// failing returns nil if the story has not failed in the last run.
-func (st standing) failing(story string) *failing {
-	if i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story }); i >= 0 {
-		return &st.Failing[i]
+// failing returns what is remembered of a story that has failed in the last run.
+func (st standing) failing(story string) (failing, bool) {
+	i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story })
+	if i < 0 {
+		return failing{}, false
 	}
-	return nil
+	return st.Failing[i], true
 }
 
 // readProgress returns an empty one if there is none.

@@ -84,7 +84,7 @@ func tally(trials []trial, list ...verdict) (n int) {
 func (a attemptAt) standing() standing {
 	st := standing{Of: len(a.trials), Passed: tally(a.trials, passed, leaked)}
 	for _, r := range a.failing() {
-		f := failing{File: r.file, Story: r.name}
+		f := failing{Story: r.name}
 		if r.end != nil && r.verdict != failed {
 			f.How = r.end.kind
 		} else if list := r.log.failing(r.name); list != nil {
@@ -186,7 +186,7 @@ func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
 			}
 			note := ""
-			if played && before.failing(r.name) == nil {
+			if _, again := before.failing(r.name); played && !again {
 				note = behind(r.name, "  (passed before)")
 			}
 			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
