@@ -14,10 +14,10 @@ func (l lock) code() (string, error) {
 	for _, name := range l.names() {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, "", l[name], parser.SkipObjectResolution) // no comments
-		if err != nil {
-			return "", err
+		if err == nil {
+			err = format.Node(&b, fset, f)
 		}
-		if err := format.Node(&b, fset, f); err != nil {
+		if err != nil {
 			return "", err
 		}
 	}

@@ -96,12 +96,9 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	b.leaveOut(tr.sources(a.step.Dir)...)
 	b.leaveOut(course.BugFile, course.DemoFile)
 	b.replace[course.LockFile] = file
-	bin, err := tr.compile(ctx, b)
-	require.NoError(t, err)
-	defer bin.remove()
 	list, err := tr.stories(a.step.Dir, a.step.Guarantees())
 	require.NoError(t, err)
-	results, err := bin.runAll(ctx, list)
+	results, err := tr.playAll(ctx, tr.compileAhead(ctx, []build{b})[0], list)
 	require.NoError(t, err)
 	return results
 }

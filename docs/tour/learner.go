@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,11 +79,8 @@ func (t *tour) overview() error {
 // a step, and if asked for, those that it has from the steps before.
 func (t *tour) box(s course.Step, everything bool) error {
 	now, err := t.declared(s)
-	if err != nil {
-		return err
-	}
-	before, err := t.declared(s.Before())
-	if err != nil {
+	before, wrong := t.declared(s.Before())
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
@@ -136,11 +134,8 @@ func (t *tour) box(s course.Step, everything bool) error {
 // compare shows the declarations in which the learner's lock differs from the reference solution.
 func (t *tour) compare(s course.Step) error {
 	a, err := t.mine(s)
-	if err != nil {
-		return err
-	}
-	b, err := t.side(s.Dir, "the reference solution")
-	if err != nil {
+	b, wrong := t.side(s.Dir, "the reference solution")
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
 	if !t.hasLock(solvedDir(s.N)) {
@@ -196,11 +191,8 @@ func differing(a, b side) (names []string) {
 // solution before it or the learner's own: the one that is nearer.
 func (t *tour) changes(s course.Step, story string) error {
 	mine, err := t.mine(s)
-	if err != nil {
-		return err
-	}
-	start, err := t.side(s.Before().Dir, "your start")
-	if err != nil {
+	start, wrong := t.side(s.Before().Dir, "your start")
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
 	names := differing(start, mine)
