@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -232,16 +233,12 @@ func TestTry_WhatIsSolvedStays(t *testing.T) {
 
 // inSeveralFiles changes into a mini course whose later locks have several files.
 func inSeveralFiles(t *testing.T) {
-	root := inOwnMini(t)
+	inOwnMini(t)
 	for _, s := range course.Steps[4:] {
-		for i, name := range []string{"send.go", "waiting.go", "watchdog.go"}[:min(s.N-4, 3)] {
-			text := fmt.Sprintf("package redislock\n\nfunc in%d() {}\n", i)
-			if name == "watchdog.go" {
-				lock, more, _ := strings.Cut(miniLock(s.N), "\nvar ErrLost")
-				require.NoError(t, write(root+"/"+s.Path(), lock))
-				text = "package redislock\n\nvar ErrLost" + more
-			}
-			require.NoError(t, write(root+"/"+s.Dir+"/"+name, text))
+		require.NoError(t, write(s.Dir+"/send.go", "package redislock\n\nfunc in0() {}\n"))
+		if lock, more, ok := strings.Cut(miniLock(s.N), "\nvar ErrLost"); ok {
+			require.NoError(t, write(s.Path(), lock))
+			require.NoError(t, write(s.Dir+"/watchdog.go", "package redislock\n\nvar ErrLost"+more))
 		}
 	}
 }
@@ -315,14 +312,8 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 }
 
 func TestWatched_TellsOfEveryFile(t *testing.T) {
-	now := map[string]string{"lock.go": "a"}
-	w := newWatched(func() lock {
-		l := lock{}
-		for name, text := range now {
-			l[name] = []byte(text)
-		}
-		return l
-	})
+	now := lock{"lock.go": []byte("a")}
+	w := newWatched(func() lock { return maps.Clone(now) })
 	for _, tt := range []struct {
 		what, name, text string // a text of "-" deletes
 		looks            int    // that go by
@@ -343,7 +334,7 @@ func TestWatched_TellsOfEveryFile(t *testing.T) {
 		{"back", "lock.go", "b", 2, false},
 		{"and changed", "lock.go", "c", 2, true},
 	} {
-		if now[tt.name] = tt.text; tt.text == "-" {
+		if now[tt.name] = []byte(tt.text); tt.text == "-" {
 			delete(now, tt.name)
 		}
 		for range tt.looks - 1 {
