@@ -90,14 +90,11 @@ func (t *tour) box(s course.Step, everything bool) error {
 		return nil
 	}
 	t.printf("What your lock must offer (+ is new):\n\n")
-	old := map[string]bool{}
-	for _, item := range source.API(before, "Lock") {
-		old[item.Text] = true
-	}
+	old := source.API(before, "Lock")
 	for _, item := range source.API(now, "Lock") {
-		mark := "  "
-		if !old[item.Text] {
-			mark = t.paint(green, "+ ")
+		mark := t.paint(green, "+ ")
+		if slices.Contains(old, item) {
+			mark = "  "
 		}
 		t.printf("  %s%s\n", mark, item.Text)
 	}

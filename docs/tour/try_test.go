@@ -256,15 +256,22 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	inSeveralFiles(t)
 	shows(t, "try 3", 1, "is new")
 	work(t, miniLock(2)+"\n// mine, at step 3\n")
-	shows(t, "try 6", 1, "Your attempt at step 03 is kept in mylock/_step03.", "The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
+	shows(t, "try 6", 1,
+		"Your attempt at step 03 is kept in mylock/_step03.",
+		"The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
 	work(t, miniLock(5)+"\n// mine, at step 6\n")
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
-	shows(t, "reset 6", 0, "Your attempt at step 06 is kept in mylock/_step06-1.", "The lock in mylock is a copy of step05_lua_release (lock.go, send.go).\nNext: go run ./docs/tour try 6")
+	shows(t, "reset 6", 0,
+		"Your attempt at step 06 is kept in mylock/_step06-1.",
+		"The lock in mylock is a copy of step05_lua_release (lock.go, send.go).\nNext: go run ./docs/tour try 6")
 	filesIn(t, myDir, "lock.go", "send.go")
-	shows(t, "try 3 -back", 1, "Your attempt at step 06 is kept in mylock/_step06.", "The lock in mylock is your attempt at step 03 again (lock.go).")
+	shows(t, "try 3 -back", 1,
+		"Your attempt at step 06 is kept in mylock/_step06.",
+		"The lock in mylock is your attempt at step 03 again (lock.go).")
 	filesIn(t, myDir, "lock.go")
 	require.NoDirExists(t, keptDir(3))
-	shows(t, "reset 6", 0, "Your attempt at step 06 is kept in mylock/_step06-2.", "Your attempt at step 03 is kept in mylock/_step03.")
+	shows(t, "reset 6", 0,
+		"Your attempt at step 06 is kept in mylock/_step06-2.", "Your attempt at step 03 is kept in mylock/_step03.")
 	filesIn(t, keptDir(6)+"-1", "lock.go", "pub_sub.go", "send.go")
 	filesIn(t, keptDir(6)+"-2", "lock.go", "send.go")
 	for file, want := range map[string]string{
@@ -293,11 +300,14 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	shows(t, "try 7 -rules", 0, "+ var ErrLost", "+ func (l *Lock) Lost()")
 	work(t, miniLock(6)) // one file is enough
 	shows(t, "try 6", 0, "Step 06 is solved")
-	shows(t, "try 6 -compare", 0, "--- mylock (yours)\n+++ step06_reentrant/send.go (the reference solution)\n@@ -0,0 +3,1 @@\n+func in0() {}\n")
+	shows(t, "try 6 -compare", 0,
+		"--- mylock (yours)\n+++ step06_reentrant/send.go (the reference solution)\n@@ -0,0 +3,1 @@\n+func in0() {}\n")
 
 	require.NoError(t, write(myDir+"/pub_sub.go", "package redislock\n\n// mine\n"))
 	shows(t, "try 6", 0, "Step 06 is solved")
-	shows(t, "try 7", 1, "Your attempt at step 06 is kept in mylock/_step06.", "is yours that solved step 06 (lock.go, pub_sub.go). To start from", "7_lost_test.go needs Lost")
+	shows(t, "try 7", 1,
+		"Your attempt at step 06 is kept in mylock/_step06.",
+		"is yours that solved step 06 (lock.go, pub_sub.go). To start from", "7_lost_test.go needs Lost")
 	text := read(t, "step07_watchdog/watchdog.go")
 	work(t, strings.Replace(miniLock(6), "at = 6", "at = 7", 1))
 	require.NoError(t, write(myDir+"/dog.go", strings.Replace(text, ") Do()", ") Undo()", 1)))
@@ -307,7 +317,8 @@ func TestTry_ALockOfSeveralFiles(t *testing.T) {
 	work(t, "package redislock\n")
 	shows(t, "try 7", 0, "Step 07 is solved")
 	shows(t, "try 6 -back", 0, "kept in mylock/_step07.", "again (lock.go, pub_sub.go).", "Step 06 is solved")
-	shows(t, "try 7", 0, "kept in mylock/_step06.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go).", "Step 07 is solved")
+	shows(t, "try 7", 0,
+		"kept in mylock/_step06.", "is your attempt at step 07 again (lock.go, dog.go, pub_sub.go).", "Step 07 is solved")
 	filesIn(t, myDir, "lock.go", "dog.go", "pub_sub.go")
 }
 
