@@ -176,6 +176,7 @@ func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 	part := -1
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
+		fails = slices.SortedStableFunc(slices.Values(fails), byPart)
 		for i, r := range fails {
 			alike := func(other trial) bool { return r.end != nil && other.end != nil && r.why == other.why }
 			if slices.ContainsFunc(fails[:i], alike) {

@@ -70,13 +70,11 @@ func (w *watched) changed() bool {
 
 // wait returns true when the lock has changed, false when ctx ends.
 func (w *watched) wait(ctx context.Context) bool {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
+	for tick := time.Tick(watchEvery); ; {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-tick.C:
+		case <-tick:
 			if w.changed() {
 				return true
 			}
