@@ -183,7 +183,8 @@ var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "e
 	"net", "os", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "github.com/redis/go-redis/v9"}
 
 var (
-	importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`) // by which a file names what it imports
+	// importName finds how a file that imports a path names it.
+	importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`)
 	imported   = regexp.MustCompile(`"(\S+)"`)
 	// fileHead is what a file may have only once, and before its declarations.
 	fileHead = regexp.MustCompile(`(?m)^package .*|^import (\([^)]*\)|".*")`)
@@ -202,9 +203,10 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 	for _, of := range importable {
 		imports[importName.FindStringSubmatch(of)[1]] = of
 	}
+	// The attempt's own are the last: it may want math/rand.
 	for _, head := range fileHead.FindAllString(theirs+mine, -1) {
 		for _, of := range imported.FindAllStringSubmatch(head, -1) {
-			imports[importName.FindStringSubmatch(of[1])[1]] = of[1] // the attempt's own is the last
+			imports[importName.FindStringSubmatch(of[1])[1]] = of[1]
 		}
 	}
 	mine = fileHead.ReplaceAllString(mine, "")
