@@ -75,16 +75,13 @@ func inOneLine(n ast.Node) string {
 	return strings.NewReplacer("{\n", "{ ", "\n", "; ", "\t", "").Replace(b.String())
 }
 
-// add is a new mutant of some lines.
-func (g *generator) add(first, last int, kind Kind, was, now string) *Mutant {
-	g.mutants = append(g.mutants, Mutant{len(g.mutants) + 1, g.name, first, last, g.in, kind, was, now, 0})
-	return &g.mutants[len(g.mutants)-1]
-}
-
 // change is a new mutant at a node, with text around the node that makes it; § in that is
 // its number.
 func (g *generator) change(n ast.Node, kind Kind, was, now, before, after string) *Mutant {
-	m := g.add(g.line(n.Pos()), g.line(n.End()), kind, was, now)
+	g.mutants = append(g.mutants, Mutant{
+		len(g.mutants) + 1, g.name, g.line(n.Pos()), g.line(n.End()), g.in, kind, was, now, 0,
+	})
+	m := &g.mutants[len(g.mutants)-1]
 	g.around(n, m.number(before), m.number(after))
 	return m
 }

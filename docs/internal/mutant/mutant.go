@@ -204,14 +204,6 @@ func mutantPick[T any](n int, is, would T) T {
 	}
 	return is
 }
-
-// Of a script, the last one that is on counts: it is at most one.
-func mutantScript(is string, would map[int]string) string {
-	for n, other := range would {
-		is = mutantPick(n, is, other)
-	}
-	return is
-}
 `
 
 const reached = `package %s

@@ -8,10 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/source"
@@ -239,22 +242,43 @@ func TestTheSourceKeepsItsLines(t *testing.T) {
 func TestScripts(t *testing.T) {
 	for line, want := range map[string][]string{
 		"if redis.call('GET', KEYS[1]) ~= ARGV[1] then": {"if false then", "if true then"},
-		"if a == 1 and b or c then":                     {"if false then", "if true then", "if c then", "if b or c then", "if a == 1 or c then", "if a == 1 and b then"},
-		"\treturn 0":                                    {"\treturn 1"},
-		"\treturn 1":                                    {"\treturn 0"},
-		"return redis.call('DEL', KEYS[1])":             {"return 1"},
-		"\treturn redis.error_reply('NOTTL')":           {""},
-		"return -math.max(lease, 1)":                    {"return 0", "return -lease"},
-		"redis.pcall('PUBLISH', KEYS[1], 'released')":   {"", "redis.call('PUBLISH', KEYS[1], 'released')"},
+		"\tif a and b then":                             {"if false then", "if true then", "if b then", "if a then"},
+		"if a then return b end":                        {"if false then return b end", "if true then return b end"},
+		"local a = b == -2 and c -- no key": {
+			"local a = false", "local a = true", "local a = c", "local a = b == -2",
+		},
+		"\treturn 0":                                  {"return 1"},
+		"\treturn 1":                                  {"return 0"},
+		"return redis.call('DEL', KEYS[1])":           {"return 1"},
+		"return -math.max(lease, 1) -- a lease":       {"return 0", "return -lease"},
+		"redis.pcall('PUBLISH', KEYS[1], 'released')": {"", "redis.call('PUBLISH', KEYS[1], 'released')"},
 		"end": nil,
 		"-- A user without the channel's permission.": nil,
 		"local lease = redis.call('PTTL', KEYS[1])":   nil,
 	} {
 		var got []string
 		for _, c := range changes(line) {
-			got = append(got, c.line)
+			got = append(got, c.script)
 		}
 		require.Equal(t, want, got, line)
+	}
+}
+
+func TestEveryChangeOfAScriptIsLua(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer rdb.Close()
+	script := regexp.MustCompile("Script = `([^`]*)`")
+	for _, step := range []string{"step05_lua_release", "step06_reentrant", "step07_watchdog", "step08_redlock"} {
+		lock, err := os.ReadFile(filepath.Join("../../..", step, "lock.go"))
+		require.NoError(t, err)
+		for _, found := range script.FindAllSubmatch(lock, -1) {
+			list := changes(string(found[1]))
+			require.NotEmpty(t, list)
+			for _, c := range list {
+				require.NoError(t, rdb.ScriptLoad(t.Context(), c.script).Err(), c.script)
+				require.NotContains(t, c.was, "--")
+			}
+		}
 	}
 }
 

@@ -39,12 +39,13 @@ func (g *generator) declaration(d *ast.GenDecl) {
 			continue
 		}
 		g.in = value.Names[0].Name
-		if call, ok := value.Values[0].(*ast.CallExpr); ok && strings.HasSuffix(g.text(call.Fun), "NewScript") {
-			g.script(call.Args[0].(*ast.BasicLit))
+		if d.Tok != token.CONST || d.Lparen.IsValid() {
 			continue
 		}
-		if d.Tok == token.CONST && !d.Lparen.IsValid() {
-			copy(g.src[g.offset(d.Pos()):], "var  ") // a switch is not constant
+		copy(g.src[g.offset(d.Pos()):], "var  ") // a switch is not constant
+		if lit, ok := value.Values[0].(*ast.BasicLit); ok && strings.HasSuffix(g.in, "Script") {
+			g.script(lit)
+		} else {
 			g.constant(value.Values[0])
 		}
 	}
