@@ -121,7 +121,7 @@ func TestWhy(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/read/why/step01.md"))
 	require.NoError(t, err)
 	inOrder(t, string(page), "[lock.go](../../../step01_setnx/lock.go), [idle.go](../../../step01_setnx/idle.go)", "why 1 idle.go:LINE",
-		"## Lock.Enter\n\nIn lock.go:\n", "- **16** `count(l.n)`: without it: bob is inside with alice (`TestTwo`)\n", "## idle\n\nIn idle.go:\n", "- **5** `func idle() { idled++ }`: ")
+		"## Lock.Enter, in lock.go\n", "- **16** `count(l.n)`: without it: bob is inside with alice (`TestTwo`)\n", "## idle, in idle.go\n", "- **5** `func idle() { idled++ }`: ")
 	shows(t, "why -check", 1, "step01_setnx/lock.go:16: no story needs this: Lock.Enter: `count(l.n)` after `idle()`", "equivalent.txt")
 	require.NoError(t, write(filepath.Join(root, excusesFile), whyExcuses))
 	shows(t, "why", 0)

@@ -111,15 +111,15 @@ func newPart(d source.Declaration, reasons []reason) part {
 	return p
 }
 
-// changed is how a page names a change, with what was there (1 is "it" if that is the whole
-// line) and what is there now.
+// changed is how a page names a change, with what was there ("it" if that is the whole line)
+// and what is there now.
 var changed = map[mutant.Kind]string{
 	mutant.Out:     "without %[1]s",
 	mutant.Never:   "if %[1]s were never true",
 	mutant.Always:  "if %[1]s were always true",
-	mutant.Later:   "after %[3]s",
-	mutant.Silent:  "with nil instead of %[2]s",
-	mutant.Instead: "with %[3]s instead of %[2]s",
+	mutant.Later:   "after %[2]s",
+	mutant.Silent:  "with nil instead of %[1]s",
+	mutant.Instead: "with %[2]s instead of %[1]s",
 }
 
 // change says what is changed, for a reader who has the line before him.
@@ -128,10 +128,10 @@ func (l whyLine) change(r reason) string {
 		return "with " + r.Words()
 	}
 	it := code(r.Was)
-	if l.Code == r.Was || l.Code == "if "+r.Was+" {" {
+	if slices.Contains([]string{r.Was, "if " + r.Was + " {", "if " + r.Was + " then"}, l.Code) {
 		it = "it"
 	}
-	return fmt.Sprintf(changed[r.Kind], it, code(r.Was), code(r.Now))
+	return fmt.Sprintf(changed[r.Kind], it, code(r.Now))
 }
 
 // code is a piece of code in a page.
