@@ -59,7 +59,9 @@ func (t *tour) readKnown(s course.Step) (*study, error) {
 // rank orders the changes of a line: what tells most comes first.
 func rank(r reason) int {
 	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
-	kind := slices.Index([]mutant.Kind{mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Silent, mutant.Always}, r.Kind)
+	kind := slices.Index([]mutant.Kind{
+		mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Waits, mutant.Unwrapped, mutant.Empty, mutant.Silent, mutant.Always,
+	}, r.Kind)
 	return told*10 + kind
 }
 

@@ -11,7 +11,6 @@ import (
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/mutant"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
@@ -28,14 +27,11 @@ type whyStep struct {
 // A part is a declaration, and what happens without its lines.
 type part struct {
 	Name, File string
-	Lines      []whyLine
+	Lines      []string
 }
 
-// A whyLine is a line, and what happens without it.
-type whyLine struct {
-	N          int
-	Code, Says string
-}
+// tested finds the condition of a line, in Go and Lua.
+var tested = regexp.MustCompile(`^if (.*) (?:\{|then)$`)
 
 // writeWhy writes the pages from what is known, or compares them with it.
 func (t *tour) writeWhy(all []*study, check bool) error {
@@ -92,7 +88,8 @@ func (t *tour) whyPages(all []*study) (map[string]string, error) {
 func newPart(d source.Declaration, reasons []reason) part {
 	p := part{Name: d.Name, File: d.File}
 	for _, r := range slices.CompactFunc(reasons, func(a, b reason) bool { return a.Line == b.Line }) {
-		l := whyLine{N: r.Line, Code: strings.TrimSpace(lines(d.Text)[r.Line-d.From])}
+		line := strings.TrimSpace(lines(d.Text)[r.Line-d.From])
+		change := strings.Replace(r.String(), "`"+tested.ReplaceAllString(line, "$1")+"`", "it", 1)
 		says := plain(r.Says)
 		switch r.Fate {
 		case byPanic:
@@ -105,41 +102,9 @@ func newPart(d source.Declaration, reasons []reason) part {
 		if r.Story != "" {
 			says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
 		}
-		l.Says = l.change(r) + ": " + says
-		p.Lines = append(p.Lines, l)
+		p.Lines = append(p.Lines, fmt.Sprintf("**%d** `%s`: %s: %s", r.Line, line, change, says))
 	}
 	return p
-}
-
-// changed is how a page names a change, with what was there ("it" if that is the whole line)
-// and what is there now.
-var changed = map[mutant.Kind]string{
-	mutant.Out:     "without %[1]s",
-	mutant.Never:   "if %[1]s were never true",
-	mutant.Always:  "if %[1]s were always true",
-	mutant.Later:   "after %[2]s",
-	mutant.Silent:  "with nil instead of %[1]s",
-	mutant.Instead: "with %[2]s instead of %[1]s",
-}
-
-// change says what is changed, for a reader who has the line before him.
-func (l whyLine) change(r reason) string {
-	if r.Words() != "" {
-		return "with " + r.Words()
-	}
-	it := code(r.Was)
-	if slices.Contains([]string{r.Was, "if " + r.Was + " {", "if " + r.Was + " then"}, l.Code) {
-		it = "it"
-	}
-	return fmt.Sprintf(changed[r.Kind], it, code(r.Now))
-}
-
-// code is a piece of code in a page.
-func code(text string) string {
-	if strings.Contains(text, "`") {
-		return "`` " + text + " ``"
-	}
-	return "`" + text + "`"
 }
 
 var markdown = regexp.MustCompile(`[*_<>\\[\]` + "`" + `]`)
@@ -150,7 +115,7 @@ func plain(text string) string { return markdown.ReplaceAllString(text, `\$0`) }
 //go:embed why.tmpl
 var whyText string
 
-var whyTemplate = template.Must(template.New("why").Funcs(template.FuncMap{"code": code}).Parse(whyText))
+var whyTemplate = template.Must(template.New("why").Parse(whyText))
 
 func render(name string, data any) string {
 	var b bytes.Buffer

@@ -113,9 +113,9 @@ func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
 }
 
 // zero is the zero value instead of an expression, which is evaluated.
-func (g *generator) zero(e ast.Expr, kind Kind, was, now string) {
+func (g *generator) zero(e ast.Expr, kind Kind, was string) {
 	typ := g.typeName(g.typeOf(e))
-	g.change(e, kind, was, now, "mutantPick["+typ+"](§, ", ", *new("+typ+"))")
+	g.change(e, kind, was, "", "mutantPick["+typ+"](§, ", ", *new("+typ+"))")
 }
 
 func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }

@@ -7,7 +7,6 @@
 package mutant
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -38,12 +37,15 @@ const Spins = "this mutant goes round and round"
 type Kind string
 
 const (
-	Out     Kind = "out"     // a statement, or a line of a script, is taken out
-	Never   Kind = "never"   // a condition is false
-	Always  Kind = "always"  // a condition is true
-	Instead Kind = "instead" // something else is there: Now
-	Later   Kind = "later"   // a statement comes after the next one, Now
-	Silent  Kind = "silent"  // an error is not returned
+	Out       Kind = "out"       // a statement, or a line of a script, is taken out
+	Never     Kind = "never"     // a condition is false
+	Always    Kind = "always"    // a condition is true
+	Instead   Kind = "instead"   // something else is there: Now
+	Later     Kind = "later"     // a statement comes after the next one, Now
+	Silent    Kind = "silent"    // an error is not returned
+	Empty     Kind = "empty"     // an error has no text
+	Unwrapped Kind = "unwrapped" // errors.Is does not find what an error wraps
+	Waits     Kind = "waits"     // a goroutine is a call
 )
 
 // A Mutant is one change.
@@ -61,36 +63,20 @@ type Mutant struct {
 
 // said is how a change is named, with Was and Now.
 var said = map[Kind]string{
-	Out:     "without `%[1]s`",
-	Never:   "as if `%[1]s` were never true",
-	Always:  "as if `%[1]s` were always true",
-	Instead: "`%[2]s` instead of `%[1]s`",
-	Later:   "`%[1]s` after `%[2]s`",
-	Silent:  "nil instead of `%[1]s`",
+	Out:       "without `WAS`",
+	Never:     "as if `WAS` were never true",
+	Always:    "as if `WAS` were always true",
+	Instead:   "`NOW` instead of `WAS`",
+	Later:     "`WAS` after `NOW`",
+	Silent:    "nil instead of `WAS`",
+	Empty:     "an empty text instead of the error's",
+	Unwrapped: "`%v` instead of `%w` for `WAS`",
+	Waits:     "a call instead of `go`",
 }
 
 // String says what is changed, for a reader who sees the line.
 func (m Mutant) String() string {
-	return cmp.Or(m.Words(), fmt.Sprintf(said[m.Kind], m.Was, m.Now))
-}
-
-const (
-	errorText = "text of the error" // Was, when the text is empty instead
-	noGo      = "a call"
-	wrapped   = "%w of "
-)
-
-// Words says what is changed where the code before and after does not, and is "" otherwise.
-func (m Mutant) Words() string {
-	switch {
-	case m.Was == errorText:
-		return "an empty text instead of the error's"
-	case m.Was == "go":
-		return noGo + " instead of `go`"
-	case strings.HasPrefix(m.Was, wrapped):
-		return "`%v` instead of `%w` for `" + strings.TrimPrefix(m.Was, wrapped) + "`"
-	}
-	return ""
+	return strings.NewReplacer("WAS", m.Was, "NOW", m.Now).Replace(said[m.Kind])
 }
 
 // Place is where the line is in the lock's folder: "lock.go:40".

@@ -55,7 +55,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 func (g *generator) message(body *ast.BlockStmt) {
 	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
 	if ok && len(ret.Results) == 1 {
-		g.zero(ret.Results[0], Instead, errorText, `""`)
+		g.zero(ret.Results[0], Empty, g.short(ret.Results[0]))
 	}
 }
 
@@ -149,7 +149,7 @@ func (g *generator) visit(n ast.Node) bool {
 		}
 		return !ok
 	case *ast.GoStmt:
-		g.change(n, Instead, "go", noGo, "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
+		g.change(n, Waits, g.short(n), "", "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
 		return true
 	case *ast.AssignStmt:
 		g.assign(n)
@@ -189,7 +189,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 	for i, e := range s.Rhs {
 		id, _ := s.Lhs[min(i, len(s.Lhs)-1)].(*ast.Ident)
 		if s.Tok == token.DEFINE && len(s.Rhs) == len(s.Lhs) && id != nil && g.isPlain(e) {
-			g.zero(e, Out, g.text(id)+" := "+g.short(e), "")
+			g.zero(e, Out, g.text(id)+" := "+g.short(e))
 		}
 		g.walk(e)
 	}
@@ -252,7 +252,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	default:
 		return
 	}
-	g.zero(channel, Out, "case "+g.short(c.Comm), "")
+	g.zero(channel, Out, "case "+g.short(c.Comm))
 	g.walk(channel)
 }
 
@@ -284,7 +284,7 @@ func (g *generator) call(e *ast.CallExpr) {
 		g.wraps(e)
 		return
 	case "errors.New":
-		g.pick(e.Args[0], types.Typ[types.String], `""`).Was = errorText
+		g.zero(e.Args[0], Empty, g.short(e.Args[0]))
 		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
@@ -338,7 +338,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
 	if !ok || !strings.Contains(lit.Value, "%w") {
-		g.change(e, Instead, errorText, `""`, "mutantPick[error](§, ", `, fmt.Errorf(""))`)
+		g.change(e, Empty, g.short(e), "", "mutantPick[error](§, ", `, fmt.Errorf(""))`)
 		return
 	}
 	parts, nested := strings.Split(lit.Value, "%w"), 0
@@ -348,7 +348,7 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		}
 		nested++
 		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
-		g.change(lit, Instead, wrapped+g.short(e.Args[1+i]), "%v", "mutantPick[string](§, ", ", "+text+")")
+		g.change(lit, Unwrapped, g.short(e.Args[1+i]), "", "mutantPick[string](§, ", ", "+text+")")
 	}
 	for _, arg := range e.Args[1:] {
 		g.walk(arg)
