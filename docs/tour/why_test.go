@@ -146,9 +146,9 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	require.NoError(t, write(excuses, "# why\n\nstep 01: Lock.Enter: without `idle()`\n\tnothing looks\n\tat it\n"))
 	shows(t, "why 1 17", 0, "No story can fail: nothing looks at it")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"))
-	shows(t, "why 1", 1, "equivalent.txt:1: on the lock of step 01, TestTwo fails", "delete the entry")
+	shows(t, "why 1", 1, "equivalent.txt: on the lock of step 01, TestTwo fails: Lock.Enter: without `count(l.n)`: delete the entry")
 	require.NoError(t, write(excuses, "step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
-	shows(t, "why 1", 1, "equivalent.txt:1: the lock of step 01 has no such change")
+	shows(t, "why 1", 1, "equivalent.txt: the lock of step 01 has no such change: Lock.Enter: without `sleep()`")
 	require.NoError(t, os.Remove(excuses))
 
 	shows(t, "why", 0)

@@ -60,7 +60,8 @@ func (t *tour) readKnown(s course.Step) (*study, error) {
 func rank(r reason) int {
 	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{
-		mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Waits, mutant.Unwrapped, mutant.Empty, mutant.Silent, mutant.Always,
+		mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Waits,
+		mutant.Unwrapped, mutant.Empty, mutant.Silent, mutant.Always,
 	}, r.Kind)
 	return told*10 + kind
 }
@@ -99,7 +100,7 @@ func (k *study) keepReasons(t *tour) error {
 //		why no one can see a difference
 const excusesFile = whyDir + "/equivalent.txt"
 
-var excuseHead = regexp.MustCompile(`^steps? (\d+)(?:-(\d+))?: (.+)$`)
+var excuseEntry = regexp.MustCompile(`(?m)^steps? (\d+)(?:-(\d+))?: (.+)\n((?:\t.+\n)+)`)
 
 // excuse says of the mutants that survive why, where that is known. An excuse that no
 // survivor needs is an error.
@@ -108,37 +109,21 @@ func (t *tour) excuse(k *study) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var of *reason // nil between the entries about this step
-	for i, line := range lines(string(text)) {
-		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+	for _, entry := range excuseEntry.FindAllStringSubmatch(string(text), -1) {
+		first, _ := strconv.Atoi(entry[1])
+		last, _ := strconv.Atoi(cmp.Or(entry[2], entry[1]))
+		if k.step.N < first || k.step.N > last {
 			continue
 		}
-		if strings.HasPrefix(line, "\t") {
-			if of != nil {
-				of.Fate, of.Says = equivalent, strings.TrimSpace(of.Says+" "+strings.TrimSpace(line))
-			}
-			continue
-		}
-		wrong := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %s", excusesFile, i+1, fmt.Sprintf(format, args...))
-		}
-		head := excuseHead.FindStringSubmatch(line)
-		if head == nil {
-			return wrong(`an entry begins with "step 05: " or "steps 05-08: "`)
-		}
-		from, _ := strconv.Atoi(head[1])
-		to, _ := strconv.Atoi(cmp.Or(head[2], head[1]))
-		if of = nil; k.step.N < from || k.step.N > to {
-			continue
-		}
-		n := slices.IndexFunc(k.Reasons, func(r reason) bool { return r.Key() == head[3] })
+		n := slices.IndexFunc(k.Reasons, func(r reason) bool { return r.Key() == entry[3] })
 		if n < 0 {
-			return wrong("%s has no such change: %s", k.step.Subject(), head[3])
+			return fmt.Errorf("%s: %s has no such change: %s", excusesFile, k.step.Subject(), entry[3])
 		}
-		if of = &k.Reasons[n]; of.Fate != survived {
-			return wrong("on %s, %s fails: %s: delete the entry", k.step.Subject(), of.Story, head[3])
+		of := &k.Reasons[n]
+		if of.Fate != survived {
+			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.step.Subject(), of.Story, entry[3])
 		}
-		of.Says = ""
+		of.Fate, of.Says = equivalent, strings.Join(strings.Fields(entry[4]), " ")
 	}
 	return nil
 }
