@@ -41,8 +41,8 @@ type reason struct {
 
 // A study is a step's lock with its mutants, and what becomes of them.
 type study struct {
-	step    course.Step
-	changed bool // its lock or its stories since then; the mutants are the same
+	Step    course.Step `json:"-"`
+	changed bool        // its lock or its stories since then; the mutants are the same
 	lock    *mutant.Lock
 	bin     binary  // of all mutants: see build
 	stories []probe // those that tell most first: see probe
@@ -66,12 +66,12 @@ func (t *tour) newStudy(s course.Step) (*study, error) {
 		return nil, err
 	}
 	of, err := hashOf(t.root, s.Dir, nil)
-	return &study{step: s, lock: lock, Of: of}, err
+	return &study{Step: s, lock: lock, Of: of}, err
 }
 
 // build compiles a step's guarantees with all mutants of its lock.
 func (k *study) build(ctx context.Context, t *tour) error {
-	b := build{dir: k.step.Dir, name: "all changes of " + k.step.Label(), replace: map[string]string{}}
+	b := build{dir: k.Step.Dir, name: "all changes of " + k.Step.Label(), replace: map[string]string{}}
 	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
 	dir, err := os.MkdirTemp(t.tmp, "mutants-")
 	if err != nil {
@@ -92,8 +92,8 @@ func (k *study) build(ctx context.Context, t *tour) error {
 // first what tells a reader most: a story in which nothing goes wrong but what the mutant
 // does, and of those a short one.
 func (k *study) probe(ctx context.Context, t *tour) error {
-	for _, f := range k.step.Guarantees() {
-		list, err := t.storiesOf(k.step.Dir, f.Name)
+	for _, f := range k.Step.Guarantees() {
+		list, err := t.storiesOf(k.Step.Dir, f.Name)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (k *study) probe(ctx context.Context, t *tour) error {
 			return err
 		}
 		if r := log.judge(p.story); r.verdict != passed {
-			return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, k.step.Subject(), r.why, log.raw)
+			return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, k.Step.Subject(), r.why, log.raw)
 		}
 		told := log.find(p.name)
 		p.rows, p.plain = strings.Count(told.timeline, "\n"), !slices.ContainsFunc(told.records, goesWrong)
@@ -202,9 +202,9 @@ func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s stor
 	return r, nil
 }
 
-// replay plays the story that is kept for a mutant; with sayIt, a few times if need be to
-// hear the message that is kept.
-func (k *study) replay(ctx context.Context, r reason, sayIt bool) (res result, err error) {
+// replay plays the story that is kept for a mutant, a few times if need be to hear the
+// message that is kept.
+func (k *study) replay(ctx context.Context, r reason) (res result, err error) {
 	limit := inVirtualTime // a busy machine needs long until one that goes round and round fails
 	if r.Fate == byHang {
 		limit = spell
@@ -213,7 +213,7 @@ func (k *study) replay(ctx context.Context, r reason, sayIt bool) (res result, e
 	// times, soon, or in another place.
 	for range 5 {
 		res, err = k.play(ctx, limit, r.Mutant, story{name: storyOf(r.Story)})
-		if err != nil || res.verdict != passed && (!sayIt || res.verdict != failed || alike(res.message(), r.Says)) {
+		if err != nil || res.verdict != passed && (res.verdict != failed || alike(res.message(), r.Says)) {
 			break
 		}
 	}

@@ -91,7 +91,7 @@ func (k *study) keepReasons(t *tour) error {
 	}
 	reasons := strings.ReplaceAll(strings.TrimSpace(js.String()), "\n", ",\n")
 	text := fmt.Sprintf("{\"of\": %q, \"reasons\": [\n%s\n]}\n", k.Of, reasons)
-	return t.putGenerated(map[string]string{whyFile(k.step): text}, "", false)
+	return t.putGenerated(map[string]string{whyFile(k.Step): text}, "", false)
 }
 
 // excusesFile says of the mutants on which no story fails why that is so:
@@ -112,16 +112,16 @@ func (t *tour) excuse(k *study) error {
 	for _, entry := range excuseEntry.FindAllStringSubmatch(string(text), -1) {
 		first, _ := strconv.Atoi(entry[1])
 		last, _ := strconv.Atoi(cmp.Or(entry[2], entry[1]))
-		if k.step.N < first || k.step.N > last {
+		if k.Step.N < first || k.Step.N > last {
 			continue
 		}
 		n := slices.IndexFunc(k.Reasons, func(r reason) bool { return r.Key() == entry[3] })
 		if n < 0 {
-			return fmt.Errorf("%s: %s has no such change: %s", excusesFile, k.step.Subject(), entry[3])
+			return fmt.Errorf("%s: %s has no such change: %s", excusesFile, k.Step.Subject(), entry[3])
 		}
 		of := &k.Reasons[n]
 		if of.Fate != survived {
-			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.step.Subject(), of.Story, entry[3])
+			return fmt.Errorf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.Step.Subject(), of.Story, entry[3])
 		}
 		of.Fate, of.Says = equivalent, strings.Join(strings.Fields(entry[4]), " ")
 	}
@@ -182,10 +182,13 @@ func (k *study) those(are func(reason) bool) []reason {
 
 func (k *study) ended(f fate) []reason { return k.those(func(r reason) bool { return r.Fate == f }) }
 
+// Count is how many ended so.
+func (k *study) Count(f fate) int { return len(k.ended(f)) }
+
 // tally says how many mutants ended how.
 func (k *study) tally() string {
 	return say("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
-		len(k.Reasons), len(k.ended(byStory)), len(k.ended(byPanic)), len(k.ended(byHang)), len(k.ended(equivalent)), len(k.ended(survived)))
+		len(k.Reasons), k.Count(byStory), k.Count(byPanic), k.Count(byHang), k.Count(equivalent), k.Count(survived))
 }
 
 // share is how many of the stories that are kept -check plays again: half a minute of work
@@ -207,7 +210,7 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 		if list := k.ended(survived); len(list) > 0 {
 			r := list[0]
 			return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why no one can see a difference",
-				k.step.Dir, r.Place(), r.Key(), tryThemAll, k.step.Arg(), r.Place(), excusesFile)
+				k.Step.Dir, r.Place(), r.Key(), tryThemAll, k.Step.Arg(), r.Place(), excusesFile)
 		}
 	}
 	seed, err := strconv.ParseUint(os.Getenv("WHY_SEED"), 10, 64)
@@ -229,7 +232,7 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 		if err := k.again(ctx, t, some); err != nil {
 			return err
 		}
-		t.printf("%s: on %d of %d changes the story that is kept for them fails\n", k.step.Label(), len(some), len(list))
+		t.printf("%s: on %d of %d changes the story that is kept for them fails\n", k.Step.Label(), len(some), len(list))
 	}
 	return nil
 }
@@ -241,10 +244,10 @@ func (k *study) again(ctx context.Context, t *tour, some []reason) error {
 	}
 	defer k.bin.remove()
 	return onAllProcessors(some, func(r *reason) error {
-		res, err := k.replay(ctx, *r, false)
+		res, err := k.replay(ctx, *r)
 		if err == nil && res.verdict != failed {
 			err = fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
-				k.step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.step.Arg())
+				k.Step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.Step.Arg())
 		}
 		return err
 	})
@@ -325,7 +328,7 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 	says := r.Says
 	if !shown[r.Story+r.Says] {
 		shown[r.Story+r.Says] = true
-		res, err := k.replay(ctx, r, true)
+		res, err := k.replay(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -336,7 +339,7 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 		case panicked, hung, leaked, timedOut:
 			says = capital(res.why)
 		default:
-			return errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, k.step.Arg())
+			return errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, k.Step.Arg())
 		}
 	}
 	t.printf("  %s %s\n", t.tag(failed), r.Story)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -10,24 +11,21 @@ import (
 	"strings"
 	"text/template"
 
-	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A whyStep is what the pages say of one step.
 type whyStep struct {
-	course.Step
+	*study
 	Files []string // of its lock
-	Count map[string]int
-	All   int
 	Parts []part   // declarations that are new or changed in this step
 	Same  []string // those that are as an earlier step left them, with a link to its page
 }
 
 // A part is a declaration, and what happens without its lines.
 type part struct {
-	Name, File string
-	Lines      []string
+	source.Declaration
+	Says []string
 }
 
 // tested finds the condition of a line, in Go and Lua.
@@ -50,43 +48,38 @@ func (t *tour) writeWhy(all []*study, check bool) error {
 func (t *tour) whyPages(all []*study) (map[string]string, error) {
 	pages := map[string]string{}
 	var steps []whyStep
-	latest := map[string]source.Declaration{} // by their names, as the steps until then leave them
-	pageOf := map[string]int{}                // the step whose page has such a declaration
+	pageOf := map[string]int{} // by declaration: the step that has it first, as it is
 	for _, k := range all {
-		list, err := source.ReadDir(t.path(k.step.Dir, ""))
+		list, err := source.ReadDir(t.path(k.Step.Dir, ""))
 		if err != nil {
 			return nil, err
 		}
-		w := whyStep{Step: k.step, Files: t.sources(k.step.Dir), Count: map[string]int{}, All: len(k.Reasons)}
-		for _, r := range k.Reasons {
-			w.Count[string(r.Fate)]++
-		}
+		w := whyStep{study: k, Files: t.sources(k.Step.Dir)}
 		same := map[int][]string{} // by step
 		for _, d := range list {
-			if latest[d.Name].Text != d.Text {
-				pageOf[d.Name] = k.step.N
-			}
-			latest[d.Name] = d
-			reasons := k.those(func(r reason) bool { return r.In == d.Name })
-			if n := pageOf[d.Name]; len(reasons) > 0 && n < k.step.N {
+			n := cmp.Or(pageOf[d.Name+d.Text], k.Step.N)
+			pageOf[d.Name+d.Text] = n
+			says := sayLines(d, k.those(func(r reason) bool { return r.In == d.Name }))
+			switch {
+			case says == nil:
+			case n == k.Step.N:
+				w.Parts = append(w.Parts, part{d, says})
+			default:
 				same[n] = append(same[n], "`"+d.Name+"`")
-			} else if len(reasons) > 0 {
-				w.Parts = append(w.Parts, newPart(d, reasons))
 			}
 		}
 		for _, n := range slices.Sorted(maps.Keys(same)) {
 			w.Same = append(w.Same, fmt.Sprintf("[step %02d](step%02[1]d.md): %s", n, strings.Join(same[n], ", ")))
 		}
 		steps = append(steps, w)
-		pages[fmt.Sprintf("%s/step%02d.md", whyDir, k.step.N)] = render("step", w)
+		pages[fmt.Sprintf("%s/step%02d.md", whyDir, k.Step.N)] = render("step", w)
 	}
 	pages[whyDir+"/README.md"] = render("index", steps)
 	return pages, nil
 }
 
-// newPart tells what the plainest change of each line does, which comes first.
-func newPart(d source.Declaration, reasons []reason) part {
-	p := part{Name: d.Name, File: d.File}
+// sayLines tells what the plainest change of each line does, which comes first.
+func sayLines(d source.Declaration, reasons []reason) (all []string) {
 	for _, r := range slices.CompactFunc(reasons, func(a, b reason) bool { return a.Line == b.Line }) {
 		line := strings.TrimSpace(lines(d.Text)[r.Line-d.From])
 		change := strings.Replace(r.String(), "`"+tested.ReplaceAllString(line, "$1")+"`", "it", 1)
@@ -102,9 +95,9 @@ func newPart(d source.Declaration, reasons []reason) part {
 		if r.Story != "" {
 			says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
 		}
-		p.Lines = append(p.Lines, fmt.Sprintf("**%d** `%s`: %s: %s", r.Line, line, change, says))
+		all = append(all, fmt.Sprintf("**%d** `%s`: %s: %s", r.Line, line, change, says))
 	}
-	return p
+	return all
 }
 
 var markdown = regexp.MustCompile(`[*_<>\\[\]` + "`" + `]`)
