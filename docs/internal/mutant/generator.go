@@ -76,49 +76,50 @@ func inOneLine(n ast.Node) string {
 }
 
 // change is a new mutant at a node, with text around the node that makes it; § in that is
-// its number.
-func (g *generator) change(n ast.Node, kind Kind, was, now, before, after string) *Mutant {
-	g.mutants = append(g.mutants, Mutant{
-		len(g.mutants) + 1, g.name, g.line(n.Pos()), g.line(n.End()), g.in, kind, was, now, 0,
-	})
-	m := &g.mutants[len(g.mutants)-1]
-	g.around(n, m.number(before), m.number(after))
-	return m
+// its number. Its callers go from the outside to the inside: the earlier of two changes is
+// the outer one, even of the same node. So at an offset, what ends comes first, the inner
+// before the outer, and then what begins, the outer first.
+func (g *generator) change(n ast.Node, kind Kind, now, before, after string) *Mutant {
+	number, order := len(g.mutants)+1, len(g.edits)+1
+	g.edits = append(g.edits,
+		edit{g.offset(n.Pos()), order, numbered(before, number)},
+		edit{g.offset(n.End()), -order, numbered(after, number)})
+	first, last := g.line(n.Pos()), g.line(n.End())
+	g.mutants = append(g.mutants, Mutant{number, g.name, first, last, g.in, kind, g.short(n), now, 0})
+	return &g.mutants[number-1]
 }
 
-func (m *Mutant) number(text string) string { return strings.ReplaceAll(text, "§", strconv.Itoa(m.N)) }
-
-// around puts text before and after a node. Its callers go from the outside to the inside:
-// the earlier of two calls is the outer one, even of the same node. So at an offset, what
-// ends comes first, the inner before the outer, and then what begins, the outer first.
-func (g *generator) around(n ast.Node, before, after string) {
-	order := len(g.edits) + 1
-	g.edits = append(g.edits, edit{g.offset(n.Pos()), order, before}, edit{g.offset(n.End()), -order, after})
-}
+func numbered(text string, n int) string { return strings.ReplaceAll(text, "§", strconv.Itoa(n)) }
 
 // skip does not do a statement.
 func (g *generator) skip(s ast.Stmt, kind Kind, now string) *Mutant {
-	return g.change(s, kind, g.short(s), now, "if !mutantIs(§) { ", " }")
+	return g.change(s, kind, now, "if !mutantIs(§) { ", " }")
 }
 
-// pick is another value instead of an expression.
+// pick is another value instead of an expression, which is not evaluated then.
 func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {
-	return g.change(e, Instead, g.short(e), would, "mutantPick["+g.typeName(typ)+"](§, ", ", "+would+")")
-}
-
-// pickBefore is pick for what may do something: that is not done when the mutant is on.
-func (g *generator) pickBefore(e ast.Expr, typ types.Type, would string) {
 	before := "func() " + g.typeName(typ) + " { if mutantIs(§) { return " + would + " }; return "
-	g.change(e, Instead, g.short(e), would, before, " }()")
+	return g.change(e, Instead, would, before, " }()")
 }
 
-// zero is the zero value instead of an expression, which is evaluated.
-func (g *generator) zero(e ast.Expr, kind Kind, was string) {
-	typ := g.typeName(g.typeOf(e))
-	g.change(e, kind, was, "", "mutantPick["+typ+"](§, ", ", *new("+typ+"))")
+// drop is another value instead of an expression, which is evaluated all the same.
+func (g *generator) drop(e ast.Expr, kind Kind, typ types.Type, would string) *Mutant {
+	return g.change(e, kind, "", "mutantPick["+g.typeName(typ)+"](§, ", ", "+would+")")
+}
+
+// zero is as if the expression were not there: was is what it is a part of.
+func (g *generator) zero(e ast.Expr, was string) {
+	typ := g.typeOf(e)
+	g.drop(e, Out, typ, "*new("+g.typeName(typ)+")").Was = was
 }
 
 func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
+
+var (
+	errorType  = types.Universe.Lookup("error").Type()
+	stringType = types.Typ[types.String]
+	boolType   = types.Typ[types.Bool]
+)
 
 // typeName is a type as the file can write it: it imports for that what it may not yet.
 func (g *generator) typeName(t types.Type) string {

@@ -2,7 +2,6 @@ package mutant
 
 import (
 	"go/ast"
-	"go/types"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 func (g *generator) script(lit *ast.BasicLit) {
 	source, _ := strconv.Unquote(lit.Value) // it was parsed
 	for _, c := range changes(source) {
-		m := g.pick(lit, types.Typ[types.String], strconv.Quote(c.script))
+		m := g.pick(lit, stringType, strconv.Quote(c.script))
 		m.Line += c.at
 		m.Last, m.Kind, m.Was, m.Now = m.Line, c.kind, c.was, c.now
 	}

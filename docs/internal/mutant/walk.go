@@ -55,7 +55,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 func (g *generator) message(body *ast.BlockStmt) {
 	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
 	if ok && len(ret.Results) == 1 {
-		g.zero(ret.Results[0], Empty, g.short(ret.Results[0]))
+		g.drop(ret.Results[0], Empty, stringType, `""`)
 	}
 }
 
@@ -94,7 +94,7 @@ func (g *generator) later(s, next ast.Stmt) {
 	}
 	m := g.skip(s, Later, g.short(next))
 	m.Last = g.line(next.End())
-	g.edits = append(g.edits, edit{g.offset(next.End()), 0, m.number("; if mutantIs(§) { " + inOneLine(s) + " }")})
+	g.edits = append(g.edits, edit{g.offset(next.End()), 0, numbered("; if mutantIs(§) { "+inOneLine(s)+" }", m.N)})
 }
 
 // acts reports whether a statement calls or keeps something, and declares nothing.
@@ -149,7 +149,7 @@ func (g *generator) visit(n ast.Node) bool {
 		}
 		return !ok
 	case *ast.GoStmt:
-		g.change(n, Waits, g.short(n), "", "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
+		g.change(n, Waits, "", "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
 		return true
 	case *ast.AssignStmt:
 		g.assign(n)
@@ -189,7 +189,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 	for i, e := range s.Rhs {
 		id, _ := s.Lhs[min(i, len(s.Lhs)-1)].(*ast.Ident)
 		if s.Tok == token.DEFINE && len(s.Rhs) == len(s.Lhs) && id != nil && g.isPlain(e) {
-			g.zero(e, Out, g.text(id)+" := "+g.short(e))
+			g.zero(e, g.text(id)+" := "+g.short(e))
 		}
 		g.walk(e)
 	}
@@ -208,8 +208,6 @@ func (g *generator) isPlain(e ast.Expr) bool {
 	return false
 }
 
-var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
-
 // result changes what is returned.
 func (g *generator) result(e ast.Expr) {
 	tv := g.info.Types[e]
@@ -219,24 +217,24 @@ func (g *generator) result(e ast.Expr) {
 	}
 	// A pointer is to one of go-redis's commands: its Error method is of another kind.
 	_, isPointer := tv.Type.(*types.Pointer)
-	if types.Implements(tv.Type, errorType) && !isPointer {
-		g.change(e, Silent, g.short(e), "", "mutantPick[error](§, ", ", nil)")
+	if types.Implements(tv.Type, errorType.Underlying().(*types.Interface)) && !isPointer {
+		g.drop(e, Silent, errorType, "nil")
 	}
 	g.walk(e)
 }
 
 func (g *generator) flip(e ast.Expr) {
 	if would := map[string]string{"true": "false", "false": "true"}[g.text(e)]; would != "" {
-		g.pick(e, types.Typ[types.Bool], would)
+		g.pick(e, boolType, would)
 	}
 }
 
 // condition makes an expression false, or true.
 func (g *generator) condition(e ast.Expr) {
-	g.change(e, Never, g.short(e), "", "((", ") && !mutantIs(§))")
+	g.change(e, Never, "", "((", ") && !mutantIs(§))")
 	// Always to fail teaches nothing.
 	if g.text(e) != "err != nil" && !strings.HasSuffix(g.in, "validate") {
-		g.change(e, Always, g.short(e), "", "((", ") || mutantIs(§))")
+		g.change(e, Always, "", "((", ") || mutantIs(§))")
 	}
 	g.walk(e)
 }
@@ -252,7 +250,7 @@ func (g *generator) communication(c *ast.CommClause) {
 	default:
 		return
 	}
-	g.zero(channel, Out, "case "+g.short(c.Comm))
+	g.zero(channel, "case "+g.short(c.Comm))
 	g.walk(channel)
 }
 
@@ -261,11 +259,11 @@ func (g *generator) binary(e *ast.BinaryExpr) {
 	case token.LAND, token.LOR:
 		without := map[token.Token]string{token.LAND: " || mutantIs(§))", token.LOR: " && !mutantIs(§))"}[e.Op]
 		for _, part := range []ast.Expr{e.X, e.Y} {
-			g.change(part, Out, g.short(part), "of "+g.short(e), "(", without)
+			g.change(part, Out, "of "+g.short(e), "(", without)
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		would := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]
-		g.pickBefore(e, types.Typ[types.Bool], g.short(e.X)+" "+would+" "+g.short(e.Y))
+		g.pick(e, boolType, g.short(e.X)+" "+would+" "+g.short(e.Y))
 	case token.ADD, token.SUB, token.QUO, token.MUL:
 		t := g.typeOf(e)
 		if is(t, types.IsNumeric) && g.info.Types[e.X].Value == nil {
@@ -284,7 +282,7 @@ func (g *generator) call(e *ast.CallExpr) {
 		g.wraps(e)
 		return
 	case "errors.New":
-		g.zero(e.Args[0], Empty, g.short(e.Args[0]))
+		g.drop(e.Args[0], Empty, stringType, `""`)
 		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
@@ -326,11 +324,11 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 	fn, isMethod := e.Fun.(*ast.SelectorExpr)
 	switch {
 	case whole.String() == "(context.Context, context.CancelFunc)": // WithCancel names its results
-		g.pickBefore(e, whole, "context.WithCancel("+g.short(e.Args[0])+")")
+		g.pick(e, whole, "context.WithCancel("+g.short(e.Args[0])+")")
 	case isMethod && same(fn.X):
-		g.pickBefore(e, whole, g.short(fn.X))
+		g.pick(e, whole, g.short(fn.X))
 	case len(e.Args) == 1 && same(e.Args[0]) && !g.info.Types[e.Fun].IsBuiltin():
-		g.pickBefore(e, whole, g.short(e.Args[0]))
+		g.pick(e, whole, g.short(e.Args[0]))
 	}
 }
 
@@ -338,7 +336,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
 	if !ok || !strings.Contains(lit.Value, "%w") {
-		g.change(e, Empty, g.short(e), "", "mutantPick[error](§, ", `, fmt.Errorf(""))`)
+		g.drop(e, Empty, errorType, `fmt.Errorf("")`)
 		return
 	}
 	parts, nested := strings.Split(lit.Value, "%w"), 0
@@ -348,7 +346,7 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		}
 		nested++
 		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
-		g.change(lit, Unwrapped, g.short(e.Args[1+i]), "", "mutantPick[string](§, ", ", "+text+")")
+		g.drop(lit, Unwrapped, stringType, text).Was = g.short(e.Args[1+i])
 	}
 	for _, arg := range e.Args[1:] {
 		g.walk(arg)
