@@ -92,16 +92,14 @@ func (k *study) build(ctx context.Context, t *tour) error {
 // first what tells a reader most: a story in which nothing goes wrong but what the mutant
 // does, and of those a short one.
 func (k *study) probe(ctx context.Context, t *tour) error {
-	for _, f := range k.Step.Guarantees() {
-		list, err := t.storiesOf(k.Step.Dir, f.Name)
-		if err != nil {
-			return err
-		}
-		for _, s := range list {
-			k.stories = append(k.stories, probe{story: s})
-		}
+	list, err := t.stories(k.Step.Dir, k.Step.Guarantees())
+	if err != nil {
+		return err
 	}
-	err := onAllProcessors(k.stories, func(p *probe) error {
+	for _, s := range list {
+		k.stories = append(k.stories, probe{story: s})
+	}
+	err = onAllProcessors(k.stories, func(p *probe) error {
 		log, err := k.bin.run(ctx, inVirtualTime, []string{"GOMAXPROCS=1"}, p.story)
 		if err != nil {
 			return err

@@ -160,7 +160,7 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 		k.bin.remove()
 		if req.line > 0 {
 			for _, r := range k.Reasons {
-				t.printf("%s %s\n  %s\n", r.Place(), sentence(r), r.Story)
+				t.printf("%s %s\n  %s\n", r.Place(), r.sentence(), r.Story)
 			}
 			return nil
 		}
@@ -229,36 +229,32 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 		if left -= len(some); len(some) == 0 {
 			continue
 		}
-		if err := k.again(ctx, t, some); err != nil {
+		err := k.build(ctx, t)
+		if err == nil {
+			err = onAllProcessors(some, func(r *reason) error { return k.again(ctx, *r) })
+		}
+		if err != nil {
 			return err
 		}
+		k.bin.remove()
 		t.printf("%s: on %d of %d changes the story that is kept for them fails\n", k.Step.Label(), len(some), len(list))
 	}
 	return nil
 }
 
-// again plays kept stories of a step.
-func (k *study) again(ctx context.Context, t *tour, some []reason) error {
-	if err := k.build(ctx, t); err != nil {
-		return err
+// again plays the story that is kept for a mutant, which has to fail.
+func (k *study) again(ctx context.Context, r reason) error {
+	res, err := k.replay(ctx, r)
+	if err == nil && res.verdict != failed {
+		err = fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
+			k.Step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.Step.Arg())
 	}
-	defer k.bin.remove()
-	return onAllProcessors(some, func(r *reason) error {
-		res, err := k.replay(ctx, *r)
-		if err == nil && res.verdict != failed {
-			err = fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
-				k.Step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.Step.Arg())
-		}
-		return err
-	})
+	return err
 }
 
 // runWhyLine shows what happens without one line.
-func (t *tour) runWhyLine(ctx context.Context, s course.Step, file string, line int) error {
-	k, err := t.readKnown(s)
-	if err != nil {
-		return err
-	}
+func (t *tour) runWhyLine(ctx context.Context, k *study, file string, line int) error {
+	s := k.Step
 	source, err := t.linesOf(s, file)
 	if err != nil {
 		return err
@@ -317,12 +313,8 @@ func (k *study) near(file string, line int) string {
 func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[string]bool) error {
 	t.printf("\n")
 	t.prose("", "%s:", capital(r.String()))
-	switch r.Fate {
-	case equivalent:
-		t.prose("  ", "No story can fail: %s\n", r.Says)
-		return nil
-	case survived:
-		t.prose("  ", "All stories pass. %s\n", r.Says)
+	if r.Story == "" {
+		t.prose("  ", "%s\n", capital(r.ends()))
 		return nil
 	}
 	says := r.Says
@@ -348,13 +340,9 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 }
 
 // runWhyStep shows the lock's files, each line with the story that needs it.
-func (t *tour) runWhyStep(s course.Step) error {
-	k, err := t.readKnown(s)
-	if err != nil {
-		return err
-	}
-	for _, file := range t.sources(s.Dir) {
-		source, err := t.linesOf(s, file)
+func (t *tour) runWhyStep(k *study) error {
+	for _, file := range t.sources(k.Step.Dir) {
+		source, err := t.linesOf(k.Step, file)
 		if err != nil {
 			return err
 		}
@@ -365,8 +353,8 @@ func (t *tour) runWhyStep(s course.Step) error {
 			if len(here) == 0 {
 				continue
 			}
-			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+sentence(here[0])))
-			if here[0].Fate == byStory {
+			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+here[0].sentence()))
+			if here[0].Story != "" {
 				t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+here[0].Story))
 			}
 		}
@@ -376,20 +364,18 @@ func (t *tour) runWhyStep(s course.Step) error {
 	return nil
 }
 
-// sentence is a reason in a sentence.
-func sentence(r reason) string {
+// ends is how the stories end on a mutant.
+func (r reason) ends() string {
 	switch r.Fate {
-	case byStory:
-		return say("%s: %s", r.String(), r.Says)
-	case byPanic:
-		return say("%s: the lock panics in %s", r.String(), r.Story)
-	case byHang:
-		return say("%s: %s in %s", r.String(), r.Says, r.Story)
 	case equivalent:
-		return say("%s: no difference: %s", r.String(), r.Says)
+		return say("no difference: %s", r.Says)
+	case survived:
+		return say("SURVIVES, no story needs it. %s", r.Says)
 	}
-	return say("%s: SURVIVES, no story needs it. %s", r.String(), r.Says)
+	return r.Says
 }
+
+func (r reason) sentence() string { return say("%s: %s", r.String(), r.ends()) }
 
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
@@ -407,8 +393,13 @@ func (t *tour) runWhy(ctx context.Context, req request) error {
 			return err
 		}
 		return t.writeWhy(all, false)
-	case req.line > 0:
-		return t.runWhyLine(ctx, req.steps[0], req.file, req.line)
 	}
-	return t.runWhyStep(req.steps[0])
+	k, err := t.readKnown(req.steps[0])
+	if err != nil {
+		return err
+	}
+	if req.line > 0 {
+		return t.runWhyLine(ctx, k, req.file, req.line)
+	}
+	return t.runWhyStep(k)
 }

@@ -83,15 +83,7 @@ func sayLines(d source.Declaration, reasons []reason) (all []string) {
 	for _, r := range slices.CompactFunc(reasons, func(a, b reason) bool { return a.Line == b.Line }) {
 		line := strings.TrimSpace(lines(d.Text)[r.Line-d.From])
 		change := strings.Replace(r.String(), "`"+tested.ReplaceAllString(line, "$1")+"`", "it", 1)
-		says := plain(r.Says)
-		switch r.Fate {
-		case byPanic:
-			says = "the lock panics"
-		case equivalent:
-			says = "no difference. " + capital(r.Says)
-		case survived:
-			says = "no story fails by an assertion"
-		}
+		says := plain(r.ends())
 		if r.Story != "" {
 			says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
 		}
