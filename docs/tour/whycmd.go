@@ -128,8 +128,8 @@ func (t *tour) excuse(k *study) error {
 	return nil
 }
 
-// runWhyAll tries every mutant of some steps, and keeps what happens. Of one line, it only
-// says it.
+// runWhyAll tries every mutant of some steps, keeps what happens, and says which survive. Of
+// one line, it only says what happens.
 func (t *tour) runWhyAll(ctx context.Context, req request) error {
 	for _, s := range req.steps {
 		start := time.Now()
@@ -151,25 +151,23 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 		done := t.progress(fmt.Sprintf("trying %d changes of %s", len(k.Reasons), s.Label()))
 		err = onAllProcessors(k.Reasons, func(r *reason) error { return k.try(ctx, r) })
 		done()
-		if err == nil && req.line == 0 {
-			err = k.keepReasons(t)
-		}
 		if err != nil {
 			return err
 		}
 		k.bin.remove()
-		if req.line > 0 {
-			for _, r := range k.Reasons {
-				t.printf("%s %s\n  %s\n", r.Place(), r.sentence(), r.Story)
+		list := k.Reasons
+		if req.line == 0 {
+			if err := k.keepReasons(t); err != nil {
+				return err
 			}
-			return nil
+			if err := t.excuse(k); err != nil {
+				t.printf("%v\n", err)
+			}
+			t.printf("%s: %s, in %.0f s\n", s.Label(), k.tally(), time.Since(start).Seconds())
+			list = k.ended(survived)
 		}
-		if err := t.excuse(k); err != nil {
-			t.printf("%v\n", err)
-		}
-		t.printf("%s: %s, in %.0f s\n", s.Label(), k.tally(), time.Since(start).Seconds())
-		for _, r := range k.ended(survived) {
-			t.printf("  %s %s\n", r.Place(), strings.TrimSuffix(r.Key()+": "+r.Says, ": "))
+		for _, r := range list {
+			t.printf("%s %s\n  %s: %s\n", r.Place(), r.Key(), cmp.Or(r.Story, "no story"), r.ends())
 		}
 	}
 	return nil
@@ -353,7 +351,7 @@ func (t *tour) runWhyStep(k *study) error {
 			if len(here) == 0 {
 				continue
 			}
-			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, "^ "+here[0].sentence()))
+			t.prose(strings.Repeat(" ", 8), "%s", t.paint(dim, say("^ %s: %s", here[0].String(), here[0].ends())))
 			if here[0].Story != "" {
 				t.printf("%s\n", t.paint(dim, strings.Repeat(" ", 10)+here[0].Story))
 			}
@@ -374,8 +372,6 @@ func (r reason) ends() string {
 	}
 	return r.Says
 }
-
-func (r reason) sentence() string { return say("%s: %s", r.String(), r.ends()) }
 
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
