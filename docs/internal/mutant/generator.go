@@ -2,7 +2,6 @@ package mutant
 
 import (
 	"cmp"
-	"fmt"
 	"go/ast"
 	"go/format"
 	"go/token"
@@ -19,11 +18,10 @@ type generator struct {
 	pkg     *types.Package
 	mutants []Mutant // with those of the files before
 
-	name   string
-	src    []byte
-	clause int    // where its package clause ends
-	in     string // the declaration at hand
-	edits  []edit
+	name  string
+	src   []byte
+	in    string // the declaration at hand
+	edits []edit
 }
 
 // An edit puts text at an offset of the source.
@@ -103,36 +101,24 @@ func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {
 }
 
 // drop is another value instead of an expression, which is evaluated all the same.
-func (g *generator) drop(e ast.Expr, kind Kind, typ types.Type, would string) *Mutant {
-	return g.change(e, kind, "", "mutantPick["+g.typeName(typ)+"](§, ", ", "+would+")")
+func (g *generator) drop(e ast.Expr, kind Kind, would string) *Mutant {
+	return g.change(e, kind, "", "mutantPick(§, ", ", "+would+")")
 }
 
 // zero is as if the expression were not there: was is what it is a part of.
 func (g *generator) zero(e ast.Expr, was string) {
-	typ := g.typeOf(e)
-	g.drop(e, Out, typ, "*new("+g.typeName(typ)+")").Was = was
+	g.change(e, Out, "", "mutantZero(§, ", ")").Was = was
 }
 
 func (g *generator) typeOf(e ast.Expr) types.Type { return g.info.Types[e].Type }
 
-var (
-	errorType  = types.Universe.Lookup("error").Type()
-	stringType = types.Typ[types.String]
-	boolType   = types.Typ[types.Bool]
-)
-
-// typeName is a type as the file can write it: it imports for that what it may not yet.
+// typeName is a type as a file writes it that imports its package.
 func (g *generator) typeName(t types.Type) string {
 	return types.TypeString(types.Default(t), func(p *types.Package) string {
 		if p == g.pkg {
 			return ""
 		}
-		name := "mutant_" + p.Name()
-		need := edit{g.clause, 0, fmt.Sprintf("; import %s %q", name, p.Path())}
-		if !slices.Contains(g.edits, need) {
-			g.edits = append(g.edits, need)
-		}
-		return name
+		return p.Name()
 	})
 }
 

@@ -190,6 +190,8 @@ func mutantPick[T any](n int, is, would T) T {
 	}
 	return is
 }
+
+func mutantZero[T any](n int, is T) T { return mutantPick(n, is, *new(T)) }
 `
 
 const reached = `package %s

@@ -12,9 +12,9 @@ import (
 func (g *generator) script(lit *ast.BasicLit) {
 	source, _ := strconv.Unquote(lit.Value) // it was parsed
 	for _, c := range changes(source) {
-		m := g.pick(lit, stringType, strconv.Quote(c.script))
+		m := g.drop(lit, c.kind, strconv.Quote(c.script))
 		m.Line += c.at
-		m.Last, m.Kind, m.Was, m.Now = m.Line, c.kind, c.was, c.now
+		m.Last, m.Was, m.Now = m.Line, c.was, c.now
 	}
 }
 

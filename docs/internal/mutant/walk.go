@@ -12,7 +12,6 @@ import (
 )
 
 func (g *generator) file(f *ast.File) {
-	g.clause = g.offset(f.Name.End())
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.GenDecl:
@@ -55,7 +54,7 @@ func (g *generator) declaration(d *ast.GenDecl) {
 func (g *generator) message(body *ast.BlockStmt) {
 	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
 	if ok && len(ret.Results) == 1 {
-		g.drop(ret.Results[0], Empty, stringType, `""`)
+		g.drop(ret.Results[0], Empty, `""`)
 	}
 }
 
@@ -208,6 +207,8 @@ func (g *generator) isPlain(e ast.Expr) bool {
 	return false
 }
 
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
 // result changes what is returned.
 func (g *generator) result(e ast.Expr) {
 	tv := g.info.Types[e]
@@ -217,15 +218,15 @@ func (g *generator) result(e ast.Expr) {
 	}
 	// A pointer is to one of go-redis's commands: its Error method is of another kind.
 	_, isPointer := tv.Type.(*types.Pointer)
-	if types.Implements(tv.Type, errorType.Underlying().(*types.Interface)) && !isPointer {
-		g.drop(e, Silent, errorType, "nil")
+	if types.Implements(tv.Type, errorType) && !isPointer {
+		g.change(e, Silent, "", "mutantPick[error](§, ", ", nil)")
 	}
 	g.walk(e)
 }
 
 func (g *generator) flip(e ast.Expr) {
 	if would := map[string]string{"true": "false", "false": "true"}[g.text(e)]; would != "" {
-		g.pick(e, boolType, would)
+		g.pick(e, types.Typ[types.Bool], would)
 	}
 }
 
@@ -263,7 +264,7 @@ func (g *generator) binary(e *ast.BinaryExpr) {
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		would := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]
-		g.pick(e, boolType, g.short(e.X)+" "+would+" "+g.short(e.Y))
+		g.pick(e, types.Typ[types.Bool], g.short(e.X)+" "+would+" "+g.short(e.Y))
 	case token.ADD, token.SUB, token.QUO, token.MUL:
 		t := g.typeOf(e)
 		if is(t, types.IsNumeric) && g.info.Types[e.X].Value == nil {
@@ -282,7 +283,7 @@ func (g *generator) call(e *ast.CallExpr) {
 		g.wraps(e)
 		return
 	case "errors.New":
-		g.drop(e.Args[0], Empty, stringType, `""`)
+		g.drop(e.Args[0], Empty, `""`)
 		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
@@ -336,7 +337,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
 	if !ok || !strings.Contains(lit.Value, "%w") {
-		g.drop(e, Empty, errorType, `fmt.Errorf("")`)
+		g.drop(e, Empty, `fmt.Errorf("")`)
 		return
 	}
 	parts, nested := strings.Split(lit.Value, "%w"), 0
@@ -346,7 +347,7 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		}
 		nested++
 		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
-		g.drop(lit, Unwrapped, stringType, text).Was = g.short(e.Args[1+i])
+		g.drop(lit, Unwrapped, text).Was = g.short(e.Args[1+i])
 	}
 	for _, arg := range e.Args[1:] {
 		g.walk(arg)
