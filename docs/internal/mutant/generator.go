@@ -100,7 +100,7 @@ func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {
 	return g.change(e, Instead, would, before, " }()")
 }
 
-// drop is another value instead of an expression, which is evaluated all the same.
+// drop is another value instead of an expression, which is still evaluated.
 func (g *generator) drop(e ast.Expr, kind Kind, would string) *Mutant {
 	return g.change(e, kind, "", "mutantPick(§, ", ", "+would+")")
 }
