@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
 	"example.com/redislock-steps/docs/keep/explore/internal/graph"
 	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
@@ -62,7 +61,7 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
 		f.Once = j.Once
-		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fenced: s.n == course.Epilogue.N, Fault: f.Fault, Clients: j.Clients, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fault: f.Fault, Clients: j.Clients, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
 		if err = cmp.Or(err, l.stage.Open(j.Nodes)); err != nil {
 			t.Fatal(err)
 		}

@@ -461,7 +461,7 @@ func restartNode1(s *schedule.Schedule, text string) {
 // restartAndWork gives those who poll the time to do it.
 func restartAndWork(s *schedule.Schedule) {
 	restart(s)
-	s.Pass(time.Second, func(m *schedule.Message) bool { return m.Host != s.Clients[0].Host })
+	s.Pass(time.Second, func(m *schedule.Message) bool { return m.Client != s.Clients[0] })
 }
 
 func restartLate(s *schedule.Schedule) {

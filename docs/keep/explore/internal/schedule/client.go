@@ -14,28 +14,34 @@ import (
 	"example.com/redislock-steps/docs/keep/locks"
 )
 
-// What a lock can have besides: steps 07 and 08 tell of a loss, the epilogue's holds have a number.
-type (
-	loser  interface{ Lost() <-chan struct{} }
-	fenced interface{ Fence() int64 }
-)
-
 const patience = 2 * TTL // of a client in Lock
 
 // A Client is one process with a lock and a program.
 type Client struct {
-	*Host
-	hold
+	Name   string
 	Lock   locks.Lock
 	GaveUp bool          // its write is in the network
 	Gate   chan struct{} // lets the client continue at the resource
+	Cut    bool          // it cannot dial
+	Delay  time.Duration // of the answers to it
+	Frozen atomic.Bool   // paused: it notices nothing
 
+	hold
+	s      *Schedule
+	id     int // in the order in which they have joined
 	rules  Fault
-	judge  *judge
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
 	atGate atomic.Bool
 	cause  int // the choice that has brought the client to the gate
+	dead   atomic.Bool
+	died   chan struct{}
+
+	wires   []*wire
+	asked   map[string]bool   // what it has sent in this call, and Redis has not answered
+	lines   map[string]string // of the lock, by the words of the command that they send
+	calls   int
+	refused map[int]int64 // when it could not reach a node, the last time
 }
 
 // A Phase of a client's program.
@@ -55,8 +61,10 @@ func (s *Schedule) newClient(i int) *Client {
 	if i > 0 {
 		rules.Program, rules.Deadline, rules.Idle = nil, 0, 0
 	}
-	c := &Client{rules: rules, judge: s.judge, Gate: make(chan struct{})}
-	c.Host = s.Join(Names[i], func() bool { return c.Phase() == Holding })
+	c := &Client{
+		Name: Names[i], s: s, id: i, rules: rules, Gate: make(chan struct{}), died: make(chan struct{}),
+		asked: map[string]bool{}, lines: map[string]string{}, refused: map[int]int64{},
+	}
 	for _, n := range s.Nodes {
 		opt := &redis.Options{
 			// go-redis would leave the bubble to resolve a host name, and when a pool runs dry.
@@ -74,7 +82,7 @@ func (s *Schedule) newClient(i int) *Client {
 			rules.Options(opt)
 		}
 		rdb := redis.NewClient(opt)
-		rdb.AddHook(c.Host.Lines())
+		rdb.AddHook(lines{c})
 		c.rdbs = append(c.rdbs, rdb)
 	}
 	c.Lock = s.stage.Lock(c.rdbs)
@@ -98,7 +106,7 @@ func (c *Client) run() {
 		program(c)
 	}
 	c.phase.Store(Done)
-	c.net.Notify()
+	c.s.notify()
 }
 
 // cycle is the program of most clients: acquire, read the resource, write it, release.
@@ -119,8 +127,8 @@ func Nested(c *Client) bool {
 	c.phase.Store(Acquiring)
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
-	if err != nil && !c.Dead() && !c.Lost() && c.judge.owns(c) {
-		c.violate(Blocked, "%s is kept out by its own lock", c.Name)
+	if err != nil && !c.Dead() && !c.Lost() && c.s.owns(c) {
+		c.s.violate(c, Blocked, "%s is kept out by its own lock", c.Name)
 	}
 	if err == nil {
 		c.release()
@@ -179,10 +187,10 @@ func (c *Client) acquire() bool {
 		defer cancel()
 	}
 	c.phase.Store(Acquiring)
-	c.anew()
+	c.freed.Store(0)
 	err := c.Call(method, func() error { return try(ctx) })
 	if err != nil && c.rules.Passes && !c.Dead() {
-		c.violate(Unavailable, "%s gives up: %v", c.Name, err)
+		c.s.violate(c, Unavailable, "%s gives up: %v", c.Name, err)
 	}
 	if err != nil || c.Dead() {
 		c.phase.Store(Idle)
@@ -193,7 +201,7 @@ func (c *Client) acquire() bool {
 	if c.Lost() {
 		c.hearsOfLoss()
 	} else {
-		c.judge.enter(c)
+		c.s.enter(c)
 	}
 	return true
 }
@@ -210,17 +218,13 @@ func (c *Client) use() {
 	if !goOn && !c.Dead() {
 		c.hearsOfLoss()
 		if c.rules.Keeps {
-			c.violate(FalseAlarm, "%s hears that its lock is lost", c.Name)
+			c.s.violate(c, FalseAlarm, "%s hears that its lock is lost", c.Name)
 		}
 	}
 	if goOn && !c.GaveUp {
-		c.judge.Write(c)
+		c.s.Write(c)
 	}
-	c.judge.leave(c)
-}
-
-func (c *Client) violate(k Kind, format string, args ...any) {
-	c.judge.violate(c, k, format, args...)
+	c.s.leave(c)
 }
 
 func (c *Client) hearsOfLoss() {
@@ -235,27 +239,27 @@ func (c *Client) release() (known bool) {
 	c.phase.Store(Releasing)
 	err := c.Call("Unlock", func() error { return c.Lock.Unlock(context.Background()) })
 	if err == nil {
-		c.anew()
+		c.freed.Store(0)
 		return true
 	}
 	// Not errors.Is: ErrNotHeld is another one in each step.
 	notHeld := strings.Contains(err.Error(), "lock not held")
-	if notHeld && !c.Dead() && c.judge.held(c) {
-		c.violate(FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
+	if notHeld && !c.Dead() && c.s.held(c) {
+		c.s.violate(c, FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
 	return notHeld
 }
 
 // atTheGate waits until the explorer lets the client continue.
 func (c *Client) atTheGate(lost <-chan struct{}) bool {
-	c.cause = int(c.net.Cause.Load())
+	c.cause = int(c.s.cause.Load())
 	c.atGate.Store(true)
 	defer c.atGate.Store(false)
-	c.net.Notify()
+	c.s.notify()
 	select {
 	case <-c.Gate:
 		return true
-	case <-c.Died:
+	case <-c.died:
 	case <-lost:
 	}
 	return false
@@ -272,9 +276,12 @@ func (c *Client) AtGate() (cause int, waits bool) {
 // Phase is where the client is in its program.
 func (c *Client) Phase() Phase { return c.phase.Load() }
 
+// loser is a lock that tells its holder of a loss: those of steps 07 and 08.
+type loser interface{ Lost() <-chan struct{} }
+
 // lost is nil if the lock does not tell.
 func (c *Client) lost() <-chan struct{} {
-	if l, ok := c.Lock.(loser); ok {
+	if l, tells := c.Lock.(loser); tells {
 		return l.Lost()
 	}
 	return nil
@@ -288,9 +295,6 @@ func (c *Client) Tells() bool {
 
 // Lost reports whether the lock has said so.
 func (c *Client) Lost() bool { return locks.Lost(c.Lock) }
-
-// fence is the number of the hold.
-func (c *Client) fence() int64 { return c.Lock.(fenced).Fence() }
 
 // End ends the client, and its connections.
 func (c *Client) End() {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/trace"
 )
+
+// The judge says what is wrong. It stands at the resource, and does not look at keys alone.
+// The resource is a number; each holder reads it, adds one, and writes it. It knows the
+// numbers of the holds that have one.
 
 // A Kind is a way in which a lock can fail its users.
 type Kind string
@@ -33,22 +35,6 @@ const (
 // Kinds is the order in which a cell names them.
 const Kinds = "XLDKBTNUWSG"
 
-// A judge says what is wrong. It stands at the resource, and does not look at keys alone.
-// The resource is a number; each holder reads it, adds one, and writes it.
-type judge struct {
-	Clients []*Client
-	Found   []Violation
-
-	steps   int  // of the schedule so far
-	entered bool // a client has come in since this was last reset
-	net     *Net
-	grace   time.Duration // how late a holder may be notified: there is no warning
-	memory  *fencing.Memory
-
-	mu    sync.Mutex
-	value int
-}
-
 // A Violation is something that is wrong.
 type Violation struct {
 	Kind  Kind
@@ -64,146 +50,146 @@ type hold struct {
 	passed bool      // another client was inside: having the key again does not help
 }
 
-// newJudge returns a judge. If the resource is fenced, it checks the numbers of holds.
-func newJudge(net *Net, grace time.Duration, fenced bool) *judge {
-	j := &judge{net: net, grace: grace}
-	if fenced {
-		j.memory = fencing.NewMemory()
-		j.memory.Create(context.Background(), Key, "0")
-	}
-	net.Deleted = j.deleted
-	return j
-}
-
 // violate notes the first violation of each kind. by caused it, in its goroutine;
 // nil: no client did.
-func (j *judge) violate(by *Client, k Kind, format string, args ...any) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.add(by, k, format, args...)
+func (s *Schedule) violate(by *Client, k Kind, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found(by, k, format, args...)
 }
 
-func (j *judge) add(by *Client, k Kind, format string, args ...any) {
-	if slices.ContainsFunc(j.Found, func(v Violation) bool { return v.Kind == k }) {
+func (s *Schedule) found(by *Client, k Kind, format string, args ...any) {
+	if slices.ContainsFunc(s.Found, func(v Violation) bool { return v.Kind == k }) {
 		return
 	}
-	j.Found = append(j.Found, Violation{k, j.steps})
+	s.Found = append(s.Found, Violation{k, len(s.Path)})
 	r := trace.Record{Kind: trace.Verdict, Text: string(k) + ": " + fmt.Sprintf(format, args...)}
 	if by == nil {
-		j.net.Tell(r)
+		s.tell(r)
 	} else {
-		by.Later(0, r)
+		by.later(0, r)
 	}
 }
 
 // enter is the moment at which TryLock has returned nil: the client reads the resource.
-func (j *judge) enter(h *Client) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.entered = true
-	value, err := j.value, error(nil)
-	if j.memory != nil {
-		var text string
-		text, err = j.memory.Read(context.Background(), h.fence(), Key)
-		value, _ = strconv.Atoi(text)
-	}
+func (s *Schedule) enter(c *Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entered = true
+	value, err := s.read(c)
 	if err != nil {
-		j.note(h, 0, "reads", ": refused")
+		c.note(0, "reads", ": refused")
 		return
 	}
-	j.note(h, 1, fmt.Sprintf("is inside, reads %d", value), "")
-	h.inside, h.read = true, value
-	for _, other := range j.Clients {
+	c.note(1, fmt.Sprintf("is inside, reads %d", value), "")
+	c.inside, c.read = true, value
+	_, fenced := c.fence()
+	for _, other := range s.Clients {
 		if !other.gone.IsZero() {
 			other.passed = true
 		}
-		if j.memory == nil && other != h && other.inside && !other.Dead() {
-			j.add(h, TwoInside, "%s and %s are inside", other.Name, h.Name)
+		if !fenced && other != c && other.inside && !other.Dead() {
+			s.found(c, TwoInside, "%s and %s are inside", other.Name, c.Name)
 		}
 	}
 }
 
 // Write is the moment at which a write takes effect.
-func (j *judge) Write(h *Client) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	value := h.read + 1
+func (s *Schedule) Write(c *Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value := c.read + 1
 	text := fmt.Sprintf("writes %d", value)
-	if j.memory != nil && j.memory.Write(context.Background(), h.fence(), Key, strconv.Itoa(value)) != nil {
-		j.note(h, 0, text, ": refused")
+	before, err := s.read(c)
+	if err != nil {
+		c.note(0, text, ": refused")
 		return
 	}
-	j.note(h, 0, text, "")
-	if j.value != h.read {
-		j.add(h, LostUpdate, "%s writes over an update that it has not read", h.Name)
+	c.note(0, text, "")
+	if before != c.read {
+		s.found(c, LostUpdate, "%s writes over an update that it has not read", c.Name)
 	}
-	j.value, h.read = value, value
+	token, _ := c.fence()
+	s.resource.Write(context.Background(), token, Key, strconv.Itoa(value)) // as it could read, it can write
+	c.read = value
+}
+
+// read is the value, unless the hold's number is too low.
+func (s *Schedule) read(c *Client) (int, error) {
+	token, _ := c.fence()
+	text, err := s.resource.Read(context.Background(), token, Key)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
 }
 
 // note writes into the trace what a holder does at the resource.
-func (j *judge) note(h *Client, door int, text, result string) {
-	if j.memory != nil {
-		text += fmt.Sprintf(" with token %d", h.fence())
+func (c *Client) note(door int, text, result string) {
+	if token, fenced := c.fence(); fenced {
+		text += fmt.Sprintf(" with token %d", token)
 	}
-	h.Later(door, trace.Record{Kind: trace.Note, Text: text + result})
+	c.later(door, trace.Record{Kind: trace.Note, Text: text + result})
+}
+
+// fence is the number of the hold, and whether it has one. The resource takes the others for
+// one and the same, and refuses none of them.
+func (c *Client) fence() (token int64, fenced bool) {
+	if l, ok := c.Lock.(interface{ Fence() int64 }); ok {
+		return l.Fence(), true
+	}
+	return 1, false
 }
 
 // leave is the end of a holder's work.
-func (j *judge) leave(h *Client) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	h.inside, h.gone, h.passed = false, time.Time{}, false
-	h.Later(-1, trace.Record{})
+func (s *Schedule) leave(c *Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.inside, c.gone, c.passed = false, time.Time{}, false
+	c.later(-1, trace.Record{})
 }
 
 // deleted judges a command that has deleted the key: whose was it?
-func (j *judge) deleted(by *Host, owner string) {
+func (s *Schedule) deleted(by *Client, owner string) {
 	if owner != by.Name {
-		j.violate(nil, Deleted, "%s deletes the lock of %s", by.Name, owner)
+		s.violate(nil, Deleted, "%s deletes the lock of %s", by.Name, owner)
 		return
 	}
-	for _, h := range j.Clients {
-		if h.Host == by {
-			h.freed.Add(1)
-		}
-	}
+	by.freed.Add(1)
 }
 
-// anew begins a hold: what was released before no longer counts.
-func (c *Client) anew() { c.freed.Store(0) }
-
 // held reports whether a hold lasted until its release.
-func (j *judge) held(h *Client) bool {
-	return int(h.freed.Load()) > len(j.net.Nodes)/2 || j.owns(h)
+func (s *Schedule) held(c *Client) bool {
+	return int(c.freed.Load()) > len(s.Nodes)/2 || s.owns(c)
 }
 
 // owns reports whether a holder's key is on a majority of the nodes.
-func (j *judge) owns(h *Client) bool { return j.net.Owned(h.Name) > len(j.net.Nodes)/2 }
+func (s *Schedule) owns(c *Client) bool { return s.owned(c.Name) > len(s.Nodes)/2 }
 
 // look asks for each holder whether it still holds the lock, and if not, whether it has
 // heard of it.
-func (j *judge) look() {
-	for _, h := range j.Clients {
-		if !j.unaware(h) {
-			if !h.passed {
-				h.gone = time.Time{} // it has the key again, and no other client was there
+func (s *Schedule) look() {
+	for _, c := range s.Clients {
+		if !s.unaware(c) {
+			if !c.passed {
+				c.gone = time.Time{} // it has the key again, and no other client was there
 			}
 			continue
 		}
-		if h.gone.IsZero() {
-			h.gone = time.Now()
+		if c.gone.IsZero() {
+			c.gone = time.Now()
 		}
-		if time.Since(h.gone) >= j.grace {
-			j.violate(nil, Untold, "%s has lost the lock and is not notified", h.Name)
+		if time.Since(c.gone) >= s.stage.Fault.Grace {
+			s.violate(nil, Untold, "%s has lost the lock and is not notified", c.Name)
 		}
 	}
 }
 
 // unaware reports whether a holder works on, has lost the lock, and could know that and does not.
-func (j *judge) unaware(h *Client) bool {
-	could := h.Tells() && h.Phase() == Holding && !h.Dead() && !h.Frozen.Load() && !h.Lost()
-	return h.inside && could && (!j.owns(h) || h.passed)
+func (s *Schedule) unaware(c *Client) bool {
+	could := c.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
+	return c.inside && could && (!s.owns(c) || c.passed)
 }
 
 // anyLoss reports whether any holder is unaware of its loss.
-func (j *judge) anyLoss() bool { return slices.ContainsFunc(j.Clients, j.unaware) }
+func (s *Schedule) anyLoss() bool { return slices.ContainsFunc(s.Clients, s.unaware) }

@@ -3,7 +3,6 @@ package schedule
 import (
 	"context"
 	"fmt"
-	"net"
 	"path"
 	"runtime"
 	"slices"
@@ -16,14 +15,9 @@ import (
 )
 
 // lines is a hook of go-redis that notes which line of the lock sends a command.
-type lines struct{ host *Host }
+type lines struct{ client *Client }
 
-// Lines returns the hook for a host's clients.
-func (h *Host) Lines() redis.Hook { return lines{h} }
-
-func (l lines) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
+func (lines) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (l lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -47,9 +41,9 @@ func (l lines) note(cmd redis.Cmder) {
 		return
 	}
 	words := strings.TrimSuffix(fmt.Sprintln(cmd.Args()...), "\n")
-	l.host.net.mu.Lock()
-	defer l.host.net.mu.Unlock()
-	l.host.lines[words] = line
+	l.client.s.mu.Lock()
+	defer l.client.s.mu.Unlock()
+	l.client.lines[words] = line
 }
 
 // packages are those of the locks, as the names of their functions begin.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -21,68 +19,9 @@ const (
 	Latency = 100 * time.Microsecond
 )
 
-// A Net is the network in one schedule.
-type Net struct {
-	*Cluster
-	Hosts    []*Host
-	Reorder  bool                         // commands may overtake each other
-	NoScript bool                         // sending a script that Redis lacks is a separate step
-	Deleted  func(by *Host, owner string) // is called when a command has deleted the key
-	Activity chan struct{}                // one value: something was sent, or a program has ended
-	Records  []trace.Record
-	Sent     atomic.Int32 // messages
-	Cause    atomic.Int32 // the choice that what is sent now comes from, -1 if none
-
-	mu      sync.Mutex
-	flight  []*Message
-	begin   time.Time
-	tokens  map[string]string // their names
-	had     map[string]int    // tokens by client
-	keys    []trace.Key       // as of the last record
-	inside  []string          // as of the last record
-	pending []pending
-}
-
-// New returns an empty
-func (c *Cluster) New() *Net {
-	n := &Net{Cluster: c, Activity: make(chan struct{}, 1), begin: time.Now(), tokens: map[string]string{}, had: map[string]int{},
-		keys: make([]trace.Key, len(c.Nodes)), inside: []string{}}
-	n.Cause.Store(-1)
-	for _, node := range n.Nodes {
-		node.reset(n.scripts)
-	}
-	return n
-}
-
-// A Host is a client's end of the
-type Host struct {
-	Name   string
-	Cut    bool          // it cannot dial
-	Delay  time.Duration // of the answers to it
-	Frozen atomic.Bool   // paused: it notices nothing
-	Died   chan struct{}
-	dead   atomic.Bool
-
-	net     *Net
-	id      int // in the order in which they have joined
-	wires   []*wire
-	atWork  func() bool
-	asked   map[string]bool   // what it has sent in this call, and Redis has not answered
-	lines   map[string]string // of the lock, by the words of the command that they send
-	calls   int
-	refused map[int]int64 // when it could not reach a node, the last time
-}
-
-// Join adds a host. At work, its program is not in a call of the lock.
-func (n *Net) Join(name string, atWork func() bool) *Host {
-	h := &Host{id: len(n.Hosts), Name: name, net: n, atWork: atWork, Died: make(chan struct{}), asked: map[string]bool{}, lines: map[string]string{}, refused: map[int]int64{}}
-	n.Hosts = append(n.Hosts, h)
-	return h
-}
-
 // A Message is a command in flight.
 type Message struct {
-	*Host
+	*Client
 	Node  *Node
 	Cause int  // the choice after which it was sent
 	Back  bool // sent in the background: the client's program was not in a call of the lock
@@ -95,10 +34,10 @@ type Message struct {
 	lost  bool // the reply will not arrive
 }
 
-func (n *Net) send(m *Message) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	m.Text, m.Line = n.command(m), m.lines[strings.Join(m.args, " ")]
+func (s *Schedule) send(m *Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Text, m.Line = s.command(m), m.lines[strings.Join(m.args, " ")]
 	question := m.Node.String() + m.Text
 	m.again = m.asked[question]
 	m.asked[question] = true
@@ -106,77 +45,72 @@ func (n *Net) send(m *Message) {
 		m.later(0, trace.Record{Kind: trace.Fault, Text: "sends on a dead connection: " + m.Text})
 		return
 	}
-	n.Sent.Add(1)
-	m.Cause, m.Back = int(n.Cause.Load()), m.atWork()
-	m.sent = n.Now()
-	n.flight = slices.Insert(n.flight, n.place(m), m)
-	n.Notify()
+	s.sent.Add(1)
+	m.Cause, m.Back = int(s.cause.Load()), m.Phase() == Holding
+	m.sent = s.Now()
+	s.flight = slices.Insert(s.flight, s.place(m), m)
+	s.notify()
 }
 
 // place is a message's position in flight: behind everything that was sent before. Of what a
 // client sends to a node in one moment, by several goroutines or on several connections,
 // Go chooses what comes first, and not always the same; so this is put in order, as far as
 // nothing has been delivered in between.
-func (n *Net) place(m *Message) int {
-	at := len(n.flight)
-	for i, other := range slices.Backward(n.flight) {
+func (s *Schedule) place(m *Message) int {
+	at := len(s.flight)
+	for i, other := range slices.Backward(s.flight) {
 		if other.sent < m.sent || other.wire == m.wire {
 			break
 		}
-		if other.Host == m.Host && other.Node == m.Node && compareSent(m, other) < 0 {
+		if other.Client == m.Client && other.Node == m.Node && m.order() < other.order() {
 			at = i
 		}
 	}
 	return at
 }
 
-// compareSent orders two messages of one moment. A subscription comes last: it opens
-// its own connection first.
-func compareSent(a, b *Message) int {
-	if a, b := a.subscribes(), b.subscribes(); a != b {
-		if a {
-			return 1
-		}
-		return -1
+// order is where a message stands among those of one moment. A subscription comes last: it
+// opens its own connection first.
+func (m *Message) order() string {
+	if strings.EqualFold(m.args[0], "SUBSCRIBE") {
+		return "~" + m.Text
 	}
-	return strings.Compare(a.Text, b.Text)
+	return m.Text
 }
-
-func (m *Message) subscribes() bool { return strings.EqualFold(m.args[0], "SUBSCRIBE") }
 
 // givenUp is what happens to a command whose client has hung up.
-func (n *Net) givenUp(w *wire) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, m := range n.flight {
+func (s *Schedule) givenUp(w *wire) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.flight {
 		if m.wire == w {
-			w.host.later(0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for the reply to " + m.Text})
+			w.client.later(0, trace.Record{Kind: trace.Timeout, Node: w.node.N, Text: "no longer waits for the reply to " + m.Text})
 		}
 	}
 }
 
-// Notify says that something was sent, or a program has ended.
-func (n *Net) Notify() {
+// notify says that something was sent, or a program has ended.
+func (s *Schedule) notify() {
 	select {
-	case n.Activity <- struct{}{}:
+	case s.activity <- struct{}{}:
 	default:
 	}
 }
 
 // Wait waits until no client can do anything before something is delivered or time passes.
-func (n *Net) Wait() {
+func (s *Schedule) Wait() {
 	synctest.Wait()
-	n.flush()
+	s.flush()
 }
 
-// InFlight returns the messages of a host that can be delivered next: the oldest on each
+// InFlight returns the messages of a client that can be delivered next: the oldest on each
 // node, because a network that reorders them is another fault.
-func (h *Host) InFlight() (list []*Message) {
-	h.net.mu.Lock()
-	defer h.net.mu.Unlock()
+func (c *Client) InFlight() (list []*Message) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
 	seen := map[*Node]bool{}
-	for _, m := range h.net.flight {
-		if m.Host == h && !m.Node.Hung && (!seen[m.Node] || h.net.Reorder) {
+	for _, m := range c.s.flight {
+		if m.Client == c && !m.Node.Hung && (!seen[m.Node] || c.s.stage.Fault.Reorder) {
 			seen[m.Node] = true
 			list = append(list, m)
 		}
@@ -186,9 +120,9 @@ func (h *Host) InFlight() (list []*Message) {
 }
 
 // First returns the first message that arrives.
-func (n *Net) First(arrives func(*Message) bool) *Message {
-	for _, h := range n.Hosts {
-		for _, m := range h.InFlight() {
+func (s *Schedule) First(arrives func(*Message) bool) *Message {
+	for _, c := range s.Clients {
+		for _, m := range c.InFlight() {
 			if arrives(m) {
 				return m
 			}
@@ -200,14 +134,14 @@ func (n *Net) First(arrives func(*Message) bool) *Message {
 // Label names a message in a schedule: a is alice's next command, a2 that to the second node.
 func (m *Message) Label() string {
 	label := m.Name[:1]
-	if len(m.net.Nodes) > 1 {
+	if len(m.s.Nodes) > 1 {
 		label += m.Node.String()
 	}
-	for _, other := range m.net.flight {
+	for _, other := range m.s.flight {
 		if other == m {
 			break
 		}
-		if other.Host == m.Host && other.Node == m.Node {
+		if other.Client == m.Client && other.Node == m.Node {
 			label += "_" // overtakes an older one
 		}
 	}
@@ -224,11 +158,11 @@ func (m *Message) Deliver() {
 		return
 	}
 	m.Answer(reply)
-	if m.net.NoScript || !unknownScript(reply) {
+	if m.s.stage.Fault.Scripts || !unknownScript(reply) {
 		return
 	}
 	time.Sleep(Latency)
-	m.net.Wait()
+	m.s.Wait()
 	for _, again := range m.InFlight() {
 		if again.Node == m.Node {
 			again.Deliver()
@@ -242,7 +176,7 @@ func (m *Message) Execute() (reply []byte) {
 	n := m.Node
 	before := n.Exists(Key)
 	reply = m.wire.run(m.args)
-	text := m.net.learn(m, reply)
+	text := m.s.learn(m, reply)
 	if m.wire.closed.Load() {
 		m.wire.unsubscribe() // what was sent before runs anyway
 	}
@@ -261,11 +195,11 @@ func (m *Message) Execute() (reply []byte) {
 	if deleted && owner != m.Name {
 		r.Mark = "deletes " + owner + "'s lock"
 	}
-	if m.net.NoScript || !unknownScript(reply) {
-		m.net.Tell(r)
+	if m.s.stage.Fault.Scripts || !unknownScript(reply) {
+		m.s.Tell(r)
 	}
 	if deleted {
-		m.net.Deleted(m.Host, owner)
+		m.s.deleted(m.Client, owner)
 	}
 	return reply
 }
@@ -274,25 +208,25 @@ func (m *Message) Execute() (reply []byte) {
 func (m *Message) Silently() {
 	m.Drop()
 	m.Answer(m.wire.run(m.args))
-	m.net.readKeys()
-	m.net.Wait()
+	m.s.readKeys()
+	m.s.Wait()
 }
 
 func unknownScript(reply []byte) bool { return bytes.HasPrefix(reply, []byte("-NOSCRIPT")) }
 
 // Answer lets the client read the reply.
 func (m *Message) Answer(reply []byte) {
-	m.net.mu.Lock()
+	m.s.mu.Lock()
 	delete(m.asked, m.Node.String()+m.Text)
-	m.net.mu.Unlock()
+	m.s.mu.Unlock()
 	m.wire.Write(reply)
 }
 
-// Drop takes a message out of the
+// Drop takes a message out of the network.
 func (m *Message) Drop() {
-	m.net.mu.Lock()
-	defer m.net.mu.Unlock()
-	m.net.flight = slices.DeleteFunc(m.net.flight, func(other *Message) bool { return other == m })
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	m.s.flight = slices.DeleteFunc(m.s.flight, func(other *Message) bool { return other == m })
 }
 
 // Lose lets Redis run a command, and the connection breaks before the client reads the reply.
@@ -306,28 +240,28 @@ func (m *Message) Lose() {
 func (m *Message) Break() { m.wire.breaks() }
 
 // Dead reports whether the client has crashed.
-func (h *Host) Dead() bool { return h.dead.Load() }
+func (c *Client) Dead() bool { return c.dead.Load() }
 
 // Crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
-func (h *Host) Crash() {
-	if !h.Dead() {
-		h.net.mu.Lock()
-		h.dead.Store(true)
-		h.net.inside = slices.DeleteFunc(h.net.inside, func(name string) bool { return name == h.Name })
-		h.net.mu.Unlock()
-		close(h.Died)
-		h.Disconnect(nil)
+func (c *Client) Crash() {
+	if !c.Dead() {
+		c.s.mu.Lock()
+		c.dead.Store(true)
+		c.s.inside = slices.DeleteFunc(c.s.inside, func(name string) bool { return name == c.Name })
+		c.s.mu.Unlock()
+		close(c.died)
+		c.Disconnect(nil)
 	}
 }
 
 // Disconnect breaks the client's connections to a node, or to all. What is in flight on
 // them is lost.
-func (h *Host) Disconnect(n *Node) {
-	these := func(w *wire) bool { return w.host == h && (n == nil || n == w.node) }
-	h.net.mu.Lock()
-	h.net.flight = slices.DeleteFunc(h.net.flight, func(m *Message) bool { return these(m.wire) })
-	wires := slices.Clone(h.wires)
-	h.net.mu.Unlock()
+func (c *Client) Disconnect(n *Node) {
+	these := func(w *wire) bool { return w.client == c && (n == nil || n == w.node) }
+	c.s.mu.Lock()
+	c.s.flight = slices.DeleteFunc(c.s.flight, func(m *Message) bool { return these(m.wire) })
+	wires := slices.Clone(c.wires)
+	c.s.mu.Unlock()
 	for _, w := range wires {
 		if these(w) {
 			w.breaks()
@@ -336,40 +270,40 @@ func (h *Host) Disconnect(n *Node) {
 }
 
 // Disconnect breaks all connections to a node.
-func (n *Net) Disconnect(node *Node) {
-	for _, h := range n.Hosts {
-		h.Disconnect(node)
+func (s *Schedule) Disconnect(node *Node) {
+	for _, c := range s.Clients {
+		c.Disconnect(node)
 	}
 }
 
-// Held reports whether the host has sent something to a node that hangs.
-func (h *Host) Held() bool {
-	h.net.mu.Lock()
-	defer h.net.mu.Unlock()
-	return slices.ContainsFunc(h.net.flight, func(m *Message) bool { return m.Host == h && m.Node.Hung })
+// Held reports whether the client has sent something to a node that hangs.
+func (c *Client) Held() bool {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return slices.ContainsFunc(c.s.flight, func(m *Message) bool { return m.Client == c && m.Node.Hung })
 }
 
 // Silence breaks a client's idle connections without notifying the client. What it
 // sends on them is lost.
-func (h *Host) Silence() {
-	h.net.mu.Lock()
-	defer h.net.mu.Unlock()
-	for _, w := range h.wires {
-		w.silent.Store(!slices.ContainsFunc(h.net.flight, func(m *Message) bool { return m.wire == w }))
+func (c *Client) Silence() {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	for _, w := range c.wires {
+		w.silent.Store(!slices.ContainsFunc(c.s.flight, func(m *Message) bool { return m.wire == w }))
 	}
 }
 
 // called is how a trace speaks of a node.
-func (n *Net) called(node *Node) string {
-	if len(n.Nodes) == 1 {
+func (s *Schedule) called(node *Node) string {
+	if len(s.Nodes) == 1 {
 		return "Redis"
 	}
 	return "node " + node.String()
 }
 
 // Expiry returns how long it takes until a key expires, at most d.
-func (n *Net) Expiry(d time.Duration) time.Duration {
-	for _, node := range n.Nodes {
+func (s *Schedule) Expiry(d time.Duration) time.Duration {
+	for _, node := range s.Nodes {
 		if expiry := node.TTL(Key); expiry > 0 {
 			d = min(d, expiry)
 		}

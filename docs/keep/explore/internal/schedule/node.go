@@ -10,14 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A Cluster is the nodes that all schedules of a cell share. They are emptied in between;
-// their scripts stay loaded.
-type Cluster struct {
-	Nodes   []*Node
-	scripts map[string]string // sources by SHA-1
-}
-
-// A Node is one Redis.
+// A Node is one Redis. All schedules of a cell share it. It is emptied in between; its
+// scripts stay loaded.
 type Node struct {
 	*miniredis.Miniredis
 	N          int // from 1
@@ -26,39 +20,20 @@ type Node struct {
 	forgot     bool   // the scripts are no longer loaded
 }
 
-// Start starts a cluster of n nodes.
-func Start(n int) (*Cluster, error) {
-	c := &Cluster{scripts: map[string]string{}}
-	for i := range n {
-		node := &Node{Miniredis: miniredis.NewMiniRedis(), N: i + 1, forgot: true}
-		node.ClockTTL(true)
-		conn, err := node.Dial() // starts it
-		if err != nil {
-			return nil, err
-		}
-		conn.Close()
-		c.Nodes = append(c.Nodes, node)
+// newNode starts a node.
+func newNode(number int) (*Node, error) {
+	n := &Node{Miniredis: miniredis.NewMiniRedis(), N: number, forgot: true}
+	n.ClockTTL(true)
+	conn, err := n.Dial() // starts it
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return n, conn.Close()
 }
 
-// Forget makes the next schedule load all scripts that are known when it starts.
-func (c *Cluster) Forget() {
-	for _, n := range c.Nodes {
-		n.forgot = true
-	}
-}
-
-// Stop ends the nodes.
-func (c *Cluster) Stop() {
-	for _, n := range c.Nodes {
-		n.Close()
-	}
-}
-
-// Owned counts the nodes that have the key, and where owner, if it is not "", has stored it.
-func (c *Cluster) Owned(owner string) (count int) {
-	for _, n := range c.Nodes {
+// owned counts the nodes that have the key, and where owner, if it is not "", has stored it.
+func (s *Schedule) owned(owner string) (count int) {
+	for _, n := range s.Nodes {
 		if n.Exists(Key) && (owner == "" || owner == n.owner) {
 			count++
 		}

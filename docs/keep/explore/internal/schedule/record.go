@@ -17,69 +17,73 @@ import (
 // quiet, and the same schedule has the same trace, byte for byte.
 type pending struct {
 	trace.Record
-	host int
-	call int // how often the client had called its lock before
-	door int // the client goes in (1) or out (-1)
+	client int // by number, -1: none
+	call   int // how often the client had called its lock before
+	door   int // the client goes in (1) or out (-1)
 }
 
 // Tell adds a record.
-func (n *Net) Tell(r trace.Record) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.readKeys()
-	r.At = n.Now()
-	n.add(r)
+func (s *Schedule) Tell(r trace.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(r)
+}
+
+func (s *Schedule) tell(r trace.Record) {
+	s.readKeys()
+	r.At = s.Now()
+	s.add(r)
 }
 
 // readKeys notes what is in Redis.
-func (n *Net) readKeys() {
-	for i, node := range n.Nodes {
-		n.keys[i] = trace.Key{}
+func (s *Schedule) readKeys() {
+	for i, node := range s.Nodes {
+		s.keys[i] = trace.Key{}
 		if node.Exists(Key) {
-			n.keys[i].Owner, n.keys[i].Token = node.owner, n.name(node.value())
+			s.keys[i].Owner, s.keys[i].Token = node.owner, s.name(node.value())
 			if ttl := node.TTL(Key); ttl > 0 {
-				n.keys[i].Until = n.Now() + ttl.Microseconds()
+				s.keys[i].Until = s.Now() + ttl.Microseconds()
 			}
 		}
 	}
 }
 
-func (n *Net) add(r trace.Record) {
-	r.Redis, r.Inside = slices.Clone(n.keys), slices.Clone(n.inside)
-	n.Records = append(n.Records, r)
+func (s *Schedule) add(r trace.Record) {
+	r.Redis, r.Inside = slices.Clone(s.keys), slices.Clone(s.inside)
+	s.Records = append(s.Records, r)
 }
 
-// Later adds a record when all are quiet. A door of 1 says that h is inside from now on,
+// Later adds a record when all are quiet. A door of 1 says that c is inside from now on,
 // -1 that it is not; a record without a kind says only that.
-func (h *Host) Later(door int, r trace.Record) {
-	h.net.mu.Lock()
-	defer h.net.mu.Unlock()
-	h.later(door, r)
+func (c *Client) Later(door int, r trace.Record) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.later(door, r)
 }
 
-func (h *Host) later(door int, r trace.Record) {
-	r.At = h.net.Now()
+func (c *Client) later(door int, r trace.Record) {
+	r.At = c.s.Now()
 	if r.Kind != trace.Verdict {
-		r.Who = h.Name
+		r.Who = c.Name
 	}
 	if r.Kind == trace.Refused {
-		if last, ok := h.refused[r.Node]; ok && last == r.At {
+		if last, ok := c.refused[r.Node]; ok && last == r.At {
 			return // go-redis tries several times at once
 		}
-		h.refused[r.Node] = r.At
+		c.refused[r.Node] = r.At
 	}
-	h.net.pending = append(h.net.pending, pending{r, h.id, h.calls, door})
+	c.s.pending = append(c.s.pending, pending{r, c.id, c.calls, door})
 }
 
 // flush adds what clients have left, and the keys that have expired.
-func (n *Net) flush() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	list := n.pending
-	n.pending = nil
-	for i, node := range n.Nodes {
-		if k := n.keys[i]; k.Owner != "" && !node.Exists(Key) {
-			at := n.Now()
+func (s *Schedule) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.pending
+	s.pending = nil
+	for i, node := range s.Nodes {
+		if k := s.keys[i]; k.Owner != "" && !node.Exists(Key) {
+			at := s.Now()
 			if k.Until > 0 {
 				at = min(at, k.Until)
 			}
@@ -94,56 +98,56 @@ func (n *Net) flush() {
 			case trace.Timeout, trace.Refused:
 				return p.Node
 			}
-			return len(n.Nodes) + 1
+			return len(s.Nodes) + 1
 		}
-		return cmp.Or(cmp.Compare(a.At, b.At), a.host-b.host, a.call-b.call, node(a)-node(b))
+		return cmp.Or(cmp.Compare(a.At, b.At), a.client-b.client, a.call-b.call, node(a)-node(b))
 	})
 	for _, p := range list {
-		switch at := slices.Index(n.inside, p.Who); {
+		switch at := slices.Index(s.inside, p.Who); {
 		case p.Kind == trace.Expire:
-			n.keys[p.Node-1] = trace.Key{}
+			s.keys[p.Node-1] = trace.Key{}
 		case p.door > 0:
-			n.inside = append(n.inside, p.Who)
+			s.inside = append(s.inside, p.Who)
 		case p.door < 0 && at >= 0:
-			n.inside = slices.Delete(n.inside, at, at+1)
+			s.inside = slices.Delete(s.inside, at, at+1)
 		}
 		if p.Kind != "" {
-			n.add(p.Record)
+			s.add(p.Record)
 		}
 	}
 }
 
-// Call writes into the trace that h calls a method of its lock, and what it returns.
-func (h *Host) Call(method string, call func() error) error {
-	h.net.mu.Lock()
-	clear(h.asked)
-	h.calls++
-	h.later(0, trace.Record{Kind: trace.Call, Text: method})
-	h.net.mu.Unlock()
+// Call writes into the trace that c calls a method of its lock, and what it returns.
+func (c *Client) Call(method string, call func() error) error {
+	c.s.mu.Lock()
+	clear(c.asked)
+	c.calls++
+	c.later(0, trace.Record{Kind: trace.Call, Text: method})
+	c.s.mu.Unlock()
 	err := call()
-	if !h.Dead() {
-		h.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
+	if !c.Dead() {
+		c.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
 	}
 	return err
 }
 
 // Now is the time since the schedule began, in µs.
-func (n *Net) Now() int64 { return time.Since(n.begin).Microseconds() }
+func (s *Schedule) Now() int64 { return time.Since(s.begin).Microseconds() }
 
 // command writes a command as redis-cli does. A script has its name, and its arguments
 // have those of its first line, "-- acquire token ttl depth".
-func (n *Net) command(m *Message) string {
+func (s *Schedule) command(m *Message) string {
 	words := slices.Clone(m.args)
 	for i, arg := range words {
 		// Nothing but a token is that long.
 		if i > 1 && len(arg) >= 20 && !strings.Contains(arg, " ") {
-			words[i] = n.token(m.Name, arg)
+			words[i] = s.token(m.Name, arg)
 		}
 	}
 	words[0] = strings.ToUpper(words[0])
 	switch words[0] {
 	case "EVAL", "EVALSHA":
-		line := n.script(m)
+		line := s.script(m)
 		args := words[4:] // behind the lock's key
 		for i, arg := range args {
 			if i+1 < len(line) && arg[0] != '<' {
@@ -160,38 +164,38 @@ func (n *Net) command(m *Message) string {
 }
 
 // token names a token after the client that used it first.
-func (n *Net) token(who, token string) string {
-	if n.tokens[token] == "" {
-		n.had[who]++
-		n.tokens[token] = fmt.Sprintf("<%s-%d>", who, n.had[who])
+func (s *Schedule) token(who, token string) string {
+	if s.tokens[token] == "" {
+		s.had[who]++
+		s.tokens[token] = fmt.Sprintf("<%s-%d>", who, s.had[who])
 	}
-	return n.tokens[token]
+	return s.tokens[token]
 }
 
 // script is the words of a script's first line.
-func (n *Net) script(m *Message) []string {
-	first, _, _ := strings.Cut(cmp.Or(n.scripts[m.args[1]], m.args[1]), "\n")
+func (s *Schedule) script(m *Message) []string {
+	first, _, _ := strings.Cut(cmp.Or(s.stage.scripts[m.args[1]], m.args[1]), "\n")
 	return strings.Fields(strings.TrimPrefix(first, "-- "))
 }
 
 // Runs reports whether a message is the script of that name.
 func (m *Message) Runs(script string) bool {
-	return strings.HasPrefix(m.args[0], "eval") && m.net.script(m)[0] == script
+	return strings.HasPrefix(m.args[0], "eval") && m.s.script(m)[0] == script
 }
 
 // learn remembers the script that a command brings, and returns the reply in words.
 // Another client may send in the meantime.
-func (n *Net) learn(m *Message, reply []byte) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (s *Schedule) learn(m *Message, reply []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if m.args[0] == "eval" {
-		n.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
+		s.stage.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
 	}
-	return n.reply(reply)
+	return s.reply(reply)
 }
 
 // reply is a reply in the words of redis-cli.
-func (n *Net) reply(reply []byte) string {
+func (s *Schedule) reply(reply []byte) string {
 	first, rest, _ := bytes.Cut(reply, []byte("\r\n"))
 	if len(first) == 0 {
 		return "(no reply)"
@@ -205,8 +209,8 @@ func (n *Net) reply(reply []byte) string {
 	case first[0] == '$':
 		text = string(bytes.TrimSuffix(rest, []byte("\r\n")))
 	}
-	return n.name(text)
+	return s.name(text)
 }
 
 // name is that of a token, or the text itself.
-func (n *Net) name(text string) string { return cmp.Or(n.tokens[text], text) }
+func (s *Schedule) name(text string) string { return cmp.Or(s.tokens[text], text) }

@@ -5,15 +5,19 @@ package schedule
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/trace"
 	"example.com/redislock-steps/docs/keep/explore/internal/search"
 	"example.com/redislock-steps/docs/keep/locks"
@@ -25,13 +29,13 @@ var Names = []string{"alice", "bob", "carol", "dave"}
 // A Stage is where the schedules of a cell play: all in one bubble, and on the same nodes.
 type Stage struct {
 	Lock       func([]redis.UniversalClient) locks.Lock
-	Fenced     bool // the resource checks the numbers of holds
 	Fault      Fault
 	Clients    int
 	EveryOrder bool // also those that make no difference
 
-	cluster *Cluster
-	idle    int // the goroutines of the bubble when no client is there
+	nodes   []*Node
+	scripts map[string]string // sources by SHA-1
+	idle    int               // the goroutines of the bubble when no client is there
 }
 
 // A Fault is what can happen besides what clients do, and what it changes for them. It
@@ -57,9 +61,11 @@ type Fault struct {
 
 // A Schedule is one order of events.
 type Schedule struct {
-	*Net
-	*judge
-	Path []string // what was chosen
+	Path    []string // what was chosen
+	Nodes   []*Node
+	Clients []*Client
+	Records []trace.Record
+	Found   []Violation
 
 	Struck  bool   // the fault has happened
 	Late    func() // what is still in the network: a write to the resource, or an answer
@@ -72,13 +78,33 @@ type Schedule struct {
 	forced  bool            // nothing had to be chosen
 	changed string          // what the last choice has changed, and what followed without one
 	history map[rune]string // of each of these things
+
+	activity chan struct{}   // one value: something was sent, or a program has ended
+	sent     atomic.Int32    // messages
+	cause    atomic.Int32    // the choice that what is sent now comes from, -1 if none
+	resource *fencing.Memory // what the lock is for
+	entered  bool            // a client has come in since this was last reset
+
+	mu      sync.Mutex
+	flight  []*Message
+	begin   time.Time
+	tokens  map[string]string // their names
+	had     map[string]int    // tokens by client
+	keys    []trace.Key       // as of the last record
+	inside  []string          // as of the last record
+	pending []pending
 }
 
 // Open starts the nodes, and lets one client hold a lock for more than a ttl: then the
 // scripts are known before the first schedule.
-func (st *Stage) Open(nodes int) (err error) {
-	if st.cluster, err = Start(nodes); err != nil {
-		return err
+func (st *Stage) Open(nodes int) error {
+	st.scripts = map[string]string{}
+	for i := range nodes {
+		n, err := newNode(i + 1)
+		if err != nil {
+			return err
+		}
+		st.nodes = append(st.nodes, n)
 	}
 	synctest.Wait()
 	st.idle = inBubble()
@@ -90,7 +116,9 @@ func (st *Stage) Open(nodes int) (err error) {
 		return s.Strike(search.Everything, func() { s.Pass(TTL*3/2, Renewals) })
 	}}
 	first.Play(func(_ search.Game, opts []search.Option) int { return max(0, len(opts)-1) })
-	st.cluster.Forget() // so that the next schedule finds all scripts on all nodes
+	for _, n := range st.nodes {
+		n.forgot = true // so that the next schedule finds all scripts on all nodes
+	}
 	return nil
 }
 
@@ -98,16 +126,25 @@ func (st *Stage) Open(nodes int) (err error) {
 // bubble would report a deadlock.
 func (st *Stage) Close() {
 	time.Sleep(24 * time.Hour)
-	st.cluster.Stop()
+	for _, n := range st.nodes {
+		n.Close()
+	}
 }
 
 // Play runs one schedule: choose picks what happens next, until all programs have ended.
 // Then it is asked a last time, with nothing to choose from. It can end the schedule with
 // -1; then there is none.
 func (st *Stage) Play(choose search.Choose) *Schedule {
-	s := &Schedule{Net: st.cluster.New(), stage: st, history: map[rune]string{}}
-	s.judge = newJudge(s.Net, st.Fault.Grace, st.Fenced)
-	s.Reorder, s.NoScript = st.Fault.Reorder, st.Fault.Scripts
+	s := &Schedule{
+		stage: st, Nodes: st.nodes, history: map[rune]string{}, activity: make(chan struct{}, 1), begin: time.Now(),
+		tokens: map[string]string{}, had: map[string]int{}, keys: make([]trace.Key, len(st.nodes)), inside: []string{},
+		resource: fencing.NewMemory(),
+	}
+	s.resource.Create(context.Background(), Key, "0")
+	s.cause.Store(-1)
+	for _, n := range s.Nodes {
+		n.reset(st.scripts)
+	}
 	if st.Fault.Missing {
 		for _, n := range s.Spare() {
 			n.Down = true
@@ -139,14 +176,13 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 				return s
 			}
 		}
-		chosen, sent = opts[n], s.Sent.Load()
+		chosen, sent = opts[n], s.sent.Load()
 		if !s.forced {
 			s.Path = append(s.Path, chosen.Label)
-			s.steps = len(s.Path)
 			if chosen.By != "" {
 				s.last = chosen.By
 			}
-			s.Cause.Store(int32(s.steps - 1))
+			s.cause.Store(int32(len(s.Path) - 1))
 		}
 		chosen.Do()
 	}
@@ -161,7 +197,7 @@ func (s *Schedule) mark(o search.Option, sent int32) {
 	if s.entered {
 		changed += "R"
 	}
-	if s.Sent.Load() > sent {
+	if s.sent.Load() > sent {
 		changed += "s"
 	}
 	if s.stage.EveryOrder {
@@ -224,7 +260,7 @@ func (s *Schedule) quiet() {
 // at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
 	over := func(m *Message) bool {
-		return m.Back && slices.ContainsFunc(s.Clients, func(c *Client) bool { return c.Host == m.Host && c.Lost() })
+		return m.Back && slices.ContainsFunc(s.Clients, func(c *Client) bool { return c == m.Client && c.Lost() })
 	}
 	for m := s.First(over); m != nil; m = s.First(over) {
 		m.Silently()

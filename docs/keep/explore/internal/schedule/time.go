@@ -36,7 +36,7 @@ func (s *Schedule) arrive(d time.Duration, arrives func(*Message) bool) {
 			return
 		}
 		select {
-		case <-s.Activity:
+		case <-s.activity:
 		case <-time.After(s.Expiry(left)): // when a key expires is a moment to look
 		}
 	}
@@ -48,11 +48,11 @@ func (s *Schedule) advance() bool {
 		if c.Phase() == Done || c.Dead() {
 			continue
 		}
-		s.Cause.Store(-1)
+		s.cause.Store(-1)
 		for end := time.Now().Add(time.Hour); ; {
-			free, begin, waits := s.Owned("") == 0, time.Now(), s.stage.Fault.Wait && c.Phase() == Acquiring
+			free, begin, waits := s.owned("") == 0, time.Now(), s.stage.Fault.Wait && c.Phase() == Acquiring
 			select {
-			case <-s.Activity:
+			case <-s.activity:
 				if s.Struck {
 					s.Pauses++
 				}
@@ -92,15 +92,15 @@ func (s *Schedule) settle(goroutines int) {
 		n.Down, n.Hung = false, false
 	}
 	s.arrive(TTL+time.Second, All)
-	switch n := s.Owned(""); {
+	switch n := s.owned(""); {
 	case n > len(s.Nodes)/2:
 		s.violate(nil, Locked, "no one is inside, but the lock is not free after a ttl")
 	case n > 0:
 		s.violate(nil, Leftover, "a key is left over")
 	}
-	sent := s.Sent.Load()
+	sent := s.sent.Load()
 	s.arrive(5*TTL, All)
-	if s.Sent.Load() > sent {
+	if s.sent.Load() > sent {
 		s.violate(nil, Leftover, "commands are still sent when all have unlocked")
 	}
 	s.end()

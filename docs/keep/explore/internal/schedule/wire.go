@@ -21,7 +21,7 @@ import (
 // the explorer delivers it.
 type wire struct {
 	net.Conn // the node's end
-	host     *Host
+	client   *Client
 	node     *Node
 	peer     *server.Peer
 	silent   atomic.Bool // it has died, and neither end knows
@@ -33,20 +33,20 @@ type wire struct {
 }
 
 // Dial is the Dialer of a client's go-redis.
-func (h *Host) Dial(_ context.Context, _, addr string) (net.Conn, error) {
-	h.net.mu.Lock()
-	defer h.net.mu.Unlock()
-	n := h.net.Nodes[addr[len("10.0.0.")]-'1']
-	if h.dead.Load() || n.Down || h.Cut {
-		if !h.dead.Load() {
-			h.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + h.net.called(n) + ": connection refused"})
+func (c *Client) Dial(_ context.Context, _, addr string) (net.Conn, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	n := c.s.Nodes[addr[len("10.0.0.")]-'1']
+	if c.dead.Load() || n.Down || c.Cut {
+		if !c.dead.Load() {
+			c.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + c.s.called(n) + ": connection refused"})
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
 	near, far := net.Pipe()
-	w := &wire{Conn: far, host: h, node: n}
+	w := &wire{Conn: far, client: c, node: n}
 	w.peer = server.NewPeer(bufio.NewWriterSize(fromNode{w}, 512))
-	h.wires = append(h.wires, w)
+	c.wires = append(c.wires, w)
 	go w.read()
 	return nearEnd{near}, nil
 }
@@ -80,7 +80,7 @@ func (w *wire) read() {
 			args = append(args, arg.(string))
 		}
 		if name := strings.ToLower(args[0]); name != "hello" && name != "client" && name != "ping" {
-			w.host.net.send(&Message{wire: w, Host: w.host, Node: w.node, args: args})
+			w.client.s.send(&Message{wire: w, Client: w.client, Node: w.node, args: args})
 		} else if !w.silent.Load() {
 			w.Write(w.run(args))
 		}
@@ -93,7 +93,7 @@ func (w *wire) hangUp() {
 	w.closed.Store(true)
 	w.unsubscribe()
 	if !w.broken.Load() {
-		w.host.net.givenUp(w)
+		w.client.s.givenUp(w)
 	}
 }
 
