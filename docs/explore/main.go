@@ -2,8 +2,8 @@
 // commands can reach Redis, with a fault at every point where it can strike. See
 // docs/explore/README.md.
 //
-// This only builds and starts it. The explorer is in docs/keep, which is a module of its
-// own: go test ./... need not compile all locks for it.
+// This only starts it. The explorer is in docs/keep, which is a module of its own:
+// go test ./... need not compile all locks for it.
 package main
 
 import (
@@ -11,39 +11,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-
-	"example.com/redislock-steps/docs/internal/course"
 )
 
 func main() {
-	err := run()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended { // it has said why
-		fmt.Fprintln(os.Stderr, err)
-	}
-	if err != nil {
+	if _, err := os.Stat("docs/explore"); err != nil {
+		fmt.Fprintln(os.Stderr, "please change into the root of the repository, and try again")
 		os.Exit(1)
 	}
-}
-
-func run() error {
-	root, err := course.Root()
-	if err != nil {
-		return err
+	// The go command keeps what it has linked for run.
+	cmd := exec.Command("go", append([]string{"run", "-C", "docs/keep", "-buildvcs=false", "./explore"}, os.Args[1:]...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		if _, ended := errors.AsType[*exec.ExitError](err); !ended { // it has said why
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
 	}
-	dir, err := os.MkdirTemp("", "redislock-explore-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	explore := filepath.Join(dir, "explore.exe")
-	if err := show(exec.Command("go", "build", "-C", filepath.Join(root, "docs", "keep"), "-buildvcs=false", "-o", explore, "./explore")); err != nil {
-		return err
-	}
-	return show(exec.Command(explore, os.Args[1:]...))
-}
-
-func show(cmd *exec.Cmd) error {
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd.Run()
 }

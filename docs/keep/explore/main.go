@@ -4,12 +4,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 const usage = `usage:
@@ -44,8 +47,9 @@ func run(args []string) error {
 	earlier := flags.String("against", "", "every schedule of the graph in this file must be what is played")
 	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
-	if _, err := os.Stat("docs/explore"); err != nil {
-		return errors.New("please change into the root of the repository, and try again")
+	root, err := course.Root() // go run -C has begun in docs/keep
+	if err = cmp.Or(err, os.Chdir(root)); err != nil {
+		return err
 	}
 	switch {
 	case flags.Arg(0) == "replay":
