@@ -23,11 +23,10 @@ type job struct {
 	Fault   string
 	Clients int
 	Nodes   int
-	Bound   int          // of preemptions; -1 is none
-	Once    bool         // a client that does not get the lock does not try again
-	Replay  string       // this schedule only
-	Graph   bool         // keep all schedules as a graph
-	Against *graph.Graph // of this cell, with which each schedule is compared
+	Bound   int    // of preemptions; -1 is none
+	Once    bool   // a client that does not get the lock does not try again
+	Replay  string // this schedule only
+	Graph   bool   // keep all schedules as a graph
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -51,9 +50,8 @@ type bad struct {
 // A lab is a job and the stage on which its schedules play.
 type lab struct {
 	job
-	stage    schedule.Stage
-	recorder recorder
-	err      error // where the graph in Against is wrong
+	stage  schedule.Stage
+	played []graph.Schedule // if they are kept as a graph
 }
 
 func inLab(t *testing.T, s step, j job, explore func(*lab)) {
@@ -73,14 +71,19 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 // explore runs the schedules of a job.
 func (l *lab) explore(each func(*schedule.Schedule)) int {
 	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Again: l.Graph, Play: func(choose search.Choose) bool {
+		var points []graph.Point
 		if l.Graph {
-			choose = l.recorder.note(choose)
+			choose = noting(&points, choose)
 		}
 		ended := l.stage.Play(choose)
-		if ended != nil {
-			each(ended)
+		if ended == nil {
+			return false
 		}
-		return ended != nil
+		if l.Graph {
+			l.played = append(l.played, graph.Schedule{Path: ended.Path, Points: points, Records: ended.Records})
+		}
+		each(ended)
+		return true
 	}}
 	return s.Run()
 }
@@ -93,14 +96,7 @@ func (l *lab) cell() cell {
 		return c
 	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
-	b := graph.NewBuilder()
 	c.Schedules = l.explore(func(s *schedule.Schedule) {
-		if l.Graph {
-			b.Add(l.recorder.points, s.Path, s.Records)
-		}
-		if l.Against != nil && l.err == nil {
-			l.err = l.compare(s)
-		}
 		if len(s.Found) > 0 {
 			b := l.bad(s)
 			c.All = append(c.All, l.id(s.Path))
@@ -117,15 +113,12 @@ func (l *lab) cell() cell {
 		}
 	}
 	if l.Graph {
-		b.End(l.String())
-		c.Graph = &b.Graph
-	}
-	if l.Against != nil && l.err == nil {
-		// All that was played is in the graph. Is all that is in the graph played?
-		all, violating := l.Against.Count()
-		if at := l.Against.Cells[0].State; all[at] != c.Schedules || violating[at] != c.Violating() {
-			l.err = fmt.Errorf("%v: %d of %d schedules violate, and in the graph %d of %d", l, c.Violating(), c.Schedules, violating[at], all[at])
+		b := graph.NewBuilder()
+		b.Add(l.String(), l.played)
+		if err := compare(&b.Graph, b.Graph.Cells[0], l.played, c.Violating()); err != nil {
+			panic(err)
 		}
+		c.Graph = &b.Graph
 	}
 	return c
 }

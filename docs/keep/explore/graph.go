@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,58 +10,53 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/redislock-steps/docs/internal/trace"
 	"example.com/redislock-steps/docs/keep/explore/internal/graph"
 	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
 	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
 
-// A recorder notes the points of a schedule while it is played.
-type recorder struct{ points []graph.Point }
-
-// note is choose, and notes what it is asked.
-func (r *recorder) note(choose search.Choose) search.Choose {
-	r.points = nil
+// noting is choose, and notes what it is asked.
+func noting(points *[]graph.Point, choose search.Choose) search.Choose {
 	return func(g search.Game, opts []search.Option) int {
 		s := g.(*schedule.Schedule)
 		p := graph.Point{At: s.Now(), Records: len(s.Records), Idle: s.Idle()}
 		for _, o := range opts {
 			p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
 		}
-		r.points = append(r.points, p)
+		*points = append(*points, p)
 		return choose(g, opts)
 	}
 }
 
-// compare compares a schedule with what the graph tells of its name: all that was to
+// compare compares all schedules of a cell with what its graph tells of them: all that was to
 // choose, and all that happened.
-func (l *lab) compare(s *schedule.Schedule) error {
-	follow := search.Follow(strings.Join(s.Path, ""))
-	points, records := l.Against.Tell(l.Against.Cells[0], func(list []graph.Option) int {
-		var opts []search.Option
-		for _, o := range list {
-			opts = append(opts, search.Option{Label: o.Label})
+func compare(g *graph.Graph, c graph.Cell, played []graph.Schedule, violating int) error {
+	for _, s := range played {
+		s.Points = s.Points[:len(s.Path)]
+		told := g.Tell(c, s.Path)
+		if reflect.DeepEqual(told, s) {
+			continue
 		}
-		return follow(nil, opts)
-	})
-	played := l.recorder.points[:len(l.recorder.points)-1]
-	if reflect.DeepEqual(points, played) && reflect.DeepEqual(records, s.Records) {
-		return nil
+		want, got := lines(s), lines(told)
+		i := 0
+		for want[i] == got[i] {
+			i++
+		}
+		return fmt.Errorf("%s/%s: played\n%s\nin the graph\n%s", c.Name, strings.Join(s.Path, ""), want[i], got[i])
 	}
-	want, got := told(points, records), told(played, s.Records)
-	i := 0
-	for want[i] == got[i] {
-		i++
+	// All that was played is in the graph. Is all that is in the graph played?
+	if all, wrong := g.Count(); all[c.State] != len(played) || wrong[c.State] != violating {
+		return fmt.Errorf("%s: %d of %d schedules violate, and in the graph %d of %d", c.Name, violating, len(played), wrong[c.State], all[c.State])
 	}
-	return fmt.Errorf("%s: in the graph\n%s\nplayed\n%s", l.id(s.Path), want[i], got[i])
+	return nil
 }
 
-// told is what a schedule says, in lines.
-func told(points []graph.Point, records []trace.Record) (lines []string) {
-	for i, p := range points {
+// lines are what a schedule says.
+func lines(s graph.Schedule) (lines []string) {
+	for i, p := range s.Points {
 		lines = append(lines, fmt.Sprintf("choice %d: %+v", i+1, p))
 	}
-	for _, r := range records {
+	for _, r := range s.Records {
 		lines = append(lines, fmt.Sprintf("%+v", r))
 	}
 	return append(lines, "the end")
@@ -88,17 +84,14 @@ type level struct {
 	Violating int
 }
 
-// writeGraph writes the graph of all cells for docs/play.
-func writeGraph(file string, cells []cell) error {
+// writeGraph writes the graph of all cells for docs/play. If there is an earlier file, its
+// graph must be the same.
+func writeGraph(file, earlier string, cells []cell) error {
 	b := graph.NewBuilder()
 	var levels []level
-	agree := 0
 	for _, c := range cells {
 		if c.Graph != nil {
-			b.Merge(c.Graph, c.Graph.Cells...)
-		}
-		if c.Job.Against != nil {
-			agree += c.Schedules
+			b.Merge(c.Graph)
 		}
 		l := level{Step: c.Job.Step, Fault: c.Job.Fault, Title: c.Job.Title(), Nodes: c.Job.Nodes, Bound: c.Job.Bound, Kinds: c.Kinds, Why: c.Why(), Schedules: c.Schedules, Violating: c.Violating()}
 		if c.Bad != nil {
@@ -111,42 +104,24 @@ func writeGraph(file string, cells []cell) error {
 	for _, s := range b.Graph.States {
 		edges += len(s.Edges)
 	}
-	fmt.Printf("%d cells, %d states, %d options to choose; %d schedules agree with the earlier graph\n", len(cells), len(b.Graph.States), edges, agree)
-	js, err := json.Marshal(map[string]any{"Levels": levels, "Graph": b.Graph.Pack()})
+	fmt.Printf("%d cells, %d states, %d options to choose\n", len(cells), len(b.Graph.States), edges)
+	packed := b.Graph.Pack()
+	if !reflect.DeepEqual(packed.Unpack(), &b.Graph) {
+		return errors.New("packed and unpacked, it is another graph")
+	}
+	if earlier != "" {
+		js, err := os.ReadFile(earlier)
+		var found struct{ Graph *graph.Packed }
+		if err = cmp.Or(err, json.Unmarshal(js, &found)); err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(found.Graph, packed) {
+			return fmt.Errorf("the graph in %s is another one", earlier)
+		}
+	}
+	js, err := json.Marshal(map[string]any{"Levels": levels, "Graph": packed})
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, js, 0o666)
-}
-
-// against gives each job with a graph the part of an earlier graph with which to compare
-// it. writeGraph has written the file.
-func against(file string, jobs []job) error {
-	js, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var found struct{ Graph graph.Packed }
-	if err := json.Unmarshal(js, &found); err != nil {
-		return err
-	}
-	g := found.Graph.Unpack()
-	for i, j := range jobs {
-		if j.Graph {
-			err = errors.Join(err, jobs[i].compareWith(g))
-		}
-	}
-	return err
-}
-
-// compareWith lets a job compare its cell with that of a graph.
-func (j *job) compareWith(g *graph.Graph) error {
-	i := slices.IndexFunc(g.Cells, func(c graph.Cell) bool { return c.Name == j.String() })
-	if i < 0 {
-		return fmt.Errorf("%v is not in the graph", j)
-	}
-	b := graph.NewBuilder()
-	b.Merge(g, g.Cells[i])
-	j.Against = &b.Graph
-	return nil
 }

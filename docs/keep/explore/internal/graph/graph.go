@@ -5,7 +5,6 @@ package graph
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"example.com/redislock-steps/docs/internal/trace"
@@ -58,6 +57,14 @@ const (
 	Unexplored = -2 // beyond the bound of the search
 )
 
+// A Schedule is one that was played. Its points are one more than what was chosen: in the
+// last one, there was nothing to choose.
+type Schedule struct {
+	Path    []string // the labels of what was chosen
+	Points  []Point
+	Records []trace.Record
+}
+
 // A Point is a point of a schedule.
 type Point struct {
 	At      int64
@@ -68,20 +75,15 @@ type Point struct {
 
 // A Builder makes a graph.
 type Builder struct {
-	Graph   Graph
-	records map[string]int
-	options map[Option]int
-	states  map[string]int
-
-	// Of the cell that is being built, a tree.
-	cell Cell
-	root *node
+	Graph                    Graph
+	records, options, states map[string]int // where they are in the graph
 }
 
+// A node is a state before it is known what follows: of a tree of schedules.
 type node struct {
 	idle    string
 	options []int
-	to      map[int]*edge // by option
+	to      map[string]*edge // by label
 }
 
 type edge struct {
@@ -91,84 +93,72 @@ type edge struct {
 
 // NewBuilder returns one of an empty graph.
 func NewBuilder() *Builder {
-	return &Builder{records: map[string]int{}, options: map[Option]int{}, states: map[string]int{}}
+	return &Builder{records: map[string]int{}, options: map[string]int{}, states: map[string]int{}}
 }
 
-// Add adds a schedule: its points, the last of which has no options, what was chosen, and
-// what has happened.
-func (b *Builder) Add(points []Point, path []string, records []trace.Record) {
-	if b.root == nil {
-		b.root = b.node(points[0])
-		b.cell = Cell{At: points[0].At, Records: b.relative(records, 0, points[0].Records, 0)}
-	}
-	at := b.root
-	for i, label := range path {
-		p, next := points[i], points[i+1]
-		option := b.option(p.Options[slices.IndexFunc(p.Options, func(o Option) bool { return o.Label == label })])
-		e := at.to[option]
-		if e == nil {
-			e = &edge{Edge: Edge{Option: option, To: End}}
-			to := len(records)
-			if len(next.Options) > 0 {
-				to, e.to, e.After = next.Records, b.node(next), next.At-p.At
+// Add adds a cell, which has these schedules.
+func (b *Builder) Add(name string, schedules []Schedule) {
+	begin := schedules[0].Points[0]
+	root := b.node(begin)
+	c := Cell{Name: name, Records: b.relative(schedules[0].Records[:begin.Records], nil, 0), At: begin.At}
+	for _, s := range schedules {
+		at := root
+		for i, label := range s.Path {
+			if at.to[label] == nil {
+				at.to[label] = b.edge(s, i)
 			}
-			e.Records = b.relative(records, p.Records, to, p.At)
-			at.to[option] = e
+			at = at.to[label].to
 		}
-		at = e.to
 	}
-}
-
-// End ends the cell: its tree becomes part of the graph.
-func (b *Builder) End(name string) {
-	b.cell.Name, b.cell.State = name, b.merge(b.root)
-	b.Graph.Cells = append(b.Graph.Cells, b.cell)
-	b.root = nil
+	c.State = b.merge(root)
+	b.Graph.Cells = append(b.Graph.Cells, c)
 }
 
 func (b *Builder) node(p Point) *node {
-	n := &node{idle: p.Idle, to: map[int]*edge{}}
+	n := &node{idle: p.Idle, to: map[string]*edge{}}
 	for _, o := range p.Options {
-		n.options = append(n.options, b.option(o))
+		n.options = append(n.options, intern(b.options, &b.Graph.Options, o))
 	}
 	return n
+}
+
+// edge is what follows a choice in a schedule.
+func (b *Builder) edge(s Schedule, choice int) *edge {
+	p, next := s.Points[choice], s.Points[choice+1]
+	e, to := &edge{Edge: Edge{To: End}}, len(s.Records)
+	if len(next.Options) > 0 {
+		to, e.to, e.After = next.Records, b.node(next), next.At-p.At
+	}
+	e.Records = b.relative(s.Records[p.Records:to], s.Records[:p.Records], p.At)
+	return e
 }
 
 // merge returns the state that a node is, after those that follow it.
 func (b *Builder) merge(n *node) int {
 	s := State{Idle: n.idle}
 	for _, option := range n.options {
-		e := Edge{Option: option, To: Unexplored}
-		if known := n.to[option]; known != nil {
+		e := Edge{To: Unexplored}
+		if known := n.to[b.Graph.Options[option].Label]; known != nil {
 			e = known.Edge
 			if known.to != nil {
 				e.To = b.merge(known.to)
 			}
 		}
+		e.Option = option
 		s.Edges = append(s.Edges, e)
 	}
 	return intern(b.states, &b.Graph.States, s)
 }
 
-func (b *Builder) option(o Option) int {
-	i, known := b.options[o]
-	if !known {
-		i = len(b.Graph.Options)
-		b.options[o] = i
-		b.Graph.Options = append(b.Graph.Options, o)
-	}
-	return i
-}
-
-func (b *Builder) relative(records []trace.Record, from, to int, at int64) (list []int) {
+func (b *Builder) relative(records, before []trace.Record, at int64) (list []int) {
 	list = []int{}
-	before := trace.Record{Inside: []string{}}
-	if from > 0 {
-		before = records[from-1]
+	last := trace.Record{Inside: []string{}}
+	if len(before) > 0 {
+		last = before[len(before)-1]
 	}
-	for _, r := range records[from:to] {
-		list = append(list, intern(b.records, &b.Graph.Records, relative(r, before, at)))
-		before, at = r, r.At
+	for _, r := range records {
+		list = append(list, intern(b.records, &b.Graph.Records, relative(r, last, at)))
+		last, at = r, r.At
 	}
 	return list
 }
@@ -230,15 +220,9 @@ func intern[T any](index map[string]int, list *[]T, x T) int {
 	return i
 }
 
-// Merge adds cells of another graph.
-func (b *Builder) Merge(g *Graph, cells ...Cell) {
-	records, options, states := g.usedBy(cells) // and where they are here
-	for _, i := range slices.Sorted(maps.Keys(records)) {
-		records[i] = intern(b.records, &b.Graph.Records, g.Records[i])
-	}
-	for _, i := range slices.Sorted(maps.Keys(options)) {
-		options[i] = b.option(g.Options[i])
-	}
+// Merge adds another graph.
+func (b *Builder) Merge(g *Graph) {
+	var records, options, states []int // where those of g are here
 	in := func(list []int) []int {
 		mapped := []int{}
 		for _, i := range list {
@@ -246,73 +230,59 @@ func (b *Builder) Merge(g *Graph, cells ...Cell) {
 		}
 		return mapped
 	}
-	for _, i := range slices.Sorted(maps.Keys(states)) {
-		s := g.States[i]
+	for _, r := range g.Records {
+		records = append(records, intern(b.records, &b.Graph.Records, r))
+	}
+	for _, o := range g.Options {
+		options = append(options, intern(b.options, &b.Graph.Options, o))
+	}
+	for _, s := range g.States {
 		s.Edges = slices.Clone(s.Edges)
-		for j := range s.Edges {
-			e := &s.Edges[j]
-			e.Option, e.Records = options[e.Option], in(e.Records)
+		for i := range s.Edges {
+			e := &s.Edges[i]
+			if e.Option = options[e.Option]; e.To != Unexplored {
+				e.Records = in(e.Records)
+			}
 			if e.To >= 0 {
 				e.To = states[e.To]
 			}
 		}
-		states[i] = intern(b.states, &b.Graph.States, s)
+		states = append(states, intern(b.states, &b.Graph.States, s))
 	}
-	for _, c := range cells {
-		c.Records, c.State = in(c.Records), states[c.State]
-		b.Graph.Cells = append(b.Graph.Cells, c)
+	for _, c := range g.Cells {
+		b.Graph.Cells = append(b.Graph.Cells, Cell{c.Name, in(c.Records), c.At, states[c.State]})
 	}
 }
 
-// usedBy is what cells are made of: indexes, and no values yet.
-func (g *Graph) usedBy(cells []Cell) (records, options, states map[int]int) {
-	records, options, states = map[int]int{}, map[int]int{}, map[int]int{}
-	use := func(state int, list []int) {
-		if state >= 0 {
-			states[state] = 0
-		}
-		for _, i := range list {
-			records[i] = 0
-		}
-	}
-	for _, c := range cells {
-		use(c.State, c.Records)
-	}
-	for i, s := range slices.Backward(g.States) { // those that follow a state come before it
-		if _, used := states[i]; !used {
-			continue
-		}
-		for _, e := range s.Edges {
-			options[e.Option] = 0
-			use(e.To, e.Records)
-		}
-	}
-	return records, options, states
-}
-
-// Tell plays a schedule in the graph, and returns what was given to Add. Of its last point
-// the graph knows nothing.
-func (g *Graph) Tell(c Cell, choose func([]Option) int) (points []Point, records []trace.Record) {
+// Tell plays a schedule in the graph, as far as there is one with this path. Of its last
+// point the graph knows nothing.
+func (g *Graph) Tell(c Cell, path []string) (s Schedule) {
 	before := trace.Record{Inside: []string{}}
 	tell := func(list []int, at int64) {
 		for _, i := range list {
 			before = absolute(g.Records[i], before, at)
-			records, at = append(records, before), before.At
+			s.Records, at = append(s.Records, before), before.At
 		}
 	}
 	tell(c.Records, 0)
 	for at, state := c.At, c.State; state >= 0; {
-		s := g.States[state]
-		p := Point{At: at, Records: len(records), Idle: s.Idle}
-		for _, e := range s.Edges {
+		p := Point{At: at, Records: len(s.Records), Idle: g.States[state].Idle}
+		var chosen *Edge
+		for i, e := range g.States[state].Edges {
 			p.Options = append(p.Options, g.Options[e.Option])
+			if len(s.Path) < len(path) && g.Options[e.Option].Label == path[len(s.Path)] {
+				chosen = &g.States[state].Edges[i]
+			}
 		}
-		points = append(points, p)
-		e := s.Edges[choose(p.Options)]
-		tell(e.Records, at)
-		at, state = at+e.After, e.To
+		s.Points = append(s.Points, p)
+		if chosen == nil {
+			break
+		}
+		s.Path = append(s.Path, path[len(s.Path)])
+		tell(chosen.Records, at)
+		at, state = at+chosen.After, chosen.To
 	}
-	return points, records
+	return s
 }
 
 // Count returns how many schedules begin in each state, and in how many of them is,
