@@ -90,13 +90,6 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	}
 }
 
-// A command can arrive when its client has given up. The timeline shows what Redis answers.
-func TestALateCommand_ShowsItsReply(t *testing.T) {
-	c := cellOf(t, 1, "deadline", nil)
-	require.NotEmpty(t, c.Bad)
-	require.Contains(t, c.Bad[0].Story(), "alice  SETNX coupons locked, sent long ago -> 1\n")
-}
-
 func TestParseID(t *testing.T) {
 	for id, want := range map[string]job{
 		"08/restart/3c5n/a1a2F":        {Step: 8, Fault: "restart", Clients: 3, Nodes: 5, Replay: "a1a2F"},
@@ -267,6 +260,9 @@ func TestTheTrace_IsComplete(t *testing.T) {
 		trace.Record{At: 500, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1", Again: true, Mark: "deletes bob's lock", Redis: free, Inside: []string{"bob"}})
 	has("01/resent/aAFaba",
 		trace.Record{At: 300, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1, but the reply is lost", Lost: true, Redis: free, Inside: nobody})
+	has("01/deadline/FAaabBb",
+		trace.Record{At: 1_000_400, Who: "alice", Node: 1, Kind: trace.Command, Text: "SETNX coupons locked, sent long ago", Reply: "1", Late: true,
+			Redis: []trace.Key{{Token: "locked", Owner: "alice"}}, Inside: nobody})
 	has("01/down-1/F",
 		trace.Record{At: 100, Who: "alice", Node: 1, Kind: trace.Refused, Text: "cannot reach Redis: connection refused", Redis: free, Inside: nobody})
 	has("01/hung-1/F",

@@ -107,7 +107,7 @@ var faults = []fault{
 		Fault: schedule.Fault{Strike: during(crash, schedule.Releasing)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "slow", title: "the work takes longer than the ttl", steps: all,
-		Fault: schedule.Fault{Keeps: true, Strike: during(slow, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
+		Fault: schedule.Fault{Keeps: true, Strike: during(slow, busy...)},
 		red:   endsHolds(2, 6, endsEarly)},
 	{id: "resent", title: "a reply is lost, go-redis sends the command again", steps: all,
 		Fault: schedule.Fault{Strike: eachInFlight(loseReply)},
@@ -155,10 +155,10 @@ var faults = []fault{
 			{5, 6, "XL", "no one checks how long the reply took"},
 		}},
 	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
-		Fault: schedule.Fault{Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
+		Fault: schedule.Fault{Strike: during(pause, busy...)},
 		red:   endsHolds(2, 8, paused)},
 	{id: "pause-waits", title: "a client is paused for longer than the ttl, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Wait: true, Strike: during(pause, schedule.Acquiring, schedule.Holding, schedule.Releasing)},
+		Fault: schedule.Fault{Wait: true, Strike: during(pause, busy...)},
 		red:   endsHolds(2, 7, paused)},
 	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
 		Fault: schedule.Fault{Strike: delayWrite},
@@ -171,13 +171,13 @@ var faults = []fault{
 		Fault: schedule.Fault{Idle: 10, Options: timeouts, Keeps: true, Strike: during(dieSilently, schedule.Holding)},
 		red:   []red{{1, 1, "K", noExpiry}}},
 	{id: "stolen", title: "another program overwrites the key", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(steal, schedule.Holding, schedule.Releasing)},
+		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("overwrites", (*schedule.Node).Steal), schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{1, 3, "D", noOwner},
 			{4, 4, "D", gap},
 		}},
 	{id: "deleted", title: "the key is deleted by hand", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(deleteKey, schedule.Holding, schedule.Releasing)},
+		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("deletes", deleteKey), schedule.Holding, schedule.Releasing)},
 		red: []red{
 			{1, 3, "XLD", "nothing protects a key from DEL by hand; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
@@ -436,18 +436,18 @@ func cutOff(s *schedule.Schedule, c *schedule.Client) {
 
 // What a fault does to the key or to nodes.
 
-func steal(s *schedule.Schedule, _ *schedule.Client) { byHand(s, "overwrites", (*schedule.Node).Steal) }
-func deleteKey(s *schedule.Schedule, _ *schedule.Client) {
-	byHand(s, "deletes", (*schedule.Node).Delete)
+// byHand is what another program does to the key.
+func byHand(does string, what func(*schedule.Node)) toAlice {
+	return func(s *schedule.Schedule, _ *schedule.Client) {
+		for _, n := range s.Nodes {
+			what(n)
+		}
+		s.Happens("another program " + does + " the key")
+		s.Waiting = s.Tells()
+	}
 }
 
-func byHand(s *schedule.Schedule, does string, what func(*schedule.Node)) {
-	for _, n := range s.Nodes {
-		what(n)
-	}
-	s.Happens("another program " + does + " the key")
-	s.Waiting = s.Tells()
-}
+func deleteKey(n *schedule.Node) { n.Del(key) }
 
 func failOver(s *schedule.Schedule) { restartNode1(s, "dies, an empty replica takes over") }
 func restart(s *schedule.Schedule)  { restartNode1(s, "restarts empty") }

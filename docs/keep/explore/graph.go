@@ -69,34 +69,22 @@ func (j job) repeats() bool {
 	return j.Nodes == 1 || !f.Wait
 }
 
-// A level is a cell as docs/play shows it.
-type level struct {
-	Step      int
-	Fault     string
-	Title     string
-	Nodes     int
-	Bound     int // of preemptions; -1 is none
-	Kinds     string
-	Why       string
-	ID        string // of a shortest schedule that shows a violation, "" if there is none
-	Story     string // its timeline
-	Schedules int
-	Violating int
-}
-
 // writeGraph writes the graph of all cells for docs/play. If there is an earlier file, its
 // graph must be the same.
 func writeGraph(file, earlier string, cells []cell) error {
 	b := graph.NewBuilder()
-	var levels []level
+	var levels []map[string]any // as docs/play reads them
 	for _, c := range cells {
 		if c.Graph != nil {
 			b.Merge(c.Graph)
 		}
-		l := level{Step: c.Job.Step, Fault: c.Job.Fault, Title: c.Job.Title(), Nodes: c.Job.Nodes, Bound: c.Job.Bound, Kinds: c.Kinds, Why: c.Why(), Schedules: c.Schedules, Violating: c.Violating()}
+		l := map[string]any{
+			"Step": c.Job.Step, "Fault": c.Job.Fault, "Title": c.Job.Title(), "Nodes": c.Job.Nodes, "Bound": c.Job.Bound,
+			"Kinds": c.Kinds, "Why": c.Why(), "Schedules": c.Schedules, "Violating": c.Violating(),
+		}
 		if c.Bad != nil {
 			shortest := slices.MinFunc(c.Bad, func(a, b bad) int { return a.Steps - b.Steps })
-			l.ID, l.Story = shortest.ID, shortest.Story()
+			l["ID"], l["Story"] = shortest.ID, shortest.Story()
 		}
 		levels = append(levels, l)
 	}

@@ -134,36 +134,27 @@ func withLock(dir string, step int, fault, graph string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
-	theirs, err := filepath.Abs(course.Steps[step-1].Dir) // the go command runs in another folder
-	if err != nil {
-		return err
-	}
-	own, err := filepath.Abs(dir)
-	if err != nil {
+	own, err1 := filepath.Abs(dir) // the go command runs in another folder
+	theirs, err2 := filepath.Abs(course.Steps[step-1].Dir)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	replace, err := replaced(theirs, own)
 	if err != nil {
 		return err
 	}
-	js, err := json.Marshal(map[string]any{"Replace": replace})
+	overlay, err := os.CreateTemp("", "redislock-explore-*.json")
 	if err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp("", "redislock-explore-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	overlay, program := filepath.Join(tmp, "overlay.json"), filepath.Join(tmp, "explore.exe")
-	if err := os.WriteFile(overlay, js, 0o666); err != nil {
-		return err
-	}
-	if err := command("go", "build", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay, "-o", program, "./explore"); err != nil {
+	defer os.Remove(overlay.Name())
+	err = json.NewEncoder(overlay).Encode(map[string]any{"Replace": replace})
+	if err = errors.Join(err, overlay.Close()); err != nil {
 		return err
 	}
 	fmt.Printf("%s instead of the lock of step %02d\n", dir, step)
-	return command(program, "-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+	return command("go", "run", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay.Name(), "./explore",
+		"-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
 }
 
 // replaced is what the go command takes instead of the files of a step's lock: those in

@@ -67,23 +67,17 @@ func (p packer) run(after int64, records []int) int {
 	return intern(p.runs, &p.Runs, append([]int{int(after)}, records...))
 }
 
-var flags = []func(*trace.Record) *bool{
-	func(r *trace.Record) *bool { return &r.Lost },
-	func(r *trace.Record) *bool { return &r.Late },
-	func(r *trace.Record) *bool { return &r.Again },
-}
-
 // record is: at, who, node, kind, text, reply, flags, mark, line; the number of nodes, or 0
 // if the keys are as before, and for each token, owner, until; 1 + the number of those who
 // are inside, or 0 if they are as before, and who.
 func (p packer) record(r trace.Record) []int {
-	bits := 0
-	for i, flag := range flags {
-		if *flag(&r) {
-			bits |= 1 << i
+	flags := 0
+	for i, set := range []bool{r.Lost, r.Late, r.Again} {
+		if set {
+			flags |= 1 << i
 		}
 	}
-	list := []int{int(r.At), p.text(r.Who), r.Node, p.text(string(r.Kind)), p.text(r.Text), p.text(r.Reply), bits, p.text(r.Mark), p.text(r.Line), len(r.Redis)}
+	list := []int{int(r.At), p.text(r.Who), r.Node, p.text(string(r.Kind)), p.text(r.Text), p.text(r.Reply), flags, p.text(r.Mark), p.text(r.Line), len(r.Redis)}
 	for _, k := range r.Redis {
 		list = append(list, p.text(k.Token), p.text(k.Owner), int(k.Until))
 	}
@@ -133,10 +127,8 @@ func (p *Packed) unpack(list []int) (r trace.Record) {
 	next := func() int { n := list[0]; list = list[1:]; return n }
 	text := func() string { return p.Strings[next()] }
 	r.At, r.Who, r.Node, r.Kind, r.Text, r.Reply = int64(next()), text(), next(), trace.Kind(text()), text(), text()
-	bits := next()
-	for i, flag := range flags {
-		*flag(&r) = bits&(1<<i) != 0
-	}
+	flags := next()
+	r.Lost, r.Late, r.Again = flags&1 > 0, flags&2 > 0, flags&4 > 0
 	r.Mark, r.Line = text(), text()
 	for range next() {
 		r.Redis = append(r.Redis, trace.Key{Token: text(), Owner: text(), Until: int64(next())})

@@ -93,37 +93,31 @@ func (s *Schedule) newClient(i int) *Client {
 // run runs the client's program, if it lives until its end.
 func (c *Client) run() {
 	c.warm()
-	program := c.rules.Program
-	if program == nil {
-		program = cycle
+	attempt := func() (acquired bool) {
+		acquired = c.acquire()
+		switch {
+		case acquired && c.rules.Program != nil:
+			c.rules.Program(c)
+		case acquired:
+			c.use()
+			c.release()
+		}
+		return acquired
 	}
 	switch {
 	case !c.rules.Once: // who does not get the lock tries once more
-		if !program(c) && !c.rules.Wait && c.atTheGate(nil) {
-			program(c)
+		if !attempt() && !c.rules.Wait && c.atTheGate(nil) {
+			attempt()
 		}
 	case c.atTheGate(nil): // who tries only once may come late
-		program(c)
+		attempt()
 	}
 	c.phase.Store(Done)
 	c.s.notify()
 }
 
-// cycle is the program of most clients: acquire, read the resource, write it, release.
-func cycle(c *Client) (acquired bool) {
-	if !c.acquire() {
-		return false
-	}
-	c.use()
-	c.release()
-	return true
-}
-
-// Nested locks twice, unlocks once, works, and unlocks.
-func Nested(c *Client) bool {
-	if !c.acquire() {
-		return false
-	}
+// Nested locks again, unlocks once, works, and unlocks.
+func Nested(c *Client) {
 	c.phase.Store(Acquiring)
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
@@ -136,28 +130,21 @@ func Nested(c *Client) bool {
 	}
 	c.use()
 	c.release()
-	return true
 }
 
 // UnlocksTwice unlocks again for no reason.
-func UnlocksTwice(c *Client) bool {
-	acquired := cycle(c)
-	if acquired {
-		c.release()
-	}
-	return acquired
+func UnlocksTwice(c *Client) {
+	c.use()
+	c.release()
+	c.release()
 }
 
 // UnlocksAgain unlocks a second time if the first does not say what came of it.
-func UnlocksAgain(c *Client) bool {
-	if !c.acquire() {
-		return false
-	}
+func UnlocksAgain(c *Client) {
 	c.use()
 	if known := c.release(); !known {
 		c.release()
 	}
-	return true
 }
 
 // warm leaves idle connections to each node.

@@ -293,14 +293,6 @@ func (c *Client) Silence() {
 	}
 }
 
-// called is how a trace speaks of a node.
-func (s *Schedule) called(node *Node) string {
-	if len(s.Nodes) == 1 {
-		return "Redis"
-	}
-	return "node " + node.String()
-}
-
 // Expiry returns how long it takes until a key expires, at most d.
 func (s *Schedule) Expiry(d time.Duration) time.Duration {
 	for _, node := range s.Nodes {

@@ -41,9 +41,9 @@ type Stage struct {
 // A Fault is what can happen besides what clients do, and what it changes for them. It
 // strikes once in a schedule.
 type Fault struct {
-	Program  func(*Client) bool // of alice: nil is cycle
-	Deadline time.Duration      // of her acquire
-	Idle     int                // connections that she has besides
+	Program  func(*Client) // of alice with the lock: nil is to write the resource and release
+	Deadline time.Duration // of her acquire
+	Idle     int           // connections that she has besides
 
 	Options func(*redis.Options) // nil is go-redis's defaults
 	Wait    bool                 // clients use Lock instead of TryLock
@@ -97,14 +97,10 @@ type Schedule struct {
 
 // Open starts the nodes, and lets one client hold a lock for more than a ttl: then the
 // scripts are known before the first schedule.
-func (st *Stage) Open(nodes int) error {
+func (st *Stage) Open(nodes int) {
 	st.scripts = map[string]string{}
 	for i := range nodes {
-		n, err := newNode(i + 1)
-		if err != nil {
-			return err
-		}
-		st.nodes = append(st.nodes, n)
+		st.nodes = append(st.nodes, newNode(i+1))
 	}
 	synctest.Wait()
 	st.idle = inBubble()
@@ -119,7 +115,6 @@ func (st *Stage) Open(nodes int) error {
 	for _, n := range st.nodes {
 		n.forgot = true // so that the next schedule finds all scripts on all nodes
 	}
-	return nil
 }
 
 // Close ends the nodes. Until then, what a broken lock has left over ends; otherwise the

@@ -38,8 +38,12 @@ func (c *Client) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	defer c.s.mu.Unlock()
 	n := c.s.Nodes[addr[len("10.0.0.")]-'1']
 	if c.dead.Load() || n.Down || c.Cut {
+		called := "Redis"
+		if len(c.s.Nodes) > 1 {
+			called = "node " + n.String()
+		}
 		if !c.dead.Load() {
-			c.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + c.s.called(n) + ": connection refused"})
+			c.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + called + ": connection refused"})
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
