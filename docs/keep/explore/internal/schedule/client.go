@@ -38,8 +38,7 @@ type Client struct {
 	died   chan struct{}
 
 	wires   []*wire
-	asked   map[string]bool   // what it has sent in this call, and Redis has not answered
-	lines   map[string]string // of the lock, by the words of the command that they send
+	asked   map[string]bool // what it has sent in this call, and Redis has not answered
 	calls   int
 	refused map[int]int64 // when it could not reach a node, the last time
 }
@@ -63,7 +62,7 @@ func (s *Schedule) newClient(i int) *Client {
 	}
 	c := &Client{
 		Name: Names[i], s: s, id: i, rules: rules, Gate: make(chan struct{}), died: make(chan struct{}),
-		asked: map[string]bool{}, lines: map[string]string{}, refused: map[int]int64{},
+		asked: map[string]bool{}, refused: map[int]int64{},
 	}
 	for _, n := range s.Nodes {
 		opt := &redis.Options{
@@ -81,9 +80,7 @@ func (s *Schedule) newClient(i int) *Client {
 		if rules.Options != nil {
 			rules.Options(opt)
 		}
-		rdb := redis.NewClient(opt)
-		rdb.AddHook(lines{c})
-		c.rdbs = append(c.rdbs, rdb)
+		c.rdbs = append(c.rdbs, redis.NewClient(opt))
 	}
 	c.Lock = s.stage.Lock(c.rdbs)
 	s.Clients = append(s.Clients, c)

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"runtime"
@@ -9,42 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/redislock-steps/docs/internal/course"
 )
-
-// lines is a hook of go-redis that notes which line of the lock sends a command.
-type lines struct{ client *Client }
-
-func (lines) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		l.note(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (l lines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			l.note(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
-func (l lines) note(cmd redis.Cmder) {
-	line := callerInLock()
-	if line == "" {
-		return
-	}
-	words := strings.TrimSuffix(fmt.Sprintln(cmd.Args()...), "\n")
-	l.client.s.mu.Lock()
-	defer l.client.s.mu.Unlock()
-	l.client.lines[words] = line
-}
 
 // packages are those of the locks, as the names of their functions begin.
 var packages = func() (list []string) {

@@ -37,7 +37,10 @@ type Message struct {
 func (s *Schedule) send(m *Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.Text, m.Line = s.command(m), m.lines[strings.Join(m.args, " ")]
+	m.Text = s.command(m)
+	if m.subscribes() {
+		m.Line = "" // go-redis subscribes again by itself, too
+	}
 	question := m.Node.String() + m.Text
 	m.again = m.asked[question]
 	m.asked[question] = true
@@ -72,11 +75,13 @@ func (s *Schedule) place(m *Message) int {
 // order is where a message stands among those of one moment. A subscription comes last: it
 // opens its own connection first.
 func (m *Message) order() string {
-	if strings.EqualFold(m.args[0], "SUBSCRIBE") {
+	if m.subscribes() {
 		return "~" + m.Text
 	}
 	return m.Text
 }
+
+func (m *Message) subscribes() bool { return strings.EqualFold(m.args[0], "SUBSCRIBE") }
 
 // givenUp is what happens to a command whose client has hung up.
 func (s *Schedule) givenUp(w *wire) {

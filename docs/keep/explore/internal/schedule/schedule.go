@@ -151,7 +151,8 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		go s.newClient(i).run()
 	}
 	for chosen, sent := (search.Option{}), int32(0); ; {
-		s.quiet()
+		time.Sleep(Latency)
+		s.Wait()
 		s.mark(chosen, sent)
 		s.sweep()
 		s.look()
@@ -244,19 +245,11 @@ func (s *Schedule) settled(opts []search.Option) bool {
 	return left == 1 || s.Pauses > 2
 }
 
-// quiet waits until no client can do anything before something is delivered or time passes.
-func (s *Schedule) quiet() {
-	time.Sleep(Latency)
-	s.Wait()
-}
-
 // sweep delivers the renewals of holds that have ended: their clients know it, and nothing
 // depends on when they arrive. It writes nothing of them, because whether they are sent
 // at all may hang on two timers that end at the same moment.
 func (s *Schedule) sweep() {
-	over := func(m *Message) bool {
-		return m.Back && slices.ContainsFunc(s.Clients, func(c *Client) bool { return c == m.Client && c.Lost() })
-	}
+	over := func(m *Message) bool { return m.Back && m.Lost() }
 	for m := s.First(over); m != nil; m = s.First(over) {
 		m.Silently()
 	}

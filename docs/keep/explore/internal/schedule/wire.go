@@ -24,9 +24,10 @@ type wire struct {
 	client   *Client
 	node     *Node
 	peer     *server.Peer
-	silent   atomic.Bool // it has died, and neither end knows
-	closed   atomic.Bool // by go-redis
-	broken   atomic.Bool // by a fault
+	line     atomic.Value // of the lock that has sent the last command, "" if none has
+	silent   atomic.Bool  // it has died, and neither end knows
+	closed   atomic.Bool  // by go-redis
+	broken   atomic.Bool  // by a fault
 
 	mu    sync.Mutex
 	reply *bytes.Buffer // to the command that runs
@@ -52,14 +53,18 @@ func (c *Client) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	w.peer = server.NewPeer(bufio.NewWriterSize(fromNode{w}, 512))
 	c.wires = append(c.wires, w)
 	go w.read()
-	return nearEnd{near}, nil
+	return nearEnd{near, w}, nil
 }
 
 // nearEnd is go-redis's end. Broken, it says what a TCP connection says, after which
 // go-redis tries again. A pipe says ErrClosedPipe, even to who sets a deadline.
-type nearEnd struct{ net.Conn }
+type nearEnd struct {
+	net.Conn
+	wire *wire
+}
 
 func (e nearEnd) Write(b []byte) (int, error) {
+	e.wire.line.Store(callerInLock()) // go-redis writes in the goroutine that calls it
 	n, err := e.Conn.Write(b)
 	if err != nil {
 		err = io.EOF
@@ -84,7 +89,7 @@ func (w *wire) read() {
 			args = append(args, arg.(string))
 		}
 		if name := strings.ToLower(args[0]); name != "hello" && name != "client" && name != "ping" {
-			w.client.s.send(&Message{wire: w, Client: w.client, Node: w.node, args: args})
+			w.client.s.send(&Message{wire: w, Client: w.client, Node: w.node, Line: w.line.Load().(string), args: args})
 		} else if !w.silent.Load() {
 			w.Write(w.run(args))
 		}
