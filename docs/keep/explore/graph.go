@@ -46,7 +46,8 @@ func compare(g *graph.Graph, c graph.Cell, played []graph.Schedule, violating in
 	}
 	// All that was played is in the graph. Is all that is in the graph played?
 	if all, wrong := g.Count(); all[c.State] != len(played) || wrong[c.State] != violating {
-		return fmt.Errorf("%s: %d of %d schedules violate, and in the graph %d of %d", c.Name, violating, len(played), wrong[c.State], all[c.State])
+		return fmt.Errorf("%s: %d of %d schedules violate, and in the graph %d of %d",
+			c.Name, violating, len(played), wrong[c.State], all[c.State])
 	}
 	return nil
 }
