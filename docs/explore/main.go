@@ -2,7 +2,7 @@
 // commands can reach Redis, with a fault at every point where it can strike. See
 // docs/explore/README.md.
 //
-// This only starts it. The explorer is in docs/keep, which is a module of its own:
+// This only starts it. The explorer is in docs/keep, which is a separate module:
 // go test ./... need not compile all locks for it.
 package main
 
