@@ -110,7 +110,8 @@ func (s *Schedule) Write(c *Client) {
 		s.found(c, LostUpdate, "%s writes over an update that it has not read", c.Name)
 	}
 	token, _ := c.fence()
-	s.resource.Write(context.Background(), token, Key, strconv.Itoa(value)) // as it could read, it can write
+	// As it could read, it can write.
+	s.resource.Write(context.Background(), token, Key, strconv.Itoa(value))
 	c.read = value
 }
 
