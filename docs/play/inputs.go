@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,13 +20,9 @@ const (
 	stale     = committed + " is not of these sources: go run ./docs/play -write"
 )
 
-var inputsInPage = regexp.MustCompile(`<meta name="inputs" content="(\w+)">`)
-
-func inputsIn(page []byte) string {
-	if m := inputsInPage.FindSubmatch(page); m != nil {
-		return string(m[1])
-	}
-	return ""
+// isOf reports whether a page was made of these inputs.
+func isOf(page []byte, inputs string) bool {
+	return bytes.Contains(page, fmt.Appendf(nil, `<meta name="inputs" content="%s">`, inputs))
 }
 
 // inputsOf is the hash of all from which the page is made.
@@ -35,17 +31,19 @@ func inputsOf(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return hash(os.DirFS("."), names)
+}
+
+func hash(files fs.FS, names []string) (string, error) {
 	h := sha256.New()
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return "", err
 		}
 		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
 	}
-	reasons, err := filepath.Glob("docs/read/why/step*.json") // that they are there, is in the page
-	fmt.Fprint(h, filepath.ToSlash(strings.Join(reasons, " ")))
-	return fmt.Sprintf("%x", h.Sum(nil)[:16]), err
+	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
 }
 
 // inputNames are the files of this repository of which the explorer and this program are

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -83,7 +84,11 @@ func run(ctx context.Context, o options, args []string) error {
 	case o.write:
 		o.out, file = committed, committed
 	case o.out == "":
-		return serve(ctx, page, root, strings.Join(args, ""), !o.noBrowser)
+		browse := openBrowser
+		if o.noBrowser {
+			browse = func(string) {}
+		}
+		return serve(ctx, handler(page, root), strings.Join(args, ""), browse)
 	}
 	if err := os.WriteFile(file, page, 0o666); err != nil {
 		return err
@@ -94,20 +99,22 @@ func run(ctx context.Context, o options, args []string) error {
 
 // thePage is the one in the repository if it is of these sources, or a new one.
 func thePage(ctx context.Context, o options) ([]byte, error) {
-	inputs := ""
+	var old []byte
+	var inputs string
 	if o.lock == "" {
 		var err error
 		if inputs, err = inputsOf(ctx); err != nil {
 			return nil, err
 		}
-	}
-	old, err := os.ReadFile(committed)
-	if fits := err == nil && inputs != "" && inputsIn(old) == inputs; fits && !o.write && !o.check {
-		return old, nil
-	} else if o.check && !fits {
-		return nil, errors.New(stale)
-	} else if o.lock == "" && !fits {
-		fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
+		old, _ = os.ReadFile(committed) // without it, there is nothing that fits
+		switch fits := isOf(old, inputs); {
+		case o.check && !fits:
+			return nil, errors.New(stale)
+		case !fits:
+			fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
+		case !o.write && !o.check:
+			return old, nil
+		}
 	}
 	g, err := exploration(ctx, o, old)
 	if err != nil {
@@ -128,50 +135,51 @@ func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	explore := filepath.Join(dir, "explore.exe")
-	build := exec.CommandContext(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore")
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("docs/explore: %w", err)
+	explore, file, old := filepath.Join(dir, "explore.exe"), filepath.Join(dir, "graph.json"), filepath.Join(dir, "old.json")
+	if err := command(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore"); err != nil {
+		return nil, err
 	}
-	file := filepath.Join(dir, "graph.json")
-	args := []string{"-graph", file}
+	if o.lock != "" {
+		err := command(ctx, explore, "-graph", file, "-lock", o.lock, "-step", fmt.Sprint(o.step))
+		g, noFile := os.ReadFile(file)
+		return g, cmp.Or(err, noFile)
+	}
+	kept, args := keptFor(explore), []string{"-graph", file}
 	if o.check {
 		data, err := unpack(page)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", committed, err)
 		}
-		old := filepath.Join(dir, "old.json")
 		if err := os.WriteFile(old, data, 0o666); err != nil {
 			return nil, err
 		}
 		args = append(args, "-against", old)
+	} else if g, err := os.ReadFile(kept); err == nil {
+		return g, nil
 	}
-	if o.lock != "" {
-		args = append(args, "-lock", o.lock, "-step", fmt.Sprint(o.step))
-	}
-	kept := ""
-	if o.lock == "" {
-		kept = keptFor(explore)
-		if g, err := os.ReadFile(kept); err == nil && !o.check {
-			return g, nil
-		}
-		fmt.Println("Running every lock through every order of events. This takes a minute.")
-	}
-	cmd := exec.CommandContext(ctx, explore, args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("docs/explore: %w", err)
+	fmt.Println("Running every lock through every order of events. This takes a minute.")
+	if err := command(ctx, explore, args...); err != nil {
+		return nil, err
 	}
 	g, err := os.ReadFile(file)
-	if err == nil && kept != "" && os.MkdirAll(filepath.Dir(kept), 0o777) == nil {
+	if err == nil && os.MkdirAll(filepath.Dir(kept), 0o777) == nil {
 		os.WriteFile(kept, g, 0o666) // if it cannot be kept, it is made again
 	}
 	return g, err
 }
 
+// command runs a command that says itself what is wrong.
+func command(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("docs/explore: %w", err)
+	}
+	return nil
+}
+
 // serve shows the page to the browsers of this machine until it is interrupted.
-func serve(ctx context.Context, page []byte, root, schedule string, browse bool) error {
+func serve(ctx context.Context, h http.Handler, schedule string, browse func(url string)) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -180,15 +188,10 @@ func serve(ctx context.Context, page []byte, root, schedule string, browse bool)
 	if schedule != "" {
 		url += "#" + schedule
 	}
-	server := &http.Server{Handler: handler(page, root), ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-ctx.Done()
-		server.Close()
-	}()
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { server.Close() })
 	fmt.Printf("Break this lock: %s\nCtrl-C ends it.\n", url)
-	if browse {
-		openBrowser(url)
-	}
+	browse(url)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -9,14 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
+	"text/template"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -28,7 +26,9 @@ var files embed.FS
 // published is where the page is on the web: "https://you.github.io/redislock-steps/play/".
 // If it is known, previews of links and challenges name it. If not, a challenge has the
 // address at which the page is open.
-var published = ""
+const published = ""
+
+var markup = template.Must(template.ParseFS(files, "page/play.html"))
 
 // modules are the parts of the page's one module, in their order.
 var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
@@ -87,62 +87,31 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	}
 	languages := readWords()
 	words := languages["en"]
-	for _, l := range found.Levels {
+	for i, l := range found.Levels {
 		if words["fault."+l.Fault] != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: %q is %q, and docs/explore says %q", "fault."+l.Fault, words["fault."+l.Fault], l.Title)
+		}
+		found.Levels[i].Story, found.Levels[i].Title = "", "" // the graph and the words have them
+		if o.lock != "" {
+			found.Levels[i].Why = "" // the reasons are those of the reference solution
 		}
 	}
 	locks, err := readLocks(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := untranslated(languages, found.Levels, locks); err != nil {
-		return nil, err
-	}
 	all, err := json.Marshal(languages) // it escapes <, so that no word ends the script
 	if err != nil {
 		return nil, err
 	}
-	static, err := staticPart(found.Levels, words)
+	data, err := pack(map[string]any{"Levels": found.Levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Own": o.lock != ""})
 	if err != nil {
 		return nil, err
 	}
-	levels := slices.Clone(found.Levels)
-	if o.lock != "" {
-		for i := range levels {
-			levels[i].Why = "" // the reasons are those of the reference solution
-		}
-	}
-	for i := range levels {
-		levels[i].Story, levels[i].Title = "", "" // the graph and the words have them
-	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Own": o.lock != ""})
-	if err != nil {
-		return nil, err
-	}
-	return []byte(strings.NewReplacer(
-		"{{inputs}}", inputs, "{{title}}", template.HTMLEscapeString(words["title"]), "{{noscript}}", template.HTMLEscapeString(words["noscript"]),
-		"{{about}}", template.HTMLEscapeString(words["about"]), "{{preview}}", preview(published, words),
-		"{{static}}", static, "{{style}}", embedded("play.css"), "{{script}}", module(), "{{words}}", string(all), "{{data}}", data,
-	).Replace(embedded("play.html"))), nil
-}
-
-// preview is what another site shows of a link to the page.
-func preview(at string, words map[string]string) string {
-	var b strings.Builder
-	picture := "../read/pictures/play.png"
-	if at != "" {
-		fmt.Fprintf(&b, "<link rel=\"canonical\" href=\"%s\">\n", template.HTMLEscapeString(at))
-		picture = strings.TrimSuffix(at, "play/") + strings.TrimPrefix(picture, "../")
-	}
-	for _, p := range [][2]string{
-		{"type", "website"}, {"title", words["title"]}, {"description", words["about"]}, {"url", at}, {"image", picture}, {"image:alt", words["picture.alt"]},
-	} {
-		if p[1] != "" {
-			fmt.Fprintf(&b, "<meta property=\"og:%s\" content=\"%s\">\n", p[0], template.HTMLEscapeString(p[1]))
-		}
-	}
-	return b.String() + `<meta name="twitter:card" content="summary_large_image">`
+	var b bytes.Buffer
+	err = markup.Execute(&b, map[string]any{"Published": published, "Inputs": inputs, "Words": words,
+		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
+	return b.Bytes(), err
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
@@ -179,35 +148,6 @@ func readWords() map[string]map[string]string {
 	return languages
 }
 
-// untranslated says which texts of the data, which are English, another language has not.
-func untranslated(languages map[string]map[string]string, levels []level, locks []lock) (err error) {
-	texts := map[string]bool{}
-	for _, l := range levels {
-		for _, part := range reasons(l.Why) {
-			texts["data."+part] = true
-		}
-	}
-	for _, l := range locks {
-		texts["data."+l.Lock] = true
-	}
-	for name, words := range languages {
-		for _, text := range slices.Sorted(maps.Keys(texts)) {
-			if words[text] == "" && name != "en" {
-				err = errors.Join(err, fmt.Errorf("docs/play/page/words/%s.json: there is no %q", name, text))
-			}
-		}
-	}
-	return err
-}
-
-// reasons are the parts of a reason, which the page translates one by one.
-func reasons(why string) []string {
-	if why == "" {
-		return nil
-	}
-	return strings.Split(why, "; ")
-}
-
 // readLocks reads the sources of all locks.
 func readLocks(o options) (locks []lock, err error) {
 	for _, s := range entries() {
@@ -230,8 +170,8 @@ func readLocks(o options) (locks []lock, err error) {
 			}
 			files = append(files, file{name, string(text)})
 		}
-		_, err = os.Stat(fmt.Sprintf("docs/read/why/step%02d.json", s.N))
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, o.lock == "" && err == nil})
+		why := o.lock == "" && 1 <= s.N && s.N <= len(course.Steps)
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, why})
 	}
 	return locks, nil
 }
@@ -264,49 +204,8 @@ func unpack(page []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 }
 
-var static = template.Must(template.New("").Parse(`<table><thead><tr><th scope="col">{{index .Words "noscript.fault"}}</th>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead><tbody>
-{{range .Rows}}<tr><th scope="row">{{.Title}}</th>{{range .Cells}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</tbody></table>
-<h2>{{index .Words "noscript.schedules"}}</h2>
-{{range .Red}}<details><summary>{{.Step}}, {{.Title}}: {{.Kinds}}</summary><p>{{.Why}}</p><pre>{{.ID}}
-{{.Story}}</pre></details>
-{{end}}`))
-
-// staticPart is what the page says without JavaScript.
-func staticPart(levels []level, words map[string]string) (string, error) {
-	type row struct {
-		Title string
-		Cells []string
-	}
-	type red struct{ Step, Title, Kinds, Why, ID, Story string }
-	var columns []string
-	var rows []row
-	var reds []red
-	for _, s := range entries() {
-		if slices.ContainsFunc(levels, func(l level) bool { return l.Step == s.N }) {
-			columns = append(columns, s.Label())
-		}
-	}
-	for i, l := range levels { // of a fault, one after the other
-		if i == 0 || l.Fault != levels[i-1].Fault {
-			rows = append(rows, row{l.Title, slices.Repeat([]string{words["noscript.none"]}, len(columns))})
-		}
-		step, verdict := label(l.Step), words["noscript.holds"]
-		if l.Kinds != "" {
-			verdict = words["noscript.breaks"] + " " + l.Kinds
-			reds = append(reds, red{step, l.Title, l.Kinds, l.Why, l.ID, l.Story})
-		}
-		rows[len(rows)-1].Cells[slices.Index(columns, step)] = verdict
-	}
-	var b strings.Builder
-	err := static.Execute(&b, map[string]any{"Words": words, "Columns": columns, "Rows": rows, "Red": reds})
-	return b.String(), err
-}
-
 // entries are the locks of the page: that before the course, the steps, the epilogue.
 func entries() []course.Step { return append([]course.Step{course.First}, course.Entries()...) }
-
-func label(step int) string { return entries()[step].Label() }
 
 // keptFor is where the exploration of an explorer is kept: the same program finds the same.
 // "" is nowhere.

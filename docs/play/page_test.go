@@ -1,18 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,16 +70,12 @@ func wrongWords(words map[string]string, script string) (wrong []string) {
 
 // What the page says is in one table, and a word that is missing is an error.
 func TestWords(t *testing.T) {
-	languages, script := readWords(), module()
+	languages := readWords()
 	english := languages["en"]
-	// page.go says these, and the menu of languages.
-	for _, key := range []string{"title", "about", "picture.alt", "noscript", "language"} {
-		script += fmt.Sprintf("t('%s')", key)
-	}
-	for _, m := range inMarkup.FindAllStringSubmatch(static.Tree.Root.String(), -1) {
+	script := module() + "t('language')" // the menu of languages says it
+	for _, m := range inMarkup.FindAllStringSubmatch(embedded("play.html"), -1) {
 		script += fmt.Sprintf("t('%s')", m[1])
 	}
-	script += "t('noscript.holds')t('noscript.breaks')t('noscript.none')"
 	require.Empty(t, wrongWords(english, script))
 
 	for _, word := range []string{"hint.who", "choices", "outcome.goBack", "why.struck", "hint.when.next", "outcome.won", "coach.inside"} {
@@ -108,26 +106,22 @@ func values(text string) []string {
 // What the page says of a lock, and why one breaks, comes from the course and the explorer,
 // in English. Another language has a text for each, and none for what no one says now.
 func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
-	atRoot(t)
-	languages := readWords()
-	faults, err := os.ReadFile("docs/read/faults.md")
+	faults, err := os.ReadFile("../read/faults.md")
 	require.NoError(t, err)
-	var levels []level
+	said := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^[^:|\n]+: (.+)\. In \d+ of \d+ schedules`).FindAllStringSubmatch(string(faults), -1) {
-		levels = append(levels, level{Why: m[1]})
+		for part := range strings.SplitSeq(m[1], "; ") { // as the page takes them apart
+			said["data."+part] = true
+		}
 	}
-	require.Greater(t, len(levels), 50, "the reasons of docs/read/faults.md")
-	locks, err := readLocks(options{})
-	require.NoError(t, err)
-	require.NoError(t, untranslated(languages, levels, locks))
-	require.ErrorContains(t, untranslated(languages, []level{{Why: "there is only one node; it is Sunday"}}, locks), "zh-CN.json: there is no \"data.it is Sunday\"")
-
-	for name, words := range languages {
-		for word := range words {
-			text, ok := strings.CutPrefix(word, "data.")
-			said := slices.ContainsFunc(levels, func(l level) bool { return slices.Contains(reasons(l.Why), text) }) ||
-				slices.ContainsFunc(locks, func(l lock) bool { return l.Lock == text })
-			assert.True(t, !ok || said, "%s: no one says %q", name, text)
+	require.Greater(t, len(said), 20, "the reasons of docs/read/faults.md")
+	for _, s := range entries() {
+		said["data."+s.Lock] = true
+	}
+	for name, words := range readWords() {
+		maps.DeleteFunc(words, func(word, _ string) bool { return !strings.HasPrefix(word, "data.") })
+		if name != "en" {
+			assert.ElementsMatch(t, slices.Collect(maps.Keys(said)), slices.Collect(maps.Keys(words)), name)
 		}
 	}
 }
@@ -156,7 +150,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
 	words := readWords()["en"]
 	found := map[string]any{
-		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb", Story: "SET <alice-1>\n"}},
+		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}},
 		"Graph":  map[string]any{},
 	}
 	js, err := json.Marshal(found)
@@ -164,8 +158,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	page, err := newPage(js, "0123", options{})
 	require.NoError(t, err)
 	text := string(page)
-	require.Contains(t, text, "03/slow/aFb\nSET &lt;alice-1&gt;", "without JavaScript, the timeline is there")
-	require.NotRegexp(t, `\{\{[a-z]+\}\}`, text, "everything has been filled in")
+	require.NotContains(t, text, "<no value>", "everything has been filled in")
 	require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
 	for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
 		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks no one")
@@ -181,18 +174,23 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 // Where the page is published is not known here. Its picture is found anyway, and by
 // other sites once the address is set.
 func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
-	atRoot(t)
-	english := readWords()["en"]
-	picture := func(at string) string {
-		return regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(preview(at, english))[1]
+	preview := func(at string) string {
+		var b strings.Builder
+		require.NoError(t, markup.Execute(&b, map[string]any{"Published": at, "Words": readWords()["en"]}))
+		return b.String()
 	}
-	require.FileExists(t, filepath.Join(filepath.Dir(committed), picture("")))
-	require.NotContains(t, preview("", english), "http")
+	picture := func(at string) string {
+		return regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(preview(at))[1]
+	}
+	require.FileExists(t, filepath.Join("..", "play", picture("")))
+	require.NotContains(t, preview(""), "http")
 	const at = "https://you.github.io/redislock-steps/play/"
-	require.Equal(t, "https://you.github.io/redislock-steps/read/pictures/play.png", picture(at))
-	require.Contains(t, preview(at, english), `<link rel="canonical" href="`+at+`">`)
+	found, err := url.JoinPath(picture(at))
+	require.NoError(t, err)
+	require.Equal(t, "https://you.github.io/redislock-steps/read/pictures/play.png", found)
+	require.Contains(t, preview(at), `<link rel="canonical" href="`+at+`">`)
 	for _, name := range []string{"title", "description", "image:alt"} {
-		require.Regexp(t, `<meta property="og:`+name+`" content="[^"]+">`, preview("", english))
+		require.Regexp(t, `<meta property="og:`+name+`" content="[^"]+">`, preview(""))
 	}
 }
 
@@ -254,6 +252,23 @@ func TestTheServer_HasThePageAndItsLinks(t *testing.T) {
 	}
 }
 
+func TestTheServer_OpensTheBrowserAtTheSchedule(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	opened := ""
+	require.NoError(t, serve(ctx, handler([]byte("the page"), "../.."), "05/pause", func(url string) {
+		opened = url
+		go func() {
+			defer interrupt()
+			response, err := http.Get(url)
+			if assert.NoError(t, err) {
+				assert.Equal(t, http.StatusOK, response.StatusCode)
+				response.Body.Close()
+			}
+		}()
+	}))
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/docs/play/index\.html#05/pause$`, opened)
+}
+
 // This builds nothing. .ci/run builds the page anew, and compares: go run ./docs/play -check.
 func TestThePageInTheRepository_IsOfTheseSources(t *testing.T) {
 	atRoot(t)
@@ -261,7 +276,7 @@ func TestThePageInTheRepository_IsOfTheseSources(t *testing.T) {
 	require.NoError(t, err)
 	page, err := os.ReadFile(committed)
 	require.NoError(t, err)
-	require.True(t, inputsIn(page) == inputs, stale)
+	require.True(t, isOf(page, inputs), stale)
 	require.LessOrEqual(t, len(page), 600_000, "what opens in a browser at once")
 }
 
@@ -274,28 +289,14 @@ func TestTheInputs_AreAllOfWhichThePageIsMade(t *testing.T) {
 	for _, name := range names {
 		require.NotRegexp(t, `_test\.go$|^\.\./|^/|index\.html$`, name)
 	}
-	before, err := inputsOf(t.Context())
-	require.NoError(t, err)
+}
 
-	copied := t.TempDir()
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.NoError(t, os.MkdirAll(copied+"/"+path.Dir(name), 0o777))
-		require.NoError(t, os.WriteFile(copied+"/"+name, text, 0o666))
-	}
-	reasons, err := filepath.Glob("docs/read/why/step*.json")
+func TestTheHash_IsOfEachInput(t *testing.T) {
+	files := fstest.MapFS{"a.go": {Data: []byte("a")}, "b.go": {Data: []byte("b")}}
+	before, err := hash(files, []string{"a.go", "b.go"})
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(copied+"/docs/read/why", 0o777))
-	for _, name := range reasons {
-		require.NoError(t, os.WriteFile(copied+"/"+name, nil, 0o666))
-	}
-	t.Chdir(copied)
-	elsewhere, err := inputsOf(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, before, elsewhere, "the place of the checkout is not an input")
-	require.NoError(t, os.WriteFile("docs/play/page/play.css", []byte("a{}"), 0o666))
-	after, err := inputsOf(t.Context())
+	files["b.go"].Data = []byte("c")
+	after, err := hash(files, []string{"a.go", "b.go"})
 	require.NoError(t, err)
 	require.NotEqual(t, before, after)
 }

@@ -383,18 +383,6 @@ func TestTheFirstChoice_IsThereSoon(t *testing.T) {
 	assert.LessOrEqual(t, best, time.Second)
 }
 
-func TestWithoutJavaScript_ThereAreTheTables(t *testing.T) {
-	page, err := os.ReadFile(pageFile())
-	require.NoError(t, err)
-	_, static, _ := strings.Cut(string(page), "<noscript>")
-	static, _, _ = strings.Cut(static, "</noscript>")
-	for _, l := range data.Levels {
-		if l.Kinds != "" {
-			assert.True(t, strings.Contains(static, "<pre>"+l.ID+"\n"), "%s breaks, and has no timeline", l.name())
-		}
-	}
-}
-
 var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play*.png: the page after a victory, light and dark, in both languages")
 
 // The pictures in the two READMEs show two clients inside, and what the page says of it.
