@@ -2,18 +2,19 @@
 //
 //	npm ci && go test .
 //
-// It needs chromium, and npm for axe-core.
+// It needs chromium, and npm for axe-core. It plays docs/play/index.html, so after a change
+// of the page or of a lock, go run ./docs/play -write comes first.
 package browser
 
 import (
-	"bufio"
 	"bytes"
 	"compress/flate"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -41,8 +42,10 @@ const (
 // What all tests share.
 var (
 	browser context.Context
-	dir     string // the page as a file, and the explorer
-	server  string // the address at which go run ./docs/play serves it
+	explore string // the explorer
+	server  string // the address of the page on a server, as go run ./docs/play shows it
+	onDisk  string // and of its file
+	html    []byte // the page
 	data    pageData
 )
 
@@ -75,7 +78,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run makes the page, starts its server and the browser, and runs the tests.
+// run builds the explorer, starts a server and the browser, and runs the tests.
 func run(m *testing.M) (code int, err error) {
 	chromium, missing := "", ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -96,20 +99,23 @@ func run(m *testing.M) (code int, err error) {
 		}
 		return code, nil
 	}
-	if dir, err = os.MkdirTemp("", "redislock-play-check-"); err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	if err := prepare(); err != nil {
-		return 0, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	stop, err := serve(ctx)
+	dir, err := os.MkdirTemp("", "redislock-play-check-")
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
+	defer os.RemoveAll(dir)
+	explore = filepath.Join(dir, "explore")
+	if out, err := exec.Command("go", "build", "-o", explore, "../explore").CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("docs/keep/explore: %w\n%s", err, out)
+	}
+	if err := readPage(); err != nil {
+		return 0, err
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(repository)))
+	defer s.Close()
+	server = s.URL + "/docs/play/index.html"
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.DisableGPU)
 	if os.Geteuid() == 0 || os.Getenv("CI") != "" { // there, the system allows no sandbox
 		options = append(options, chromedp.NoSandbox)
@@ -124,75 +130,19 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// prepare makes the page and the explorer, as a user would.
-func prepare() error {
-	for _, args := range [][]string{
-		{"go", "build", "-o", dir, "./docs/play"},
-		{"go", "build", "-C", "docs/keep", "-o", dir, "./explore"},
-		{filepath.Join(dir, "play"), "-o", pageFile()},
-	} {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = repository
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%v: %w\n%s", cmd, err, out)
-		}
-	}
-	page, err := os.ReadFile(pageFile())
+// readPage reads the page in the repository, and its data.
+func readPage() error {
+	path, err := filepath.Abs(filepath.Join(repository, "docs/play/index.html"))
 	if err != nil {
 		return err
 	}
-	js, err := unpack(page)
-	if err != nil {
+	onDisk = "file://" + filepath.ToSlash(path)
+	if html, err = os.ReadFile(path); err != nil {
 		return err
 	}
-	return json.Unmarshal(js, &data)
-}
-
-func pageFile() string { return filepath.Join(dir, "play.html") }
-
-// serve starts the server, and reads its address.
-func serve(ctx context.Context) (stop func(), err error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(dir, "play"), "-no-browser")
-	cmd.Dir = repository
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/docs/play/index\.html`)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if server = address.FindString(lines.Text()); server != "" {
-			return stop, nil
-		}
-	}
-	stop()
-	return nil, fmt.Errorf("go run ./docs/play -no-browser says no address")
-}
-
-var dataInPage = regexp.MustCompile(`(?s)(id="data">)(.*?)(</script>)`)
-
-// unpack returns the data of a page.
-func unpack(page []byte) ([]byte, error) {
-	packed, err := base64.StdEncoding.DecodeString(string(dataInPage.FindSubmatch(page)[2]))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-}
-
-// repack is the page with other data.
-func repack(page, js []byte) string {
-	var packed bytes.Buffer
-	w, _ := flate.NewWriter(&packed, flate.BestSpeed)
-	w.Write(js)
-	w.Close()
-	return string(dataInPage.ReplaceAll(page, []byte("${1}"+base64.StdEncoding.EncodeToString(packed.Bytes())+"${3}")))
+	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(html)[1]
+	js := flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed)))
+	return json.NewDecoder(js).Decode(&data)
 }
 
 // A tab is a page in the browser, with what went wrong in it.
@@ -357,7 +307,7 @@ func (b *tab) list() string {
 // replay is what the explorer prints.
 func replay(t *testing.T, id string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(dir, "explore"), "replay", id)
+	cmd := exec.Command(explore, "replay", id)
 	cmd.Dir = repository
 	out, err := cmd.Output()
 	require.NoError(t, err, "replay %s", id)

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 // The page needs nothing but its file. A challenge names the level and the number of
 // moves, but not the moves. Its page shows the number, and after a victory how it compares.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
-	for _, address := range []string{server, "file://" + filepath.ToSlash(pageFile())} {
+	for _, address := range []string{server, onDisk} {
 		b := visit(t, address+"#03/slow/", desktop)
 		b.unsure()
 		b.plays("aAFba")
