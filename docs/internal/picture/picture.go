@@ -23,18 +23,12 @@ type Panel struct {
 	Until   time.Duration  // where the picture ends, if the story continues; 0 is the whole story
 }
 
-// most is how many moments a panel may have: more do not fit on a screen.
-const most = 30
-
 // Story draws a story in the colours of a theme.
 func Story(title string, panels []Panel, theme Theme) (string, error) {
 	c := &canvas{Theme: theme, y: 26}
 	var drawn []*panel
 	for _, p := range panels {
 		d := read(p)
-		if len(d.moments) > most {
-			return "", fmt.Errorf("%s: the story is too long for a picture: let it end sooner", title)
-		}
 		drawn = append(drawn, d)
 		c.clients = append(c.clients, d.clients...)
 	}
@@ -93,9 +87,9 @@ type panel struct {
 	verdicts       []string
 	keys           track // on the nodes
 	inside         track
-	waiting        track // calls in progress
-	values         track // of the resource
-	depth          []depth
+	waiting        track     // calls in progress
+	values         track     // of the resource
+	nested         [10]track // by depth, from 2 on
 	dead           map[string]moment
 
 	lanes  map[string]float64 // the middles of the columns
@@ -107,7 +101,7 @@ type panel struct {
 	last    trace.Record
 	highest int      // token that the resource has seen
 	called  []string // calls that nothing has followed yet
-	in      []string // who is inside
+	known   []trace.Key
 }
 
 // A moment is a place on the time axis. What happens at the same time, one thing after the
@@ -121,13 +115,6 @@ func momentAt(us int64) moment { return moment(us << 8) }
 
 // at is the time in µs.
 func (m moment) at() int64 { return int64(m >> 8) }
-
-// A depth is how often a client has locked, from a moment on.
-type depth struct {
-	who string
-	at  moment
-	n   int
-}
 
 // An event is what a lane shows at a moment.
 type event struct {
@@ -148,31 +135,29 @@ type event struct {
 type span struct {
 	lane     string
 	from, to moment
-	token    string // of a key
 	owner    string // whose key or value it is
 	until    int64  // of a key: when it expires; 0 is never
 }
 
-// A track has the spans of some lanes, one after the other.
-type track struct {
-	spans []span
-	open  map[string]span // by lane
-}
+// A track has the spans of some lanes. One that has not ended continues to the edge of the
+// picture.
+type track []span
 
 func (t *track) begin(s span) {
 	t.end(s.lane, s.from)
-	if t.open == nil {
-		t.open = map[string]span{}
-	}
-	t.open[s.lane] = s
+	s.to = edge
+	*t = append(*t, s)
 }
 
-func (t *track) end(lane string, at moment) {
-	if s, ok := t.open[lane]; ok {
-		s.to = at
-		t.spans = append(t.spans, s)
-		delete(t.open, lane)
+func (t track) end(lane string, at moment) {
+	if i := t.open(lane); i >= 0 {
+		t[i].to = at
 	}
+}
+
+// open is the span of a lane that has not ended, or -1.
+func (t track) open(lane string) int {
+	return slices.IndexFunc(t, func(s span) bool { return s.lane == lane && s.to == edge })
 }
 
 // read makes the lanes of a panel.
@@ -195,17 +180,15 @@ func read(from Panel) *panel {
 	if len(p.nodes) == 1 {
 		p.nodes[0] = "Redis"
 	}
+	p.known = make([]trace.Key, len(p.nodes))
 	for _, r := range onlyOnce(records) {
 		p.add(r)
 	}
-	// What has not ended continues to the edge of the picture.
-	p.now = edge
 	p.moments = append(p.moments, edge)
-	p.see(trace.Record{Redis: make([]trace.Key, len(p.nodes))})
-	p.values.end(p.resource, edge)
-	for _, who := range p.clients {
-		p.waiting.end(who, edge)
+	for _, t := range []track{p.keys, p.waiting} { // what ends first is drawn first
+		slices.SortFunc(t, func(a, b span) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.lane, b.lane)) })
 	}
+	slices.SortStableFunc(p.inside, func(a, b span) int { return cmp.Compare(a.to, b.to) })
 	return p
 }
 
@@ -284,8 +267,7 @@ func (p *panel) show(record trace.Record) {
 	case record.Kind == trace.Command:
 		e.reaches(record)
 		if m := depthOf.FindStringSubmatch(record.Text); m != nil && record.Reply == "1" {
-			n, _ := strconv.Atoi(m[1])
-			p.depth = append(p.depth, depth{record.Who, p.now, n})
+			p.nest(record.Who, m[1])
 		}
 	case record.Kind == trace.Return:
 		e.label = record.Text + " → " + record.Reply
@@ -306,6 +288,19 @@ func (p *panel) show(record trace.Record) {
 		}
 	}
 	p.events = append(p.events, e)
+}
+
+// nest notes how deeply a client has locked.
+func (p *panel) nest(who, depth string) {
+	n, _ := strconv.Atoi(depth)
+	for level := 2; level < len(p.nested); level++ {
+		track := &p.nested[level]
+		if n < level {
+			track.end(who, p.now)
+		} else if track.open(who) < 0 {
+			track.begin(span{lane: who, from: p.now})
+		}
+	}
 }
 
 var depthOf = regexp.MustCompile(` depth=(\d+)`)
@@ -394,28 +389,27 @@ func (p *panel) use(record trace.Record) (what, guilt string) {
 // see notes what has changed with the keys, and who is inside.
 func (p *panel) see(record trace.Record) {
 	for i, key := range record.Redis {
-		lane := p.nodes[i]
-		open := p.keys.open[lane]
-		longer := key.Until - open.until
-		if open.token == key.Token && open.owner == key.Owner && -1000 < longer && longer < 1000 {
+		was := &p.known[i]
+		longer := key.Until - was.Until
+		if was.Token == key.Token && was.Owner == key.Owner && -1000 < longer && longer < 1000 {
 			continue // a millisecond does not show
 		}
-		p.keys.end(lane, p.now)
+		*was = key
+		p.keys.end(p.nodes[i], p.now)
 		if key.Token != "" {
-			p.keys.begin(span{lane: lane, from: p.now, token: key.Token, owner: key.Owner, until: key.Until})
+			p.keys.begin(span{lane: p.nodes[i], from: p.now, owner: key.Owner, until: key.Until})
 		}
 	}
-	for _, who := range p.in {
-		if !slices.Contains(record.Inside, who) {
-			p.inside.end(who, p.now)
+	for _, s := range p.inside {
+		if !slices.Contains(record.Inside, s.lane) {
+			p.inside.end(s.lane, p.now)
 		}
 	}
 	for _, who := range record.Inside {
-		if !slices.Contains(p.in, who) {
+		if p.inside.open(who) < 0 {
 			p.inside.begin(span{lane: who, from: p.now})
 		}
 	}
-	p.in = record.Inside
 }
 
 // overlaps are the parts of spans in which another one is inside as well.

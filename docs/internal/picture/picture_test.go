@@ -230,15 +230,6 @@ func TestStory_AResource_ShowsItsValueAndTheTokenItHasSeen(t *testing.T) {
 	require.Contains(t, accepted.texts, "comes with 33 after 34")
 }
 
-func TestStory_ThatIsTooLong_SaysSo(t *testing.T) {
-	var records []trace.Record
-	for i := range int64(40) {
-		records = append(records, trace.Record{At: i * 100, Who: "alice", Node: 1, Kind: trace.Command, Text: fmt.Sprintf("COMMAND%d coupons", i), Reply: "OK", Redis: key("", "", 0)})
-	}
-	_, err := Story("Long", []Panel{{Records: records}}, Light)
-	require.ErrorContains(t, err, "Long: the story is too long for a picture: let it end sooner")
-}
-
 func TestStaircase(t *testing.T) {
 	svg := Staircase("Stairs", []string{"1", "2", "F"}, []Stair{{"first; and more", []bool{true, true}}, {"last", []bool{false, false, true}}}, "Every cell is a run.", Light)
 	list := texts(t, svg)

@@ -161,8 +161,7 @@ func (c *canvas) sentence(p *panel, e event) string {
 		return c.say(e.label)
 	}
 	label := e.label
-	nested := slices.ContainsFunc(p.depth, func(d depth) bool { return d.n > 1 })
-	if strings.HasSuffix(label, "refused") || !nested {
+	if strings.HasSuffix(label, "refused") || p.nested[2] == nil {
 		label = depthInLabel.ReplaceAllString(label, "")
 	}
 	if strings.HasPrefix(e.lane, "node ") {
@@ -198,21 +197,28 @@ func (c *canvas) panel(p *panel) {
 		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, p.lanes[name], top, p.at(end), c.line)
 	}
 	c.keys(p)
-	for _, s := range p.waiting.spans {
+	for _, s := range p.waiting {
 		if from, to := p.at(s.from), p.at(s.to); to-from > 6 {
 			c.add(`<path d="M%s %sV%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`,
 				p.lanes[s.lane], from, to, c.color(s.lane))
 		}
 	}
-	for _, s := range p.inside.spans {
+	for _, s := range p.inside {
 		c.bar(p, s, bar, c.color(s.lane), .3)
-		c.depths(p, s)
+		for level, track := range p.nested { // a bar in a bar
+			for _, inner := range track {
+				if inner.lane == s.lane && s.from <= inner.from && inner.from <= s.to {
+					inner.to = min(inner.to, s.to)
+					c.bar(p, inner, float64(bar-4*(level-1)), c.color(s.lane), .3)
+				}
+			}
+		}
 	}
-	for _, s := range overlaps(p.inside.spans) {
+	for _, s := range overlaps(p.inside) {
 		c.add(`<rect x="%s" y="%s" width="%d" height="%s" fill="url(#both)" stroke="%s"/>`,
 			p.lanes[s.lane]-bar/2, p.at(s.from), bar, p.at(s.to)-p.at(s.from), c.bad)
 	}
-	for _, s := range p.values.spans {
+	for _, s := range p.values {
 		c.bar(p, s, bar, c.color(s.owner), .15)
 	}
 	for _, e := range p.events {
@@ -313,24 +319,6 @@ func comb(times int) float64 {
 	return float64(min(8+times/3, 60))
 }
 
-// depths draws how often the owner has locked inside: a bar in a bar.
-func (c *canvas) depths(p *panel, s span) {
-	for level := 2; level <= 9; level++ {
-		inner := span{lane: s.lane, from: edge}
-		for _, d := range append(slices.Clone(p.depth), depth{s.lane, s.to, 0}) {
-			switch {
-			case d.who != s.lane || d.at < s.from || d.at > s.to:
-			case d.n >= level && inner.from == edge:
-				inner.from = d.at
-			case d.n < level && inner.from != edge:
-				inner.to = d.at
-				c.bar(p, inner, float64(bar-4*(level-1)), c.color(s.lane), .3)
-				inner.from = edge
-			}
-		}
-	}
-}
-
 // clock is the time of a moment, as short as the axis allows.
 func (p *panel) clock(m moment) string {
 	ofSeconds := p.moments[len(p.moments)-2].at() > 1_000_000 // a ms is nothing there
@@ -361,10 +349,10 @@ func (c *canvas) keys(p *panel) {
 		wide = node - 3
 	}
 	longest := int64(1) // of the ttls
-	for _, s := range p.keys.spans {
+	for _, s := range p.keys {
 		longest = max(longest, s.until-s.from.at())
 	}
-	for _, s := range p.keys.spans {
+	for _, s := range p.keys {
 		left := p.lanes[s.lane] - wide/2
 		end := s.from.at()
 		var points strings.Builder
@@ -454,7 +442,7 @@ func (c *canvas) event(p *panel, e event) {
 // legend says what the shapes mean that the picture has.
 func (c *canvas) legend(panels []*panel) {
 	says := "Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside."
-	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside.spans) != nil }) {
+	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
 		says += " Hatched: two are inside."
 	}
 	c.lines(c.say(says), style{color: c.dim})
