@@ -49,30 +49,14 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 // onlyOnce are the records that have a place in the picture: of what is repeated again and
 // again, only the first.
 func onlyOnce(records []trace.Record) (list []trace.Record) {
-	rows := trace.Rows(records)
-	kept := map[int]bool{}
-	more := map[int]string{} // after a record
-	for i, row := range rows {
-		if row.More > 0 {
-			more[rows[i-1].First+len(rows[i-1].Of)-1] = fmt.Sprintf("the same %d times more", row.More)
+	for _, row := range trace.Rows(records) {
+		if row.More == 0 {
+			list = append(list, row.Of...)
 			continue
 		}
-		for i := range row.Of {
-			kept[row.First+i] = true
-		}
-	}
-	for i, r := range records {
-		next := i // a call is shown with what its client does next
-		for next < len(records)-1 && r.Kind == trace.Call && (next == i || records[next].Who != r.Who) {
-			next++
-		}
-		if kept[next] {
-			list = append(list, r)
-		}
-		if text := more[i]; text != "" {
-			r.Kind, r.Text, r.Mark = trace.Note, text, ""
-			list = append(list, r)
-		}
+		more := list[len(list)-1]
+		more.Kind, more.Text, more.Mark = trace.Note, fmt.Sprintf("the same %d times more", row.More), ""
+		list = append(list, more)
 	}
 	return list
 }
@@ -198,6 +182,9 @@ func (p *panel) add(record trace.Record) {
 		p.verdicts = append(p.verdicts, record.Text)
 		return
 	case trace.Call:
+		if !slices.Contains(p.clients, record.Who) { // nothing has come of it when the picture ends
+			return
+		}
 		if p.now.at() < record.At { // it shows from what it sends first
 			p.called = append(p.called, record.Who)
 			return

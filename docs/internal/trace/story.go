@@ -220,7 +220,7 @@ func (s *story) own(r Record) {
 			continue
 		}
 		was := s.locks[i]
-		wrote := now.Token != was.Token || r.Kind == Command && r.Node == i+1 && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"
+		wrote := now.Token != was.Token || r.Kind == Command && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"
 		switch {
 		case now.Token == "":
 		case !wrote:

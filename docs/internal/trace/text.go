@@ -9,22 +9,15 @@ import (
 
 // A Row is a row of a timeline: a thing that happened, maybe at several nodes at once.
 type Row struct {
-	Of    []Record // what the row was made from,
-	First int      // and the index of its first record
-	More  int      // if not 0, the rows before it came so many times more, last as Of
+	Of   []Record // what the row was made from
+	More int      // if not 0, the rows before it came so many times more, last as Of
 }
 
-// Rows are a timeline: a row for each record but a call, which shows in what it sends and
-// returns. The same thing at several nodes is one row, and what is repeated again and
-// again is there once.
-func Rows(records []Record) []Row {
-	var rows []Row
-	first := 0
+// Rows are a timeline. The same thing at several nodes is one row, and what is repeated
+// again and again is there once.
+func Rows(records []Record) (rows []Row) {
 	for _, same := range stretches(records, Record.with) {
-		if same[0].Kind != Call {
-			rows = append(rows, Row{Of: same, First: first})
-		}
-		first += len(same)
+		rows = append(rows, Row{Of: same})
 	}
 	return fold(rows)
 }
@@ -94,11 +87,14 @@ func fold(rows []Row) []Row {
 	return kept
 }
 
-// Text is a timeline as text.
+// Text is a timeline as text. A call shows in what it sends and returns.
 func Text(records []Record) string {
 	var b strings.Builder
 	rows := Rows(records)
 	for i, row := range rows {
+		if row.Of[0].Kind == Call && row.More == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "%9.1fms  ", float64(row.Of[0].At/100)/10)
 		switch {
 		case row.More > 0 && i < len(rows)-1:
