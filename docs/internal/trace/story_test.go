@@ -130,22 +130,6 @@ func TestACallThatDoesNotReturn_HasARow(t *testing.T) {
 	require.Contains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"alice dies","redis":[{}]}`)), "bob    calls Lock\n", "it is alice who died")
 }
 
-func TestPolling_IsWrittenOnce(t *testing.T) {
-	var records []Record
-	for i := range int64(6) {
-		token := "<bob-" + string(rune('1'+i)) + ">"
-		records = append(records, Record{At: i * 30_000, Who: "bob", Node: 1, Kind: Command, Text: "SETNX coupons " + token, Reply: "0"},
-			Record{At: i*30_000 + 100, Who: "bob", Node: 1, Kind: Command, Text: "GET coupons", Reply: "<alice-1>"})
-	}
-	records = append(records, Record{At: 200_000, Who: "bob", Kind: Return, Text: "Lock", Reply: "ErrNotAcquired"})
-	require.Equal(t, strings.TrimPrefix(`
-      0.0ms  bob    SETNX coupons <bob-1> -> 0
-      0.1ms  bob    GET coupons -> <alice-1>
-    150.1ms  ... the same 5 times more, until:
-    200.0ms  bob    Lock -> ErrNotAcquired
-`, "\n"), Text(records))
-}
-
 func TestACallReturnsAtTheMajority_WhatItSawOfSlowerNodesIsNotBelieved(t *testing.T) {
 	records := tell(t, `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"acquire coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":10000000},{}]}

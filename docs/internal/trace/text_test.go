@@ -1,6 +1,9 @@
 package trace
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestText(t *testing.T) {
 	node := func(r Record) Record { r.Redis = make([]Key, 1); return r }
@@ -9,6 +12,11 @@ func TestText(t *testing.T) {
 	}
 	poll := func(at int64) Record {
 		return node(Record{At: at, Who: "bob", Node: 1, Kind: Command, Text: "GET coupons", Reply: "nil"})
+	}
+	tries := func(at int64, n string) []Record {
+		set := poll(at)
+		set.Text, set.Reply = "SETNX coupons <bob-"+n+">", "0"
+		return []Record{set, poll(at)}
 	}
 	for _, c := range []struct {
 		records []Record
@@ -24,6 +32,9 @@ func TestText(t *testing.T) {
 			"      0.2ms  bob    DEL coupons -> 1 (node 1), 0 (node 3)\n      0.2ms  node 2 hangs\n"},
 		{[]Record{poll(100), poll(200), poll(300), poll(400), {At: 500, Who: "bob", Kind: Return, Text: "Lock", Reply: "nil"}},
 			"      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more, until:\n      0.5ms  bob    Lock -> nil\n"},
+		// Of the tokens the numbers do not count, and any rows may come again.
+		{slices.Concat(tries(100, "1"), tries(200, "2"), tries(300, "3"), tries(400, "4")),
+			"      0.1ms  bob    SETNX coupons <bob-1> -> 0\n      0.1ms  bob    GET coupons -> nil\n      0.4ms  ... the same 3 times more\n"},
 		// Twice is not polling, and the end is not a reason to leave it out.
 		{[]Record{poll(100), poll(200)},
 			"      0.1ms  bob    GET coupons -> nil\n      0.2ms  bob    GET coupons -> nil\n"},
