@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 const usage = `usage:
@@ -198,7 +197,7 @@ func serve(ctx context.Context, h http.Handler, schedule string, browse func(url
 	return nil
 }
 
-// handler has the page, and the files to which it links.
+// handler has the page, and the folders of the lessons to which it links.
 func handler(page []byte, root string) http.Handler {
 	files := os.DirFS(root)
 	mux := http.NewServeMux()
@@ -208,13 +207,10 @@ func handler(page []byte, root string) http.Handler {
 		w.Write(page)
 	})
 	for _, s := range course.Entries() {
-		names, _ := source.Files(filepath.Join(root, s.Dir))
-		for _, name := range append(names, "README.md", "README.zh-CN.md") {
-			mux.HandleFunc("GET /"+s.Dir+"/"+name, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-				http.ServeFileFS(w, r, files, s.Dir+"/"+name)
-			})
-		}
+		mux.HandleFunc("GET /"+s.Dir+"/{name}", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			http.ServeFileFS(w, r, files, s.Dir+"/"+r.PathValue("name"))
+		})
 	}
 	return mux
 }

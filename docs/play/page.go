@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -110,13 +112,13 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = markup.Execute(&b, map[string]any{"Published": published, "Inputs": inputs, "Words": words,
-		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
+		"Style": embedded("page/play.css"), "Script": module(), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
 func embedded(name string) string {
-	text, err := files.ReadFile("page/" + name)
+	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err)
 	}
@@ -126,7 +128,7 @@ func embedded(name string) string {
 // module is the page's one module.
 func module() (script string) {
 	for _, name := range modules {
-		script += embedded(name)
+		script += embedded("page/" + name)
 	}
 	return script
 }
@@ -134,16 +136,13 @@ func module() (script string) {
 // readWords returns the words by language.
 func readWords() map[string]map[string]string {
 	languages := map[string]map[string]string{}
-	list, err := files.ReadDir("page/words")
+	list, _ := fs.Glob(files, "page/words/*.json")
 	for _, file := range list {
 		var words map[string]string
-		if err = json.Unmarshal([]byte(embedded("words/"+file.Name())), &words); err != nil {
-			break
+		if err := json.Unmarshal([]byte(embedded(file)), &words); err != nil {
+			panic(fmt.Errorf("docs/play/%s: %w", file, err))
 		}
-		languages[strings.TrimSuffix(file.Name(), ".json")] = words
-	}
-	if err != nil {
-		panic(fmt.Errorf("docs/play/page/words: %w", err))
+		languages[strings.TrimSuffix(path.Base(file), ".json")] = words
 	}
 	return languages
 }

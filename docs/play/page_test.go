@@ -73,7 +73,7 @@ func TestWords(t *testing.T) {
 	languages := readWords()
 	english := languages["en"]
 	script := module() + "t('language')" // the menu of languages says it
-	for _, m := range inMarkup.FindAllStringSubmatch(embedded("play.html"), -1) {
+	for _, m := range inMarkup.FindAllStringSubmatch(embedded("page/play.html"), -1) {
 		script += fmt.Sprintf("t('%s')", m[1])
 	}
 	require.Empty(t, wrongWords(english, script))
