@@ -46,21 +46,6 @@ func Story(title string, panels []Panel, theme Theme) (string, error) {
 	return c.svg(title), nil
 }
 
-// onlyOnce are the records that have a place in the picture: of what is repeated again and
-// again, only the first.
-func onlyOnce(records []trace.Record) (list []trace.Record) {
-	for _, row := range trace.Rows(records) {
-		if row.More == 0 {
-			list = append(list, row.Of...)
-			continue
-		}
-		more := list[len(list)-1]
-		more.Kind, more.Text, more.Mark = trace.Note, fmt.Sprintf("the same %d times more", row.More), ""
-		list = append(list, more)
-	}
-	return list
-}
-
 // A panel is a story with its events in lanes and moments.
 type panel struct {
 	Panel
@@ -165,8 +150,14 @@ func read(from Panel) *panel {
 		p.nodes[0] = "Redis"
 	}
 	p.known = make([]trace.Key, len(p.nodes))
-	for _, r := range onlyOnce(records) {
-		p.add(r)
+	for _, row := range trace.Rows(records) {
+		if row.More > 0 {
+			p.repeat(row.More)
+			continue
+		}
+		for _, r := range row.Of {
+			p.add(r)
+		}
 	}
 	p.moments = append(p.moments, edge)
 	for _, t := range []track{p.keys, p.waiting} { // what ends first is drawn first
@@ -195,6 +186,14 @@ func (p *panel) add(record trace.Record) {
 		p.show(record)
 	}
 	p.see(record)
+}
+
+// repeat says that what was last came so many times more.
+func (p *panel) repeat(times int) {
+	note := p.last
+	note.Kind = trace.Note
+	p.next(note)
+	p.events = append(p.events, event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), times: times})
 }
 
 // next goes on to the moment of a record, unless it belongs to what was before it.
@@ -262,9 +261,6 @@ func (p *panel) show(record trace.Record) {
 		e.label = "no connection"
 	case access.MatchString(record.Text):
 		e.label, e.guilt = p.use(record)
-	case strings.HasPrefix(record.Text, "the same "):
-		fmt.Sscanf(record.Text, "the same %d", &e.times)
-		e.label, e.isLabel = record.Text, false
 	case record.Who != "" && record.Kind == trace.Note:
 		e.label = record.Text
 	default:
