@@ -90,8 +90,8 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 	languages := readWords()
 	words := languages["en"]
 	for i, l := range found.Levels {
-		if words["fault."+l.Fault] != l.Title {
-			return nil, fmt.Errorf("docs/play/page/words/en.json: %q is %q, and docs/explore says %q", "fault."+l.Fault, words["fault."+l.Fault], l.Title)
+		if title := words["fault."+l.Fault]; title != l.Title {
+			return nil, fmt.Errorf("docs/play/page/words/en.json: fault.%s is %q, and docs/explore says %q", l.Fault, title, l.Title)
 		}
 		found.Levels[i].Story, found.Levels[i].Title = "", "" // the graph and the words have them
 		if o.lock != "" {

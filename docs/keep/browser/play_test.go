@@ -521,13 +521,14 @@ func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
 // Checks that cannot fail prove nothing: pages that are broken on purpose are caught.
 func TestABrokenPage_IsCaught(t *testing.T) {
 	l := find(t, 3, "slow")
+	otherwise := func(b *tab) bool { return b.solve(l) != nil }
 	complains := func(b *tab) bool { return len(b.wrong()) > 0 }
 	for what, c := range map[string]struct {
 		old, new string
 		find     func(*tab) bool
 	}{
-		"another time":             {"Math.floor(r.at / 100) / 10", "Math.ceil(r.at / 100) / 10 + 0.1", func(b *tab) bool { return b.solve(l) != nil }},
-		"no keys":                  {"addEventListener('keydown'", "addEventListener('keydowm'", func(b *tab) bool { return b.solve(l) != nil }},
+		"another time":             {"Math.floor(r.at / 100) / 10", "Math.ceil(r.at / 100) / 10 + 0.1", otherwise},
+		"no keys":                  {"addEventListener('keydown'", "addEventListener('keydowm'", otherwise},
 		"a word is missing":        {`"choices":"What happens next?",`, "", func(b *tab) bool { b.goTo("#" + l.name()); return complains(b) }},
 		"a picture from elsewhere": {"<div id=\"app\">", "<img alt=\"\" src=\"http://192.0.2.1/x.png\"><div id=\"app\">", complains},
 		"pale letters":             {"--dim: #59636e", "--dim: #b9c3ce", func(b *tab) bool { return len(b.axe()) > 0 }},
