@@ -190,7 +190,7 @@ func serve(ctx context.Context, h http.Handler, schedule string, browse func(url
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { server.Close() })
 	fmt.Printf("Break this lock: %s\nCtrl-C ends it.\n", url)
-	browse(url)
+	go browse(url)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -221,8 +221,5 @@ func openBrowser(url string) {
 	if open == nil {
 		open = []string{"xdg-open"}
 	}
-	cmd := exec.Command(open[0], append(open[1:], url)...)
-	if cmd.Start() == nil {
-		go cmd.Wait()
-	}
+	exec.Command(open[0], append(open[1:], url)...).Run()
 }
