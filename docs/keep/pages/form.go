@@ -36,16 +36,19 @@ var forms = []rule{
 
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {
-	all := lines(page)
+	all := parse(page)
 	wrong := check(forms, file, 1, prose(all))
 	n, enough := strings.Count(languageLine.ReplaceAllString(page, ""), "\n"), maxLines
-	for i, l := range all {
-		if l.shown {
-			n, enough = n-1, maxOwnLines
+	for _, p := range all {
+		if p.verb == "questions" {
+			n, enough = n-len(p.body), maxOwnLines
 		}
-		columns := utf8.RuneCountInString(strings.ReplaceAll(l.text, "\t", "    "))
-		if l.fenced && columns > maxColumns {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, i+1, columns, maxColumns))
+		for i, text := range p.body {
+			columns := utf8.RuneCountInString(strings.ReplaceAll(text, "\t", "    "))
+			if p.isFenced() && columns > maxColumns {
+				line := p.from + len(p.head) + i
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %d columns in a block, %d are enough", file, line, columns, maxColumns))
+			}
 		}
 	}
 	// A Chinese page is shorter: its paragraphs are one line.
@@ -94,7 +97,7 @@ func lessonForm(file, page string) (wrong []string) {
 	start, rest, _ := strings.Cut(page, "\n## Write it\n")
 	write, _, _ := strings.Cut(rest, "\n## Why\n")
 	_, predict, _ := strings.Cut(start, "\n## Predict\n")
-	if n := words(prose(lines(start))); n > maxWords {
+	if n := words(prose(parse(start))); n > maxWords {
 		complain(`%d words: %d are enough before "Write it"`, n, maxWords)
 	}
 	if n := strings.Count(start, "\n<!-- picture: "); n > maxPictures {

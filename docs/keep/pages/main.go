@@ -209,9 +209,9 @@ func (b library) runAll(files []string, command func(string) (string, error)) (m
 	}
 	wanted := map[string]string{} // where each command is
 	for _, file := range files {
-		for i, l := range lines(b.page(file).text) {
-			for _, line := range commands(markerOf(l.text)) {
-				wanted[line] = fmt.Sprintf("%s:%d", file, i+1)
+		for _, p := range parse(b.page(file).text) {
+			for _, line := range commands(p.verb, p.args) {
+				wanted[line] = fmt.Sprintf("%s:%d", file, p.from)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ var inlineCommand = regexp.MustCompile("`(?:" + regexp.QuoteMeta(tourCommand) + 
 // wrongNames returns which commands in the text of a page name stories or declarations
 // that are not there. Those in markers have been run.
 func wrongNames(file, page string) (wrong []string) {
-	text := strings.Join(strings.Fields(prose(lines(page))), " ")
+	text := strings.Join(strings.Fields(prose(parse(page))), " ")
 	for _, m := range inlineCommand.FindAllStringSubmatch(text, -1) {
 		s, err := course.Parse(m[2])
 		for _, name := range strings.Fields(m[3]) {

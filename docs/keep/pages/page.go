@@ -12,199 +12,148 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// A line of a page, and what it is part of.
-type line struct {
-	text   string
-	opens  bool   // it opens a fenced block
-	fenced bool   // it is inside one
-	marker string // of what a program writes here: <!-- run: ... --> before this block or picture
-	shown  bool   // it is of a question that an interview page has
+// A part of a page is a line of text, or a block: in a fence, or below a marker, or both.
+type part struct {
+	from       int      // the number of its first line
+	head       []string // the line of text, or the marker, the fence that opens, or both
+	verb, args string   // of the marker: "run" and a command
+	body       []string // the lines of the block
+	closing    string   // what has to end it: "```", or "" for nothing
+	end        []string // the line that does, or none if the page ends first
 }
 
-// plain lines are neither in a block nor its fence.
-func (l line) plain() bool {
-	return !l.fenced && !strings.HasPrefix(strings.TrimSpace(l.text), "```")
-}
-
-// made lines are what a program writes after a marker.
-func (l line) made() bool { return l.marker != "" && !l.opens }
+func (p part) isFenced() bool  { return strings.HasPrefix(p.closing, "```") }
+func (p part) isBlock() bool   { return p.verb != "" || p.isFenced() }
+func (p part) lines() []string { return slices.Concat(p.head, p.body, p.end) }
 
 var (
 	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|questions): (.*\S) -->$`)
+	fenceLine  = regexp.MustCompile("^\\s*(```+)")
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
 
-// markerOf returns what a line asks a program to write below it: "run" and a command.
-func markerOf(text string) (verb, args string) {
-	if m := markerLine.FindStringSubmatch(text); m != nil {
-		return m[1], m[2]
-	}
-	return "", ""
-}
-
-// lines splits a page. A fence is in no block.
-func lines(page string) (list []line) {
-	open := "" // the fence that has opened the block
-	marker, shown := "", false
-	for text := range strings.SplitSeq(page, "\n") {
-		shown = shown && text != questionsEnd
-		l := line{text: text, shown: shown}
-		trimmed := strings.TrimSpace(text)
-		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+// parse splits a page.
+func parse(page string) (list []part) {
+	last := &part{}
+	for i, text := range strings.Split(page, "\n") {
+		fence := fenceLine.FindStringSubmatch(text)
 		switch {
-		case open != "" && trimmed == open:
-			open, marker = "", ""
-		case open != "":
-			l.fenced, l.marker = true, marker
-		case len(fence) >= len("```"):
-			open, l.opens, l.marker = fence, true, marker
+		case last.closing != "" && last.end == nil && strings.TrimSpace(text) == last.closing:
+			last.end = []string{text}
+		case last.closing != "" && last.end == nil:
+			last.body = append(last.body, text)
+		case (last.verb == "run" || last.verb == "code") && last.closing == "" && fence != nil:
+			last.head, last.closing = append(last.head, text), fence[1]
+		case last.verb == "picture" && last.body == nil && strings.HasPrefix(text, "<picture>"):
+			last.body = []string{text}
 		default:
-			if strings.HasPrefix(text, "<picture>") {
-				l.marker = marker
+			list = append(list, part{from: i + 1, head: []string{text}})
+			last = &list[len(list)-1]
+			if m := markerLine.FindStringSubmatch(text); m != nil {
+				last.verb, last.args = m[1], m[2]
 			}
-			marker = markerLine.FindString(text)
-			shown = shown || strings.HasPrefix(marker, "<!-- questions: ")
+			if last.verb == "questions" {
+				last.closing = questionsEnd
+			} else if fence != nil {
+				last.closing = fence[1]
+			}
 		}
-		list = append(list, l)
 	}
 	return list
 }
 
-// prose is what there is between blocks and questions, in the same lines: each of theirs
-// is ~~~, and that of a picture is empty.
-func prose(part []line) string {
+// prose is the text of a page, in the same lines: each one of a block is ~~~.
+func prose(parts []part) string {
 	var list []string
-	for _, l := range part {
-		switch {
-		case !l.plain() || l.shown:
-			l.text = "~~~"
-		case l.made():
-			l.text = ""
+	for _, p := range parts {
+		for i, text := range p.lines() {
+			if p.isBlock() && (i > 0 || p.verb == "") {
+				text = "~~~"
+			}
+			list = append(list, text)
 		}
-		list = append(list, l.text)
 	}
 	return strings.Join(list, "\n")
 }
 
-// A block is what is below a marker, or in a fence without one.
-type block struct {
-	marker     string // the whole line, or ""
-	verb, args string // run, code, picture or questions, and of what
-	body       []string
-}
-
-// rewrite returns a page with what link makes of its lines outside of blocks, and with
-// what fill makes of its blocks and pictures. Where they fail, it says so, and changes
-// nothing.
-func rewrite(file, page string, link func(string) (string, error),
-	fill func(block) ([]string, error)) (_ string, wrong []string) {
-	all := lines(page)
-	var out []string
-	for i := 0; i < len(all); {
-		l := all[i]
-		i++
-		at := i
-		complain := func(err error) {
-			if err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, at, err))
-			}
-		}
-		b := block{marker: l.text}
-		if l.opens {
-			b.marker = l.marker
-		}
-		b.verb, b.args = markerOf(b.marker)
-		if l.plain() {
-			var err error
-			l.text, err = link(l.text)
-			complain(err)
-		}
-		out = append(out, l.text)
-		switch {
-		case l.opens && l.marker != "":
-			at-- // its marker asks for what follows
-		case l.opens, l.plain() && (b.verb == "picture" || b.verb == "questions"):
-		case l.plain() && b.verb != "" && (i == len(all) || !all[i].opens):
-			complain(fmt.Errorf("no fenced block directly after %s", l.text))
-			continue
-		default:
-			continue
-		}
-		for i < len(all) && (all[i].fenced || all[i].made() || all[i].shown) {
-			b.body = append(b.body, all[i].text)
-			i++
-		}
-		body, err := fill(b)
-		fence := strings.TrimRight(l.text, "abcdefghijklmnopqrstuvwxyz")
-		closes := func(text string) bool { return strings.HasPrefix(text, fence) }
-		switch {
-		case b.verb == "questions" && i == len(all):
-			err = fmt.Errorf("no %s after it", questionsEnd)
-		case l.opens && i == len(all):
-			err = fmt.Errorf("the block has no closing %s", fence)
-		case l.opens && slices.ContainsFunc(body, closes):
-			err = fmt.Errorf("the block contains its own closing fence %s: use a longer one", fence)
-		}
-		if err != nil {
-			complain(err)
-			body = b.body
-		}
-		out = append(out, body...)
+// unfit says what is wrong with a block that has this body.
+func (p part) unfit(body []string) error {
+	closes := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), p.closing) }
+	switch {
+	case p.closing == "" && p.verb != "picture":
+		return fmt.Errorf("no fenced block directly after %s", p.head[0])
+	case p.closing == "":
+		return nil
+	case p.end == nil:
+		return fmt.Errorf("the block has no closing %s", p.closing)
+	case slices.ContainsFunc(body, closes):
+		return fmt.Errorf("the block contains its own closing fence %s: use a longer one", p.closing)
 	}
-	return strings.Join(out, "\n"), wrong
-}
-
-// blocks are those of a page, with its pictures.
-func blocks(page string) (list []block) {
-	keep := func(text string) (string, error) { return text, nil }
-	rewrite("", page, keep, func(b block) ([]string, error) {
-		list = append(list, b)
-		return b.body, nil
-	})
-	return list
+	return nil
 }
 
 // regenerate returns the files that a page makes, itself and its pictures, and what is
-// wrong with it. outputs is what each command prints; without it, pictures stay as they
-// are.
+// wrong with it: that stays as it is. outputs is what each command prints; without it,
+// pictures stay as well.
 func (b library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
 	made = map[string]string{}
-	theirs := blocks(b.page(english(file)).text) // a Chinese page shows the same
-	nth := -1
-	page, wrong := rewrite(file, b.page(file).text, func(text string) (string, error) {
-		if isChinese(file) {
-			text = mapLinks(text, func(link string) string { return b.inChinese(file, link) })
-		}
-		return relink(file, text)
-	}, func(old block) ([]string, error) {
-		nth++
+	fill := func(p, theirs part) ([]string, error) {
 		switch {
-		case old.verb == "picture" && outputs != nil:
-			files, shown, err := draw(file, old.args, outputs)
+		case p.verb == "picture" && outputs != nil:
+			files, shown, err := draw(file, p.args, outputs)
 			maps.Copy(made, files)
 			return []string{shown}, err
-		case old.verb == "picture":
-		case old.verb == "questions":
-			return b.questions(file, old.args)
+		case p.verb == "picture":
+		case p.verb == "questions":
+			return b.questions(file, p.args)
 		case isChinese(file):
-			if nth < len(theirs) && theirs[nth].marker == old.marker && (old.verb != "" || old.body == nil) {
-				return theirs[nth].body, nil
+			if theirs.verb == p.verb && theirs.args == p.args && (p.verb != "" || p.body == nil) {
+				return theirs.body, nil
 			}
-		case old.verb == "run":
-			return trimmed(prompt(old.args) + "\n" + outputs[old.args]), nil
-		case old.verb == "code":
-			text, err := excerpt(strings.Fields(old.args))
+		case p.verb == "run":
+			return trimmed(prompt(p.args) + "\n" + outputs[p.args]), nil
+		case p.verb == "code":
+			text, err := excerpt(strings.Fields(p.args))
 			return trimmed(text), err
 		}
-		return old.body, nil
-	})
-	page = b.withLanguages(file, page)
+		return p.body, nil
+	}
+	theirs := slices.DeleteFunc(parse(b.page(english(file)).text), func(p part) bool { return !p.isBlock() })
+	var lines []string
+	for _, p := range parse(b.page(file).text) {
+		var err error
+		if !p.isBlock() {
+			p.head[0], err = b.linked(file, p.head[0])
+		} else {
+			var body []string
+			if body, err = fill(p, append(theirs, part{})[0]); err == nil {
+				err = p.unfit(body)
+			}
+			if err == nil {
+				p.body = body
+			}
+			theirs = theirs[min(1, len(theirs)):]
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, p.from, err))
+		}
+		lines = append(lines, p.lines()...)
+	}
+	page := b.withLanguages(file, strings.Join(lines, "\n"))
 	b.set(file, page)
 	made[file] = page
 	if isChinese(file) {
 		wrong = append(wrong, b.disagree(file)...)
 	}
 	return made, wrong
+}
+
+// linked returns a line with its links as this page has them now.
+func (b library) linked(file, line string) (string, error) {
+	if isChinese(file) {
+		line = mapLinks(line, func(link string) string { return b.inChinese(file, link) })
+	}
+	return relink(file, line)
 }
 
 // trimmed splits a text into lines without white space at their ends.

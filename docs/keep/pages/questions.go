@@ -30,15 +30,15 @@ var (
 
 // paragraph returns the text of the paragraph of a section that begins with a label.
 func (s section) paragraph(label *regexp.Regexp) (text string) {
-	i := slices.IndexFunc(s.lines, func(l line) bool { return !l.fenced && label.MatchString(l.text) })
+	i := slices.IndexFunc(s.parts, func(p part) bool { return label.MatchString(p.head[0]) })
 	if i < 0 {
 		return ""
 	}
-	for _, l := range s.lines[i:] {
-		if l.text == "" {
+	for _, p := range s.parts[i:] {
+		if p.head[0] == "" {
 			break
 		}
-		text += " " + l.text
+		text += " " + p.head[0]
 	}
 	return label.ReplaceAllString(strings.TrimSpace(text), "")
 }
@@ -103,13 +103,16 @@ func (b library) question(lesson, from, anchor string) (out []string, err error)
 		return link
 	}
 	out = []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
-	for _, l := range list[i].lines[1:] {
+	for _, p := range list[i].parts[1:] {
+		text := p.head[0]
 		switch {
-		case l.fenced:
-			out = append(out, l.text)
-		case fold.MatchString(l.text), markerLine.MatchString(l.text), l.text == "" && out[len(out)-1] == "":
+		case p.verb != "":
+			out = append(out, p.lines()[1:]...)
+		case p.isFenced():
+			out = append(out, p.lines()...)
+		case fold.MatchString(text), text == "" && out[len(out)-1] == "":
 		default:
-			text, failed := relink(lesson, mapLinks(l.text, fromHere))
+			text, failed := relink(lesson, mapLinks(text, fromHere))
 			out, err = append(out, text), errors.Join(err, failed)
 		}
 	}

@@ -108,7 +108,7 @@ func TestQuestions_ThatAreNotThere(t *testing.T) {
 	_, _, wrong := remade("step05_lua_release/README.md", read(t, subLesson), nil)
 	require.Equal(t, "step05_lua_release/README.md:5: 2 questions: a lesson shows 3 to 5", wrong)
 	change(t, subLesson, questionsEnd, "")
-	require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: no "+questionsEnd+" after it")
+	require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: the block has no closing "+questionsEnd)
 	require.Contains(t, read(t, subLesson), "old", "what follows is not to be lost")
 }
 

@@ -9,33 +9,25 @@ import (
 
 // A section is a heading, and what follows up to the next one.
 type section struct {
-	level int // 0 is what comes before the first heading
+	level int // 0 before the first heading
 	title string
 	slug  string // its anchor
-	lines []line // with that of the heading
+	parts []part // with that of the heading
 	from  int    // its line in the page, from 1
 }
 
 var headingLine = regexp.MustCompile(`^(#{1,6}) +(.*\S)`)
 
-// sections splits a page at its headings. The stamp and the line of languages are in
-// none, nor are the questions of a lesson: they are compared where they come from.
+// sections splits a page at its headings. The first one is what comes before them.
 func sections(page string) []section {
 	list := []section{{from: 1}}
 	slugs := slugger{}
-	for i, l := range lines(page) {
-		heading := headingLine.FindStringSubmatch(l.text)
-		switch {
-		case l.shown, stampLine.MatchString(l.text + "\n"), languageLine.MatchString(l.text + "\n"):
-			continue
-		case heading != nil && !l.fenced:
-			list = append(list, section{level: len(heading[1]), title: heading[2], slug: slugs.slug(heading[2]), from: i + 1})
+	for _, p := range parse(page) {
+		if heading := headingLine.FindStringSubmatch(p.head[0]); heading != nil {
+			list = append(list, section{level: len(heading[1]), title: heading[2], slug: slugs.slug(heading[2]), from: p.from})
 		}
 		last := &list[len(list)-1]
-		last.lines = append(last.lines, l)
-	}
-	if strings.TrimSpace(prose(list[0].lines)) == "" {
-		return list[1:]
+		last.parts = append(last.parts, p)
 	}
 	return list
 }

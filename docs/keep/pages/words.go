@@ -69,7 +69,7 @@ func readable(file, text string) string {
 	case ".go":
 		text = goText([]byte(text))
 	case ".md":
-		text = saidByOthers.ReplaceAllString(prose(lines(text)), "")
+		text = saidByOthers.ReplaceAllString(prose(parse(text)), "")
 	default:
 		return jsonKey.ReplaceAllString(text, "")
 	}

@@ -144,7 +144,7 @@ func (b library) disagree(file string) (wrong []string) {
 // levels are those of the headings, in their order.
 func levels(list []section) (texts []string) {
 	for i, s := range list {
-		texts = append(texts, fmt.Sprintf("%d. %s", i+1, strings.Repeat("#", s.level)))
+		texts = append(texts, fmt.Sprintf("%d. %s", i, strings.Repeat("#", s.level)))
 	}
 	return texts
 }
@@ -156,10 +156,9 @@ var sameInBoth = []struct {
 }{
 	{"blocks and markers (an empty block is filled by -zh)", library.blocksOf},
 	{"the links", library.linksOf},
-	{"the code in backticks", func(_ library, _ string, s section) []string { return s.all(codeSpan) }},
-	{"the names of tests", func(_ library, _ string, s section) []string { return s.all(testName) }},
+	{"the code in backticks", library.codeOf},
 	{"rows of tables and <details>", func(_ library, _ string, s section) []string {
-		text := prose(s.lines)
+		text := prose(s.parts)
 		return []string{fmt.Sprintf("%d and %d", strings.Count(text, "\n|"), strings.Count(text, "<details"))}
 	}},
 }
@@ -167,29 +166,31 @@ var sameInBoth = []struct {
 // comment is what may be translated in a block.
 var comment = regexp.MustCompile(`(^|\s)(#|//).*`)
 
-// blocksOf are the lines of a section's blocks, and its markers, each with its place.
+// blocksOf are the lines of a section's blocks, and its markers, each with its place. What
+// the questions of a lesson say is compared where they come from.
 func (b library) blocksOf(_ string, s section) (list []string) {
-	nth, at := 0, 0
-	for _, l := range s.lines {
-		text := strings.TrimSpace(l.text)
-		switch {
-		case l.opens:
-			nth, at = nth+1, 0
-		case l.fenced:
-			text = strings.TrimRight(comment.ReplaceAllString(l.text, ""), " \t")
-		case l.plain() && markerLine.MatchString(text):
-		default:
+	nth := 0
+	for _, p := range s.parts {
+		if !p.isBlock() {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%d.%d: %s", nth, at, text))
-		at++
+		lines := slices.Clone(p.head)
+		if p.isFenced() {
+			for _, text := range p.body {
+				lines = append(lines, strings.TrimRight(comment.ReplaceAllString(text, ""), " \t"))
+			}
+		}
+		nth++
+		for at, text := range lines {
+			list = append(list, fmt.Sprintf("%d.%d: %s", nth, at, text))
+		}
 	}
 	return list
 }
 
 // linksOf are the targets of a section's links, as the Chinese page has them.
 func (b library) linksOf(file string, s section) (list []string) {
-	for _, m := range linkTo.FindAllStringSubmatch(prose(s.lines), -1) {
+	for _, m := range linkTo.FindAllStringSubmatch(prose(s.parts), -1) {
 		list = append(list, lineNumber.ReplaceAllString(b.inChinese(file, m[1]), ""))
 	}
 	return list
@@ -197,14 +198,13 @@ func (b library) linksOf(file string, s section) (list []string) {
 
 var (
 	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
-	testName = regexp.MustCompile(`\b(Test[A-Z]\w*)`)
 	markup   = regexp.MustCompile(`(?m)^<!--.*`)
 )
 
-// all are the parts of a section's prose that a group of re finds.
-func (s section) all(re *regexp.Regexp) (list []string) {
-	text := strings.Fields(markup.ReplaceAllString(prose(s.lines), ""))
-	for _, m := range re.FindAllStringSubmatch(strings.Join(text, " "), -1) {
+// codeOf is the code in a section's prose.
+func (b library) codeOf(_ string, s section) (list []string) {
+	text := strings.Fields(markup.ReplaceAllString(prose(s.parts), ""))
+	for _, m := range codeSpan.FindAllStringSubmatch(strings.Join(text, " "), -1) {
 		list = append(list, strings.Join(m[1:], ""))
 	}
 	return list
@@ -221,9 +221,12 @@ func without(some, others []string) string {
 // targets of links and white space.
 func stampOf(page string) string {
 	var text []string
-	for _, l := range lines(page) {
-		if !l.made() && !l.shown && !languageLine.MatchString(l.text+"\n") {
-			text = append(text, strings.Fields(linkTo.ReplaceAllString(l.text, "]"))...)
+	for _, p := range parse(languageLine.ReplaceAllString(page, "")) {
+		if p.verb != "" {
+			p.body = nil
+		}
+		for _, line := range p.lines() {
+			text = append(text, strings.Fields(linkTo.ReplaceAllString(line, "]"))...)
 		}
 	}
 	return fmt.Sprintf("<!-- en: %.5x -->\n", sha256.Sum256([]byte(strings.Join(text, " "))))

@@ -63,7 +63,7 @@ var (
 
 // chineseForm returns what is wrong with the Chinese of a page.
 func (b library) chineseForm(file string) []string {
-	raw := prose(lines(b.page(file).text))
+	raw := prose(parse(b.page(file).text))
 	text := codeSpan.ReplaceAllString(raw, "C")
 	text = bookTitle.ReplaceAllString(text, "《》")
 	text = anyLink.ReplaceAllString(text, "$1")
