@@ -37,7 +37,7 @@ var forms = []rule{
 // form returns what is wrong with the form of a page.
 func form(file, page string) []string {
 	all := parse(page)
-	wrong := check(forms, file, 1, prose(all))
+	wrong := check(forms, file, prose(all))
 	n, enough := strings.Count(languageLine.ReplaceAllString(page, ""), "\n"), maxLines
 	for _, p := range all {
 		if p.verb == "questions" {
@@ -104,8 +104,8 @@ func lessonForm(file, page string) (wrong []string) {
 		complain(`%d pictures before "Write it", %d are enough`, n, maxPictures)
 	}
 	fix := reject(fmt.Sprintf(solutions, path.Dir(file)), `it gives the fix away before "Why"`).unless(`\w+_test\.go`)
-	wrong = append(wrong, check([]rule{fix}, file, 1, start+"\n\n"+write)...)
-	wrong = append(wrong, check([]rule{ownHint}, file, 1, page)...)
+	wrong = append(wrong, check([]rule{fix}, file, start+"\n\n"+write)...)
+	wrong = append(wrong, check([]rule{ownHint}, file, page)...)
 	question, _, folded := strings.Cut(predict, "<details>")
 	if !folded || strings.Count(question, "?") != 1 {
 		complain(`"Predict" asks one question, and folds its answer: <details><summary>Answer</summary>`)

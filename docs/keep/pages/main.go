@@ -136,14 +136,8 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		if command == nil {
 			made[english(file)] = b.withLanguages(english(file), b.page(english(file)).text)
 		}
-		if path.Dir(file) == interviewDir {
-			made[interviewDir+"/deck.tsv"], made[interviewDir+"/deck.zh-CN.tsv"] = "", ""
-		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(made)) {
-		if path.Ext(file) == ".tsv" { // of all pages
-			made[file] = b.deck(isChinese(file))
-		}
 		if err := put(file, made[file], check); err != nil {
 			wrong = append(wrong, err.Error())
 		}

@@ -142,6 +142,9 @@ func (b library) regenerate(file string, outputs map[string]string) (made map[st
 	page := b.withLanguages(file, strings.Join(lines, "\n"))
 	b.set(file, page)
 	made[file] = page
+	if path.Dir(file) == interviewDir {
+		made[editionFor(file, interviewDir+"/deck.tsv")] = b.deck(file)
+	}
 	if isChinese(file) {
 		wrong = append(wrong, b.disagree(file)...)
 	}

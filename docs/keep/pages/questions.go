@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +19,7 @@ const (
 	questionsEnd = "<!-- /questions -->"
 )
 
-// themes are the first pages of the decks, in their order.
+// themes are the pages with questions, in the order that they have in the decks.
 var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design", "whiteboard"}
 
 var (
@@ -56,6 +56,9 @@ func questionForm(file, page string) (wrong []string) {
 		complain := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: ", file, s.from, s.title)+fmt.Sprintf(format, args...))
 		}
+		if !slices.Contains(themes, strings.TrimSuffix(path.Base(english(file)), ".md")) {
+			complain("add the page to the themes of the decks, in docs/keep/pages/questions.go")
+		}
 		said := s.paragraph(spoken)
 		if s.paragraph(keyWords) == "" || said == "" {
 			complain("a question has **Key words.** and **30 s.**")
@@ -86,10 +89,7 @@ func (b library) questions(file, args string) (out []string, err error) {
 // question returns a question of an interview page as a lesson shows it: folded, with its
 // links as they are from there.
 func (b library) question(lesson, from, anchor string) (out []string, err error) {
-	page := from
-	if isChinese(lesson) {
-		page = chinese(from)
-	}
+	page := editionFor(lesson, from)
 	slug := b.sameHeading(from, page, anchor)
 	list := b.page(page).sections
 	i := slices.IndexFunc(list, func(s section) bool { return s.slug == slug && s.isQuestion() })
@@ -140,28 +140,17 @@ func inHTML(text string) string {
 // deckHead says to Anki how the lines of a deck are to be read.
 const deckHead = "#separator:tab\n#html:true\n#tags column:3\n"
 
-// deck has all questions of the interview pages of one language: the question, what is
+// deck has all questions of the interview pages in the language of a page: the question, what is
 // said in 30 seconds, and the page.
-func (b library) deck(inChinese bool) string {
-	files, _ := filepath.Glob(interviewDir + "/*.md")
-	files = slices.DeleteFunc(files, func(file string) bool { return isChinese(file) != inChinese })
-	theme := func(file string) string { return strings.TrimSuffix(filepath.Base(english(file)), ".md") }
-	slices.SortStableFunc(files, func(a, b string) int {
-		// Others come last: as a uint, -1 is the largest.
-		rank := func(file string) uint { return uint(slices.Index(themes, theme(file))) }
-		return cmp.Compare(rank(a), rank(b))
-	})
-	cards := ""
-	for _, file := range files {
-		for _, s := range b.page(filepath.ToSlash(file)).sections {
+func (b library) deck(page string) string {
+	cards := deckHead
+	for _, theme := range themes {
+		for _, s := range b.page(editionFor(page, interviewDir+"/"+theme+".md")).sections {
 			if s.isQuestion() {
 				back := "<b>" + inHTML(s.paragraph(keyWords)) + "</b><br><br>" + inHTML(s.paragraph(spoken))
-				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, theme(file))
+				cards += fmt.Sprintf("%s\t%s\t%s\n", inHTML(s.title), back, theme)
 			}
 		}
 	}
-	if cards == "" {
-		return ""
-	}
-	return deckHead + cards
+	return cards
 }

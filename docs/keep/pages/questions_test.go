@@ -123,12 +123,13 @@ func TestQuestions_HaveBothAnswers(t *testing.T) {
 		require.Contains(t, strings.Join(form(locks, page), "\n"), c.want)
 		require.Empty(t, form("docs/read/a.md", page))
 	}
+	require.Contains(t, form(interviewDir+"/a.md", questionPage)[0], "add the page to the themes of the decks")
 }
 
 func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	inInterview(t)
 	const deck = interviewDir + "/deck.tsv"
-	writeAll(t, interviewDir+"/a.md", "# A\n\n### Last?\n\n**Key words.** a < b\n\n**30 s.** **Yes**.\n")
+	writeAll(t, interviewDir+"/whiteboard.md", "# A\n\n### Last?\n\n**Key words.** a < b\n\n**30 s.** **Yes**.\n")
 	require.NoError(t, run([]string{subLesson}, false, version))
 	require.NoFileExists(t, deck, "no interview page was named")
 	require.ErrorContains(t, run([]string{locks}, true, version), deck+" is stale")
@@ -136,7 +137,7 @@ func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	require.Equal(t, "#separator:tab\n#html:true\n#tags column:3\n"+
 		"Why <code>Lua</code> &amp; not MULTI?\t<b>one step, <code>EVAL</code></b><br><br>Nothing runs <i>between</i> its commands, see the lock.\tlocks\n"+
 		"How long?\t<b>mean</b><br><br>Ten seconds.\tlocks\n"+
-		"Last?\t<b>a &lt; b</b><br><br><b>Yes</b>.\ta\n", read(t, deck))
+		"Last?\t<b>a &lt; b</b><br><br><b>Yes</b>.\twhiteboard\n", read(t, deck))
 	require.NoError(t, run([]string{locks}, true, version))
 	change(t, locks, "Ten seconds", "Twenty seconds")
 	require.ErrorContains(t, run([]string{locks}, true, version), deck+" is stale")

@@ -58,8 +58,8 @@ func needs(re *syntax.Regexp) (list []string) {
 	return list
 }
 
-// check returns where a text breaks the rules. It begins at a line of the file.
-func check(rules []rule, file string, line int, text string) (wrong []string) {
+// check returns where the text of a file breaks the rules.
+func check(rules []rule, file, text string) (wrong []string) {
 	lower := strings.ToLower(text)
 	there := func(text string) bool { return strings.Contains(lower, text) }
 	for _, r := range rules {
@@ -71,19 +71,10 @@ func check(rules []rule, file string, line int, text string) (wrong []string) {
 			if r.except != nil && slices.ContainsFunc(r.except.FindAllStringIndex(text, -1), overlaps) {
 				continue
 			}
-			n := line + strings.Count(text[:at[0]], "\n")
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %q: %s", file, n, around(text, at), r.why))
+			line := 1 + strings.Count(text[:at[0]], "\n")
+			found, _, _ := strings.Cut(text[at[0]:at[1]], "\n")
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %q: %s", file, line, found, r.why))
 		}
 	}
 	return wrong
-}
-
-// around is the first line of a match, or its end, with what is next to it.
-func around(text string, at []int) string {
-	before := []rune(text[strings.LastIndex(text[:at[0]], "\n")+1 : at[0]])
-	first, _, _ := strings.Cut(text[at[0]:at[1]], "\n")
-	rest, _, _ := strings.Cut(text[at[0]+len(first):], "\n")
-	match, after := []rune(first), []rune(rest)
-	before = append(before[max(0, len(before)-10):], match[max(0, len(match)-50):]...)
-	return strings.TrimSpace(string(before) + string(after[:min(20, len(after))]))
 }

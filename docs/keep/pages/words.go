@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -103,32 +104,19 @@ func goText(source []byte) string {
 var notEnglish = regexp.MustCompile(`[Cc]hinese|zh|testdata/|words(_test)?\.go$|^docs/read/(why/|faults\.md|matrix\.md)`)
 
 // badWords returns the wordings of a file that are to be written otherwise.
-func badWords(file, text string) (wrong []string) {
-	n := 0
-	for line := range strings.SplitSeq(readable(file, text), "\n") {
-		n++
-		wrong = append(wrong, check(wordings, file, n, line)...)
-	}
-	return wrong
-}
+func badWords(file, text string) []string { return check(wordings, file, readable(file, text)) }
 
-// englishFiles lists the files under the current folder whose words are checked.
+// englishFiles lists the files whose words are checked, pages the Markdown files.
 func englishFiles() ([]string, error) {
-	return filesOf(func(file string) bool {
-		ext := path.Ext(file)
-		read := ext == ".md" || ext == ".go" || ext == ".tmpl" || strings.HasSuffix(file, "words/en.json")
-		return read && !notEnglish.MatchString(file)
-	})
+	files, err := filesOf(regexp.MustCompile(`\.(md|go|tmpl)$|words/en\.json$`))
+	return slices.DeleteFunc(files, notEnglish.MatchString), err
 }
 
-// pages lists the Markdown files under the current folder.
-func pages() ([]string, error) {
-	return filesOf(func(file string) bool { return path.Ext(file) == ".md" })
-}
+func pages() ([]string, error) { return filesOf(regexp.MustCompile(`\.md$`)) }
 
-// filesOf lists the files that are in, without packages that npm installed and hidden
-// folders other than .github.
-func filesOf(in func(file string) bool) (files []string, err error) {
+// filesOf lists files under the current folder, without packages that npm installed and
+// hidden folders other than .github.
+func filesOf(kind *regexp.Regexp) (files []string, err error) {
 	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" && file != "."
 		switch file = filepath.ToSlash(file); {
@@ -136,7 +124,7 @@ func filesOf(in func(file string) bool) (files []string, err error) {
 			return err
 		case d.IsDir() && (hidden || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case !d.IsDir() && in(file):
+		case kind.MatchString(file):
 			files = append(files, file)
 		}
 		return nil

@@ -32,6 +32,14 @@ func chinese(file string) string {
 	return strings.TrimSuffix(english(file), ext) + suffix + ext
 }
 
+// editionFor is the edition of an English file in the language of a page.
+func editionFor(page, file string) string {
+	if isChinese(page) {
+		return chinese(file)
+	}
+	return file
+}
+
 var (
 	stampLine    = regexp.MustCompile(`(?m)^<!-- en: .* -->\n`)
 	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
@@ -278,12 +286,13 @@ func showStale(files []string) error {
 			continue
 		}
 		n++
-		commit := translated(page, stamped)
-		if commit == "" {
-			fmt.Printf("%s: the text that was translated is not in the history of %s: compare the whole page\n", file, page)
+		// What the English said in the commit with this stamp is what the Chinese says.
+		commit, _ := exec.Command("git", "log", "-1", "--format=%H", "-S"+strings.TrimSpace(stamped), "--", file).Output()
+		if len(commit) == 0 {
+			fmt.Printf("%s: the stamp is in no commit: compare it with the whole of %s\n", file, page)
 			continue
 		}
-		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", commit, "--", page)
+		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", string(commit[:len(commit)-1]), "--", page)
 		diff.Stdout, diff.Stderr = os.Stdout, os.Stderr
 		if err := diff.Run(); err != nil {
 			return err
@@ -291,17 +300,4 @@ func showStale(files []string) error {
 	}
 	fmt.Printf("%d of %d Chinese pages are to be compared with the English ones\n", n, len(list))
 	return nil
-}
-
-// translated returns the last commit with the text of a page that has been translated, or
-// "".
-func translated(page, stamped string) string {
-	commits, _ := exec.Command("git", "log", "--format=%H", "--", page).Output()
-	for commit := range strings.FieldsSeq(string(commits)) {
-		text, err := exec.Command("git", "show", commit+":./"+page).Output()
-		if err == nil && stampOf(strings.ReplaceAll(string(text), "\r\n", "\n")) == stamped {
-			return commit
-		}
-	}
-	return ""
 }

@@ -68,9 +68,9 @@ func (b library) chineseForm(file string) []string {
 	text = bookTitle.ReplaceAllString(text, "《》")
 	text = anyLink.ReplaceAllString(text, "$1")
 	text = strings.ReplaceAll(htmlTag.ReplaceAllString(text, "\t"), "**", "")
-	wrong := check(layout, file, 1, raw)
-	wrong = append(wrong, check(typesetting, file, 1, text)...)
-	wrong = append(wrong, check(terms, file, 1, quoted.ReplaceAllString(text, "“”"))...)
+	wrong := check(layout, file, raw)
+	wrong = append(wrong, check(typesetting, file, text)...)
+	wrong = append(wrong, check(terms, file, quoted.ReplaceAllString(text, "“”"))...)
 	return append(wrong, b.unsaidEnglish(file, raw)...)
 }
 
