@@ -7,8 +7,8 @@
 //	go run -C docs/keep ./pages -stamp page.md ...
 //	go run -C docs/keep ./pages -words [file ...]
 //
-// It runs at the root of the repository. Without names, it first runs the programs that
-// write whole pages. Then it regenerates, in place, in the pages named or in all of them:
+// It runs at the root of the repository. Without names, it also runs the programs that
+// write whole pages. It regenerates, in place, in the pages named or in all of them:
 //
 //   - a fenced block after <!-- run: command -->: the command and what it prints
 //   - a fenced block after <!-- code: file.go Name ... -->: these declarations, with their
@@ -113,19 +113,23 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	if err != nil {
 		return err
 	}
-	var wrong []string
+	var programs, wrong []string
 	if len(files) == 0 {
-		files, wrong = all, writePages(check, command)
+		files, programs = all, writers(check)
+	}
+	if command != nil {
+		command = runAll(slices.Concat(programs, wanted(files)), command)
+	}
+	for _, program := range programs {
+		if _, err := command(program); err != nil {
+			wrong = append(wrong, err.Error())
+		}
 	}
 	b := library{}
-	outputs, err := b.runAll(files, command)
-	if err != nil {
-		return errors.New(strings.Join(append(wrong, err.Error()), "\n"))
-	}
 	made := map[string]string{} // by file
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		ours, complaints := b.regenerate(file, outputs)
+		ours, complaints := b.regenerate(file, command)
 		for name, text := range ours {
 			if other, ok := made[name]; ok && other != text {
 				wrong = append(wrong, fmt.Sprintf("%s: another page draws %s otherwise", file, name))
@@ -141,9 +145,6 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		if err := put(file, made[file], check); err != nil {
 			wrong = append(wrong, err.Error())
 		}
-	}
-	if len(files) == len(all) {
-		wrong = append(wrong, unseen(made)...)
 	}
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "\n"))
@@ -178,53 +179,41 @@ func firstDifference(old, now string) string {
 	return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 }
 
-// writePages runs the programs that write whole pages, each with its own -check. One
-// after the other: each uses all processors. The page of docs/play is only written here:
-// .ci/run checks it next to the other steps, and go test ./docs/play, in a second, that
-// it is of the sources.
-func writePages(check bool, command func(string) (string, error)) (wrong []string) {
-	programs := []string{tourCommand + " matrix", "go run ./docs/explore", "go run ./docs/play -write"}
+// writers are the programs that write whole pages, each with its own -check. The page of
+// docs/play is only written here: .ci/run checks it next to the other steps, and
+// go test ./docs/play, in a second, that it is of the sources.
+func writers(check bool) []string {
 	if check {
-		programs = []string{programs[0] + " -check", programs[1] + " -check"}
+		return []string{"go run ./docs/explore -check", tourCommand + " matrix -check"}
 	}
-	for _, program := range programs {
-		if _, err := command(program); err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
-	return wrong
+	return []string{"go run ./docs/explore", tourCommand + " matrix", "go run ./docs/play -write"}
 }
 
-// runAll runs each command of the pages once, a few at a time, and returns what they
-// print.
-func (b library) runAll(files []string, command func(string) (string, error)) (map[string]string, error) {
-	if command == nil {
-		return nil, nil
-	}
-	wanted := map[string]string{} // where each command is
+// wanted are the commands of the pages.
+func wanted(files []string) (list []string) {
+	b := library{}
 	for _, file := range files {
 		for _, p := range parse(b.page(file).text) {
-			for _, line := range commands(p.verb, p.args) {
-				wanted[line] = fmt.Sprintf("%s:%d", file, p.from)
-			}
+			list = append(list, commands(p.verb, p.args)...)
 		}
 	}
+	return list
+}
+
+// runAll runs each command once, a few at a time, and returns what gives its output.
+func runAll(list []string, command func(string) (string, error)) func(string) (string, error) {
+	ran := map[string]func() (string, error){}
 	g := new(errgroup.Group)
 	g.SetLimit(runtime.NumCPU())
-	var mu sync.Mutex
-	outputs := map[string]string{}
-	for line, where := range wanted {
-		g.Go(func() error {
-			out, err := command(line)
-			mu.Lock()
-			defer mu.Unlock()
-			if outputs[line] = out; err != nil {
-				return fmt.Errorf("%s: %w", where, err)
-			}
-			return nil
-		})
+	for _, line := range list {
+		if ran[line] == nil {
+			once := sync.OnceValues(func() (string, error) { return command(line) })
+			ran[line] = once
+			g.Go(func() error { once(); return nil })
+		}
 	}
-	return outputs, g.Wait()
+	g.Wait()
+	return func(line string) (string, error) { return ran[line]() }
 }
 
 // commands are those whose output a marker needs.

@@ -93,14 +93,15 @@ func (p part) unfit(body []string) error {
 }
 
 // regenerate returns the files that a page makes, itself and its pictures, and what is
-// wrong with it: that stays as it is. outputs is what each command prints; without it,
+// wrong with it: that stays as it is. command returns what a command prints; without it,
 // pictures stay as well.
-func (b library) regenerate(file string, outputs map[string]string) (made map[string]string, wrong []string) {
+func (b library) regenerate(file string, command func(string) (string, error)) (
+	made map[string]string, wrong []string) {
 	made = map[string]string{}
 	fill := func(p, theirs part) ([]string, error) {
 		switch {
-		case p.verb == "picture" && outputs != nil:
-			files, shown, err := draw(file, p.args, outputs)
+		case p.verb == "picture" && command != nil:
+			files, shown, err := draw(file, p.args, command)
 			maps.Copy(made, files)
 			return []string{shown}, err
 		case p.verb == "picture":
@@ -111,7 +112,8 @@ func (b library) regenerate(file string, outputs map[string]string) (made map[st
 				return theirs.body, nil
 			}
 		case p.verb == "run":
-			return trimmed(prompt(p.args) + "\n" + outputs[p.args]), nil
+			out, err := command(p.args)
+			return trimmed(prompt(p.args) + "\n" + out), err
 		case p.verb == "code":
 			text, err := excerpt(strings.Fields(p.args))
 			return trimmed(text), err

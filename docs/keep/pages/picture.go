@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"maps"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +78,8 @@ func head(s course.Step) string {
 }
 
 // draw returns the files of a page's picture, and the line that shows it.
-func draw(page, args string, outputs map[string]string) (files map[string]string, line string, err error) {
+func draw(page, args string, command func(string) (string, error)) (
+	files map[string]string, line string, err error) {
 	d, err := parseDrawing(args)
 	if err != nil {
 		return nil, "", err
@@ -98,7 +96,11 @@ func draw(page, args string, outputs map[string]string) (files map[string]string
 	for i := range d.panels {
 		p := &d.panels[i]
 		said := p.Good
-		for records := json.NewDecoder(strings.NewReader(outputs[d.commands[i]])); records.More(); {
+		out, err := command(d.commands[i])
+		if err != nil {
+			return nil, "", err
+		}
+		for records := json.NewDecoder(strings.NewReader(out)); records.More(); {
 			var record trace.Record
 			if err := records.Decode(&record); err != nil {
 				return nil, "", fmt.Errorf("%s: %w", d.commands[i], err)
@@ -119,16 +121,4 @@ func draw(page, args string, outputs map[string]string) (files map[string]string
 	}
 	const shown = `<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`
 	return files, fmt.Sprintf(shown, join(page, name, ""), alt), nil
-}
-
-// unseen returns complaints about pictures that no page shows.
-func unseen(made map[string]string) (complaints []string) {
-	pages := strings.Join(slices.Collect(maps.Values(made)), "\n")
-	drawn, _ := filepath.Glob(pictures + "/*.svg")
-	for _, file := range drawn {
-		if !strings.Contains(pages, "pictures/"+filepath.Base(file)) {
-			complaints = append(complaints, filepath.ToSlash(file)+" is on no page: delete it")
-		}
-	}
-	return complaints
 }
