@@ -166,7 +166,7 @@ func TestQuestions_OfAChinesePageAreChinese(t *testing.T) {
 	require.NotContains(t, err.Error(), "sub/README", "one page is to be translated again, not those that show its questions")
 
 	change(t, chineseLesson, " #how-long -->", " -->")
-	require.ErrorContains(t, carryOver([]string{subLesson}), "blocks and markers")
+	require.ErrorContains(t, carryOver([]string{subLesson}), "lacks: block 1: <!-- questions: ")
 	require.NoError(t, os.Remove(locksZh))
 	require.ErrorContains(t, carryOver([]string{subLesson}), "docs/read/interview/locks.zh-CN.md has no question #")
 }

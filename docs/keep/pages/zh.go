@@ -126,19 +126,14 @@ func (b library) sameHeading(from, to, anchor string) string {
 func (b library) disagree(file string) (wrong []string) {
 	page := english(file)
 	ours, theirs := b.page(file).sections, b.page(page).sections
-	if here, there := levels(ours), levels(theirs); !slices.Equal(here, there) {
-		return []string{fmt.Sprintf("%s has other headings than %s: %s, in English %s", file, page,
-			without(here, there), without(there, here))}
+	if len(ours) != len(theirs) {
+		return []string{fmt.Sprintf("%s has %d headings, %s has %d", file, len(ours)-1, page, len(theirs)-1)}
 	}
 	for i, s := range ours {
-		for _, same := range sameInBoth {
-			here, there := same.of(b, file, s), same.of(b, page, theirs[i])
-			for _, differs := range [][2]string{{"not in English", without(here, there)}, {"lacks", without(there, here)}} {
-				if differs[1] != "" {
-					wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s): %s: %s: %s",
-						file, s.from, s.title, theirs[i].title, page, same.what, differs[0], differs[1]))
-				}
-			}
+		here, there := b.facts(file, s), b.facts(page, theirs[i])
+		if !slices.Equal(here, there) {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s):\n  not in English: %s\n  lacks: %s",
+				file, s.from, s.title, theirs[i].title, page, without(here, there), without(there, here)))
 		}
 	}
 	if !strings.HasPrefix(b.page(file).text, stampOf(b.page(page).text)) {
@@ -149,79 +144,51 @@ func (b library) disagree(file string) (wrong []string) {
 	return append(wrong, b.chineseForm(file)...)
 }
 
-// levels are those of the headings, in their order.
-func levels(list []section) (texts []string) {
-	for i, s := range list {
-		texts = append(texts, fmt.Sprintf("%d. %s", i, strings.Repeat("#", s.level)))
+var (
+	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
+	markup   = regexp.MustCompile(`(?m)^<!--.*`)
+	comment  = regexp.MustCompile(`(^|\s)(#|//).*`) // may be translated
+)
+
+// facts are what a section has in both languages, sorted: its level, how many rows its
+// tables have, links as the Chinese page has them, code in backticks, and the lines of
+// blocks with their places. What the questions of a lesson say is compared where they come
+// from.
+func (b library) facts(file string, s section) []string {
+	text := prose(s.parts)
+	rows, folds := strings.Count(text, "\n|"), strings.Count(text, "<details")
+	list := []string{fmt.Sprintf("%s with %d rows and %d <details>", strings.Repeat("#", s.level), rows, folds)}
+	for _, m := range linkTo.FindAllStringSubmatch(text, -1) {
+		if to := b.inChinese(file, m[1]); to != "" { // not from one edition to the other
+			list = append(list, "link to "+lineNumber.ReplaceAllString(to, ""))
+		}
 	}
-	return texts
-}
-
-// sameInBoth are what a section has in both languages.
-var sameInBoth = []struct {
-	what string
-	of   func(b library, file string, s section) []string
-}{
-	{"blocks and markers (an empty block is filled by -zh)", library.blocksOf},
-	{"the links", library.linksOf},
-	{"the code in backticks", library.codeOf},
-	{"rows of tables and <details>", func(_ library, _ string, s section) []string {
-		text := prose(s.parts)
-		return []string{fmt.Sprintf("%d and %d", strings.Count(text, "\n|"), strings.Count(text, "<details"))}
-	}},
-}
-
-// comment is what may be translated in a block.
-var comment = regexp.MustCompile(`(^|\s)(#|//).*`)
-
-// blocksOf are the lines of a section's blocks, and its markers, each with its place. What
-// the questions of a lesson say is compared where they come from.
-func (b library) blocksOf(_ string, s section) (list []string) {
+	text = strings.Join(strings.Fields(markup.ReplaceAllString(text, "")), " ")
+	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
+		list = append(list, "`"+strings.Join(m[1:], "")+"`")
+	}
 	nth := 0
 	for _, p := range s.parts {
 		if !p.isBlock() {
 			continue
 		}
-		lines := slices.Clone(p.head)
-		if p.isFenced() {
-			for _, text := range p.body {
-				lines = append(lines, strings.TrimRight(comment.ReplaceAllString(text, ""), " \t"))
+		nth++
+		list = append(list, fmt.Sprintf("block %d: %s", nth, strings.Join(p.head, " ")))
+		for at, text := range p.body {
+			if p.isFenced() {
+				text = strings.TrimRight(comment.ReplaceAllString(text, ""), " \t")
+				list = append(list, fmt.Sprintf("block %d, line %d: %s", nth, at+1, text))
 			}
 		}
-		nth++
-		for at, text := range lines {
-			list = append(list, fmt.Sprintf("%d.%d: %s", nth, at, text))
-		}
 	}
-	return list
-}
-
-// linksOf are the targets of a section's links, as the Chinese page has them.
-func (b library) linksOf(file string, s section) (list []string) {
-	for _, m := range linkTo.FindAllStringSubmatch(prose(s.parts), -1) {
-		list = append(list, lineNumber.ReplaceAllString(b.inChinese(file, m[1]), ""))
-	}
-	return list
-}
-
-var (
-	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
-	markup   = regexp.MustCompile(`(?m)^<!--.*`)
-)
-
-// codeOf is the code in a section's prose.
-func (b library) codeOf(_ string, s section) (list []string) {
-	text := strings.Fields(markup.ReplaceAllString(prose(s.parts), ""))
-	for _, m := range codeSpan.FindAllStringSubmatch(strings.Join(text, " "), -1) {
-		list = append(list, strings.Join(m[1:], ""))
-	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // without returns what some have and others have not.
 func without(some, others []string) string {
-	some = slices.Compact(slices.Sorted(slices.Values(some)))
-	return strings.Join(slices.DeleteFunc(some, func(text string) bool { return slices.Contains(others, text) }), "  ")
+	some = slices.DeleteFunc(slices.Clone(some), func(text string) bool { return slices.Contains(others, text) })
+	return strings.Join(some, "  ")
 }
 
 // stampOf is the line that begins the Chinese edition of a page: a hash of what must be

@@ -96,26 +96,26 @@ func TestChinese_ALinkGoesToTheChinesePageAsSoonAsItIsThere(t *testing.T) {
 	require.NoError(t, run(nil, true, version))
 
 	change(t, redlock, "## 超时的持锁者", "## 晚了")
-	require.ErrorContains(t, carryOver(nil), "the links: lacks: docs/read/redlock.zh-CN.md#晚了", "of two equal headings the first has another name now: the link leads to the second")
+	require.ErrorContains(t, carryOver(nil), "lacks: link to docs/read/redlock.zh-CN.md#晚了", "of two equal headings the first has another name now: the link leads to the second")
 }
 
 func TestChinese_ChecksFail(t *testing.T) {
 	for _, c := range []struct{ file, old, now, want string }{
 		{"README.md", "has a token", "has a random token", "README.zh-CN.md: README.md has changed since it was translated"},
-		{"README.md", "\n## The watchdog", "\n### The watchdog", `README.zh-CN.md has other headings than README.md: 2. ##, in English 2. ###`},
-		{zh, "\n## 看门狗", "", `has other headings than README.md: , in English 2. ##`},
-		{zh, "<!-- run: go version -->", "<!-- run: go env -->", `not in English: 1.0: <!-- run: go env -->`},
-		{zh, "<!-- run: go version -->\n```text\n$ go version\none\n```\n", "", "lacks: 1.0: <!-- run: go version -->  1.1: ```text"},
-		{zh, "go test ./... #", "go test . #", "README.zh-CN.md:8: 看门狗 (\"The watchdog\" of README.md): blocks and markers (an empty block is filled by -zh): not in English: 2.1: go test ."},
-		{zh, "```sh", "```go", "not in English: 2.0: ```go"},
-		{zh, "见 [矩阵](docs/read/matrix.md)（英文）。", "见矩阵。", "the links: lacks: docs/read/matrix.md"},
-		{zh, "[上面](#锁)", "[上面](#看门狗)", "the links: not in English: #看门狗"},
+		{"README.md", "\n## The watchdog", "\n### The watchdog", "not in English: ## with 3 rows and 1 <details>\n  lacks: ### with"},
+		{zh, "\n## 看门狗", "", "README.zh-CN.md has 1 headings, README.md has 2"},
+		{zh, "<!-- run: go version -->", "<!-- run: go env -->", "not in English: block 1: <!-- run: go env --> ```text"},
+		{zh, "<!-- run: go version -->\n```text\n$ go version\none\n```\n", "", "lacks: block 1, line 1: $ go version  block 1, line 2: one  block 1: <!-- run: go version --> ```text"},
+		{zh, "go test ./... #", "go test . #", "README.zh-CN.md:8: 看门狗 (\"The watchdog\" of README.md):\n  not in English: block 2, line 1: go test ."},
+		{zh, "```sh", "```go", "not in English: block 2: ```go"},
+		{zh, "见 [矩阵](docs/read/matrix.md)（英文）。", "见矩阵。", "lacks: link to docs/read/matrix.md"},
+		{zh, "[上面](#锁)", "[上面](#看门狗)", "not in English: link to #看门狗"},
 		{zh, "[`Lock`]", "[`Unlock`]", "README.zh-CN.md:6: sub/lock.go: no declaration Unlock"},
-		{zh, "[`Lock`]", "[`Unlock`]", "the code in backticks: not in English: Unlock"},
-		{zh, "`PEXPIRE`", "`EXPIRE`", "the code in backticks: not in English: EXPIRE"},
-		{zh, "：`TestRenewal`。", "：`TestRenewals`。\n\n<!-- `TestRenewal` -->", "the code in backticks: lacks: TestRenewal"},
-		{zh, "<details><summary>为什么？</summary>", "", "rows of tables and <details>: not in English: 3 and 0"},
-		{zh, "| 甲 | 乙 |\n", "| 甲 | 乙 |\n| 丙 | 丁 |\n", "rows of tables and <details>: not in English: 4 and 1"},
+		{zh, "[`Lock`]", "[`Unlock`]", "not in English: `Unlock`"},
+		{zh, "`PEXPIRE`", "`EXPIRE`", "not in English: `EXPIRE`"},
+		{zh, "：`TestRenewal`。", "：`TestRenewals`。\n\n<!-- `TestRenewal` -->", "lacks: `TestRenewal`"},
+		{zh, "<details><summary>为什么？</summary>", "", "not in English: ## with 3 rows and 0 <details>"},
+		{zh, "| 甲 | 乙 |\n", "| 甲 | 乙 |\n| 丙 | 丁 |\n", "not in English: ## with 4 rows and 1 <details>"},
 		{zh, "（英文）。", "。", "README.zh-CN.md:6: the first link to docs/read/matrix.md, which is in English only, is followed by （英文）"},
 		{zh, "它用", "令牌用", "write 唯一标识（token）"},
 		{zh, "它用 `PEXPIRE` 续期：`TestRenewal`。", "", "README.zh-CN.md:10: \"<!-- run: go version -->\": no line in Chinese says what this output shows"},
