@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -161,16 +162,12 @@ func (b library) linked(file, line string) (string, error) {
 	return relink(file, line)
 }
 
-// trimmed splits a text into lines without white space at their ends.
-func trimmed(text string) (list []string) {
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		list = append(list, strings.TrimRight(line, " \t"))
-	}
-	return list
-}
+// blanks are white space at the end of a line, and empty lines at the end of a text.
+var blanks = regexp.MustCompile(`(?m)[ \t]+$|\n+\z`)
 
-// excerpt returns declarations as they are in a file, or in those of a lock:
-// excerpt([file.go Name ...]), excerpt([folder Name ...]).
+func trimmed(text string) []string { return strings.Split(blanks.ReplaceAllString(text, ""), "\n") }
+
+// excerpt returns declarations of a file or a folder: excerpt([file.go Name ...]).
 func excerpt(args []string) (string, error) {
 	if len(args) < 2 {
 		return "", errors.New("code needs a file or a folder, and at least one name")
@@ -180,9 +177,6 @@ func excerpt(args []string) (string, error) {
 		d, err := find(args[0], name)
 		if err != nil {
 			return "", err
-		}
-		if path.Ext(args[0]) == ".go" && path.Base(args[0]) != d.File {
-			return "", fmt.Errorf("%s is in %s, not in %s: name that file, or the folder", name, d.File, args[0])
 		}
 		texts = append(texts, d.Text)
 	}
@@ -247,3 +241,66 @@ func prompt(command string) string {
 	}
 	return b.String() + line
 }
+
+// A section is a heading, and what follows up to the next one.
+type section struct {
+	level int // 0 before the first heading
+	title string
+	slug  string // its anchor
+	parts []part // with that of the heading
+	from  int    // its line in the page, from 1
+}
+
+var headingLine = regexp.MustCompile(`^(#{1,6}) +(.*\S)`)
+
+// sections splits a page at its headings. The first one is what comes before them.
+func sections(page string) []section {
+	list := []section{{from: 1}}
+	slugs := slugger{}
+	for _, p := range parse(page) {
+		if heading := headingLine.FindStringSubmatch(p.head[0]); heading != nil {
+			list = append(list, section{level: len(heading[1]), title: heading[2], slug: slugs.slug(heading[2]), from: p.from})
+		}
+		last := &list[len(list)-1]
+		last.parts = append(last.parts, p)
+	}
+	return list
+}
+
+// A slugger makes GitHub's anchors of the headings of one page.
+type slugger map[string]int
+
+var notInSlug = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc} -]`)
+
+func (s slugger) slug(title string) string {
+	text := linkTo.ReplaceAllString(title, "")
+	text = strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+	slug := text
+	for _, used := s[slug]; used; _, used = s[slug] {
+		s[text]++
+		slug = fmt.Sprintf("%s-%d", text, s[text])
+	}
+	s[slug] = 0
+	return slug
+}
+
+// A library has the pages as they are on disk, and those that have been made anew.
+type library map[string]page
+
+// A page that does not exist has no text.
+type page struct {
+	text     string
+	sections []section
+}
+
+func (b library) page(file string) page {
+	if _, ok := b[file]; !ok {
+		data, _ := os.ReadFile(file)
+		b.set(file, strings.ReplaceAll(string(data), "\r\n", "\n"))
+	}
+	return b[file]
+}
+
+func (b library) set(file, text string) { b[file] = page{text, sections(text)} }
+
+func (b library) has(file string) bool { return b.page(file).text != "" }

@@ -86,6 +86,9 @@ func TestPage_IsMadeAnew(t *testing.T) {
 			"<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n```\n",
 			"<!-- code: sub/lock.go Lock.Lock ErrLost -->\n```go\n// Lock waits.\nfunc (l *Lock) Lock() {\n\tprintln(\"waits\")\n}\n\n" +
 				"\tErrLost = errors.New(\"lost\")\n```\n"},
+		{"declarations of a file and of another one next to it", "a.md",
+			"<!-- code: sub/lock.go send ErrLost -->\n```go\n```\n",
+			"<!-- code: sub/lock.go send ErrLost -->\n```go\nfunc send() {}\n\n\tErrLost = errors.New(\"lost\")\n```\n"},
 		{"declarations of a folder", "a.md",
 			"<!-- code: sub send ErrLost -->\n```go\n```\n",
 			"<!-- code: sub send ErrLost -->\n```go\nfunc send() {}\n\n\tErrLost = errors.New(\"lost\")\n```\n"},
@@ -127,7 +130,6 @@ func TestAPageThatCannotBeMade_SaysWhereAndWhy(t *testing.T) {
 		"<!-- code: sub/lock.go -->\n```\n```":                      "at least one name",
 		"<!-- code: sub/lock.go Unlock -->\n```\n```":               "a.md:1: sub/lock.go: no declaration Unlock",
 		"<!-- code: sub/none.go Unlock -->\n```\n```":               "none.go",
-		"<!-- code: sub/lock.go send -->\n```\n```":                 "a.md:1: send is in send.go, not in sub/lock.go: name that file, or the folder",
 		"text\n[`Lock.Unlock`](sub/lock.go#L3) missing":             "a.md:2: ",
 		"<!-- picture: late -->":                                    "a.md:1: a picture needs a name, a title and a run",
 		"<!-- picture: late | T | blue 4 TestX -->":                 `a.md:1: "blue 4 TestX" is not a run`,
