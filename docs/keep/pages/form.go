@@ -2,11 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // What is readable: a page at one sitting (one that shows questions, without these), a
@@ -142,4 +146,47 @@ func words(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// inlineCommand is a command of the tour in the text of a page: `red 4 TestX`.
+var inlineCommand = regexp.MustCompile("`(?:" + tourCommand + " )?(red|green|try|hint|diff) ([0-9]|fencing) ([^`]+)`")
+
+// wrongNames returns which commands in the text of a page name stories or declarations
+// that are not there. Those in markers have been run.
+func wrongNames(file, page string) (wrong []string) {
+	text := strings.Join(strings.Fields(prose(parse(page))), " ")
+	for _, m := range inlineCommand.FindAllStringSubmatch(text, -1) {
+		s, err := course.Parse(m[2])
+		for name := range strings.FieldsSeq(m[3]) {
+			if err == nil {
+				err = unknown(s, m[1], name)
+			}
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %s: %v", file, m[0], err))
+		}
+	}
+	return wrong
+}
+
+// unknown is an error if a command on step s cannot find name.
+func unknown(s course.Step, verb, name string) error {
+	if verb == "diff" {
+		_, now := find(s.Dir, name)
+		_, before := find(s.Before().Dir, name)
+		if now != nil && before != nil {
+			return fmt.Errorf("no declaration %s in %s or the one before", name, s.Subject())
+		}
+		return nil
+	}
+	story, _, _ := strings.Cut(name, "/") // a subtest
+	files, _ := filepath.Glob(s.Dir + "/*_test.go")
+	known := func(file string) bool {
+		text, _ := os.ReadFile(file)
+		return strings.Contains(string(text), "\nfunc "+story+"(")
+	}
+	if !strings.HasPrefix(story, "Test") || story == "TestX" || slices.ContainsFunc(files, known) {
+		return nil // or a flag, a stage, any story
+	}
+	return fmt.Errorf("no story %s in %s", story, s.Dir)
 }

@@ -205,37 +205,3 @@ func TestShell_RunsTheTourAndTheGoCommandOnly(t *testing.T) {
 	require.ErrorContains(t, try("go run ./docs/tour red 4"), "README.md:1: ")
 	require.ErrorContains(t, try("rm -rf /"), `"rm -rf /": a page runs only the go command`)
 }
-
-func TestForm(t *testing.T) {
-	require.Empty(t, form("docs/read/matrix.md", strings.Repeat("x\n", maxLines+1)))
-	wide := strings.Repeat("ä", maxColumns)
-	questions := asks + strings.Repeat("\nx", maxLines) + "\n" + questionsEnd + "\n"
-	const nameless, summary = ".*a declaration's name in backticks", ".*GitHub shows the text after <summary> as Markdown only"
-	for page, want := range map[string][]string{
-		strings.Repeat("x\n", maxLines):                                          nil,
-		"# A\n\nEnglish | [中文](a.zh-CN.md)\n" + strings.Repeat("\n", maxLines-1): nil,
-		strings.Repeat("x\n", maxLines+1):                                        {" has 301 lines: 300 are enough"},
-		questions + strings.Repeat("x\n", maxOwnLines-2):                         nil,
-		questions + strings.Repeat("x\n", maxOwnLines-1):                         {" has 266 lines: 265 are enough"},
-		"[`Lock`](lock.go#L3) [lock](lock.go) [a](https://example.com/a.go#L9)":  nil,
-		"[the lock](lock.go#L3) [`Lock`](lock.go#lock)":                          {":1: " + nameless, ":1: " + nameless},
-		wide + "!\n```go\n" + wide + "\n```\n" + wide + "!\n":                    nil,
-		"````go\n```\n" + wide + "!\n````\n" + wide + "!\n   ```sh\n\t" + wide[6:] + "\n   ```\n": {
-			":3: 101 columns in a block, 100 are enough", ":7: 101 columns in a block, 100 are enough"},
-
-		"<details><summary>Hint</summary>\n\nAsk `Redis`.\n</details>\n":        nil,
-		"   <details><summary>Hint</summary>\n\n   Ask `Redis`.\n   </details>": nil,
-		"<details>\n<summary>Hint</summary>\n\nAsk `Redis`.\n</details>\n":      nil,
-		"```html\n<summary>Hint</summary>Ask\n```\n":                            nil,
-		"text\n<details><summary>Hint</summary>Ask `Redis`.</details>\n":        {":2: " + summary},
-		"<details><summary>Hint</summary>\nAsk `Redis`.\n</details>\n":          {":1: " + summary},
-		"<details><summary>Hint</summary>\n```go\n\n```\n</details>\n":          {":1: " + summary},
-		"<details><summary>Hint": {":1: " + summary},
-	} {
-		wrong := form("docs/read/a.md", page)
-		require.Len(t, wrong, len(want), page)
-		for i := range want {
-			require.Regexp(t, "^docs/read/a.md"+want[i], wrong[i], page)
-		}
-	}
-}

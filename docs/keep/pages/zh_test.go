@@ -173,14 +173,6 @@ func TestChinese_TheHashIsNotOfWhatAMachineWrites(t *testing.T) {
 	require.NoError(t, run(nil, true, two))
 }
 
-func TestForm_OfAChinesePage(t *testing.T) {
-	const lesson = "step01_setnx/README.zh-CN.md"
-	page := "# 锁\n\n## " + strings.Join(chineseLesson, "\n\n## ") + "\n"
-	require.Empty(t, form(lesson, page))
-	require.Contains(t, strings.Join(form(lesson, strings.Replace(page, "怎么修", "修复", 1)), "\n"), "its headings are")
-	require.Empty(t, form("docs/read/a.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
-}
-
 func TestStale_ShowsWhatHasChanged(t *testing.T) {
 	inTwoLanguages(t)
 	for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -qm one"} {
