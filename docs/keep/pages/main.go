@@ -5,7 +5,6 @@
 //	go run -C docs/keep ./pages -zh [page.md ...]
 //	go run -C docs/keep ./pages -stale [page.md ...]
 //	go run -C docs/keep ./pages -stamp page.md ...
-//	go run -C docs/keep ./pages -words [file ...]
 //
 // It runs at the root of the repository. Without names, it also runs the programs that
 // write whole pages. It regenerates, in place, in the pages named or in all of them:
@@ -41,12 +40,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -66,9 +67,10 @@ func main() {
 		flag.BoolFunc(name, says, func(string) error { do = other; return nil })
 	}
 	instead("zh", "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing", carryOver)
-	instead("stale", "show what has changed in English since it was translated", showStale)
+	instead("stale", "show what has changed in English since it was translated", func(files []string) error {
+		return showStale(os.Stdout, files)
+	})
 	instead("stamp", "say of Chinese pages that they say what the English says", stamp)
-	instead("words", "list wordings that are not plain English, in the files named or in all", showWords)
 	flag.Parse()
 	root, err := course.Root()
 	if err == nil {
@@ -99,11 +101,39 @@ func runHere(ctx context.Context, files []string, check bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	sh := shell{ctx, dir}
-	if _, err := sh.run("go", "build", "-o", sh.tour(), "./docs/tour"); err != nil {
+	tour := filepath.Join(dir, "tour.exe") // built once for all
+	if _, err := output(ctx, dir, "go", "build", "-o", tour, "./docs/tour"); err != nil {
 		return err
 	}
-	return run(files, check, sh.command)
+	return run(files, check, func(command string) (string, error) {
+		if args, ok := strings.CutPrefix(command, tourCommand); ok {
+			return output(ctx, dir, tour, strings.Fields(args)...)
+		}
+		args, ok := strings.CutPrefix(command, "go ")
+		if !ok {
+			return "", fmt.Errorf("%q: a page runs only the go command", command)
+		}
+		return output(ctx, dir, "go", strings.Fields(args)...)
+	})
+}
+
+const tourCommand = "go run ./docs/tour"
+
+// output is the standard output of a program: progress and compiler noise go to the other
+// stream. It fails unless the program ends with 0: a page shows what readers should do,
+// and that works. dir is for what the tour builds.
+func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, noise bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &noise
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
+	if os.Getenv("TOUR_BUILT") == "" {         // most pages play the same few builds
+		cmd.Env = append(cmd.Env, "TOUR_BUILT="+dir)
+	}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
+	}
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
 }
 
 // run regenerates or checks pages. command runs a command and returns what it prints;
@@ -228,40 +258,23 @@ func commands(verb, args string) []string {
 	return nil
 }
 
-const tourCommand = "go run ./docs/tour"
+// pages lists the Markdown files.
+func pages() ([]string, error) { return filesOf(regexp.MustCompile(`\.md$`)) }
 
-// A shell runs commands. The tour is built once for all, into dir.
-type shell struct {
-	ctx context.Context
-	dir string
-}
-
-func (s shell) tour() string { return filepath.Join(s.dir, "tour.exe") }
-
-func (s shell) command(command string) (string, error) {
-	if args, ok := strings.CutPrefix(command, tourCommand); ok {
-		return s.run(s.tour(), strings.Fields(args)...)
-	}
-	fields := strings.Fields(command)
-	if len(fields) == 0 || fields[0] != "go" {
-		return "", fmt.Errorf("%q: a page runs only the go command", command)
-	}
-	return s.run(fields[0], fields[1:]...)
-}
-
-// run returns the standard output: progress and compiler noise go to the other stream. It
-// fails unless the command ends with 0: a page shows what readers should do, and
-// that works.
-func (s shell) run(name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(s.ctx, name, args...)
-	var out, noise bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &noise
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
-	if os.Getenv("TOUR_BUILT") == "" {         // most pages play the same few builds
-		cmd.Env = append(cmd.Env, "TOUR_BUILT="+s.dir)
-	}
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
-	}
-	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
+// filesOf lists files under the current folder, without packages that npm installed and
+// hidden folders other than .github.
+func filesOf(kind *regexp.Regexp) (files []string, err error) {
+	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" && file != "."
+		switch file = filepath.ToSlash(file); {
+		case err != nil:
+			return err
+		case d.IsDir() && (hidden || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case kind.MatchString(file):
+			files = append(files, file)
+		}
+		return nil
+	})
+	return files, err
 }

@@ -230,16 +230,14 @@ func find(file, name string) (d source.Declaration, err error) {
 
 // prompt writes a command as it is typed, in more lines than one if it is long.
 func prompt(command string) string {
-	var b strings.Builder
-	line := "$"
-	for _, word := range strings.Fields(command) {
-		if len(line)+1+len(word) > maxColumns-len(` \`) {
-			b.WriteString(line + " \\\n")
-			line = "   "
+	lines, last := []string{"$"}, 0
+	for word := range strings.FieldsSeq(command) {
+		if len(lines[last])+1+len(word) > maxColumns-len(` \`) {
+			lines, last = append(lines, "   "), last+1
 		}
-		line += " " + word
+		lines[last] += " " + word
 	}
-	return b.String() + line
+	return strings.Join(lines, " \\\n")
 }
 
 // A section is a heading, and what follows up to the next one.

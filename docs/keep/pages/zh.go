@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -240,7 +241,7 @@ func (b library) editions(files []string) (list []string, err error) {
 }
 
 // showStale prints what has changed in English since it was translated.
-func showStale(files []string) error {
+func showStale(w io.Writer, files []string) error {
 	b := library{}
 	list, err := b.editions(files)
 	if err != nil {
@@ -256,15 +257,15 @@ func showStale(files []string) error {
 		// What the English said in the commit with this stamp is what the Chinese says.
 		commit, _ := exec.Command("git", "log", "-1", "--format=%H", "-S"+strings.TrimSpace(stamped), "--", file).Output()
 		if len(commit) == 0 {
-			fmt.Printf("%s: the stamp is in no commit: compare it with the whole of %s\n", file, page)
+			fmt.Fprintf(w, "%s: the stamp is in no commit: compare it with the whole of %s\n", file, page)
 			continue
 		}
 		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", string(commit[:len(commit)-1]), "--", page)
-		diff.Stdout, diff.Stderr = os.Stdout, os.Stderr
+		diff.Stdout, diff.Stderr = w, os.Stderr
 		if err := diff.Run(); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%d of %d Chinese pages are to be compared with the English ones\n", n, len(list))
+	fmt.Fprintf(w, "%d of %d Chinese pages are to be compared with the English ones\n", n, len(list))
 	return nil
 }

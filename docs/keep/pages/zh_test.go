@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -195,16 +193,9 @@ func TestStale_ShowsWhatHasChanged(t *testing.T) {
 // stale is what -stale prints.
 func stale(t *testing.T) string {
 	t.Helper()
-	stdout := os.Stdout
-	defer func() { os.Stdout = stdout }()
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	os.Stdout = w
-	require.NoError(t, showStale(nil))
-	w.Close()
-	text, err := io.ReadAll(r)
-	require.NoError(t, err)
-	return string(text)
+	var w strings.Builder
+	require.NoError(t, showStale(&w, nil))
+	return w.String()
 }
 
 func TestStamp_RefusesWhatIsNotThere(t *testing.T) {
