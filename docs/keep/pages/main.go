@@ -219,12 +219,18 @@ func writers(check bool) []string {
 	return []string{"go run ./docs/explore", tourCommand + " matrix", "go run ./docs/play -write"}
 }
 
-// wanted are the commands of the pages.
+// wanted are the commands whose output the pages need.
 func wanted(files []string) (list []string) {
 	b := library{}
 	for _, file := range files {
 		for _, p := range parse(b.page(file).text) {
-			list = append(list, commands(p.verb, p.args)...)
+			switch p.verb {
+			case "run":
+				list = append(list, p.args)
+			case "picture":
+				d, _ := parseDrawing(p.args) // an error shows when it is drawn
+				list = append(list, d.commands...)
+			}
 		}
 	}
 	return list
@@ -244,18 +250,6 @@ func runAll(list []string, command func(string) (string, error)) func(string) (s
 	}
 	g.Wait()
 	return func(line string) (string, error) { return ran[line]() }
-}
-
-// commands are those whose output a marker needs.
-func commands(verb, args string) []string {
-	switch verb {
-	case "run":
-		return []string{args}
-	case "picture":
-		d, _ := parseDrawing(args) // an error shows when it is drawn
-		return d.commands
-	}
-	return nil
 }
 
 // pages lists the Markdown files.
