@@ -120,7 +120,7 @@ func TestChinese_ChecksFail(t *testing.T) {
 		{zh, "`。", "`.\n它续期。", "a paragraph is one line"},
 		{zh, "它用", "它renew 用", "a space stands between"},
 		{zh, "它用", "锁,它用", "full-width"},
-		{zh, "它用", "锁 ，它用", "no space stands before"},
+		{zh, "它用", "锁 ，它用", "no space comes before"},
 		{zh, "它用", "it is the holder that: 它用", "English is left"},
 		{zh, "它用", "看**“它”**用", "GitHub does not show this as bold"},
 		{zh, "它用", "**它：**用", "GitHub does not show this as bold"},
