@@ -72,7 +72,6 @@ func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
 		"code":                        {"## Write it\n", "## Write it\n\n```go\nx := 1\n```\n", fix},
 		"a script":                    {"## Predict\n", "## Predict\n\n   ```lua\n   return 1\n   ```\n", fix},
 		"a link to the fix":           {"## Write it\n", "## Write it\n\n[it](../step05_lua_release/lock.go)\n", fix},
-		"a short link to the fix":     {"## Write it\n", "## Write it\n\n[`Lock.release`](lock.go#L161)\n", fix},
 		"a link to another file":      {"## Write it\n", "## Write it\n\n[`once`](send.go#L21)\n", fix},
 		"no spoiler line":             {spoiler, "Careful.", `"Write it" ends with the line`},
 		"more after the spoiler line": {"## Why\n", "More.\n\n## Why\n", `"Write it" ends with the line`},

@@ -123,8 +123,6 @@ func TestAPageThatCannotBeMade_SaysWhereAndWhy(t *testing.T) {
 	outputs := map[string]string{"go version": "x\n", "go fence": "```\n", redTestX: "no records"}
 	for page, want := range map[string]string{
 		"\n<!-- run: go version -->\n\n```\n```":                    "a.md:2: no fenced block directly after <!-- run: go version -->",
-		"<!-- run: go version -->":                                  "a.md:1: no fenced block",
-		"<!-- run: go version -->\n```\nopen":                       "has no closing ```",
 		"```\nopen":                                                 "a.md:1: the block has no closing ```",
 		"<!-- run: go fence -->\n```\n```":                          "use a longer one",
 		"<!-- code: sub/lock.go -->\n```\n```":                      "at least one name",

@@ -20,13 +20,10 @@ const bilingual = "docs/read/glossary.md"
 
 const suffix = ".zh-CN"
 
-func isChinese(file string) bool { return strings.HasSuffix(file, suffix+path.Ext(file)) }
+func isChinese(file string) bool { return strings.Contains(file, suffix+".") }
 
 // english and chinese are the names of the two editions of a file.
-func english(file string) string {
-	ext := path.Ext(file)
-	return strings.TrimSuffix(strings.TrimSuffix(file, ext), suffix) + ext
-}
+func english(file string) string { return strings.Replace(file, suffix+".", ".", 1) }
 
 func chinese(file string) string {
 	ext := path.Ext(file)
@@ -56,9 +53,9 @@ func (b library) withLanguages(file, page string) string {
 	if title == nil || !b.has(chinese(file)) {
 		return page
 	}
-	other := "[English](" + path.Base(english(file)) + ") | 中文"
-	if !isChinese(file) {
-		other = "English | [中文](" + path.Base(chinese(file)) + ")"
+	other := "English | [中文](" + path.Base(chinese(file)) + ")"
+	if isChinese(file) {
+		other = "[English](" + path.Base(english(file)) + ") | 中文"
 	}
 	return page[:title[1]] + "\n" + other + "\n" + page[title[1]:]
 }
