@@ -99,7 +99,7 @@ func (p part) unfit(body []string) error {
 func (b library) regenerate(file string, command func(string) (string, error)) (
 	made map[string]string, wrong []string) {
 	made = map[string]string{}
-	fill := func(p, theirs part) ([]string, error) {
+	fill := func(p, same part) ([]string, error) {
 		switch {
 		case p.verb == "picture" && command != nil:
 			files, shown, err := draw(file, p.args, command)
@@ -109,8 +109,8 @@ func (b library) regenerate(file string, command func(string) (string, error)) (
 		case p.verb == "questions":
 			return b.questions(file, p.args)
 		case isChinese(file):
-			if theirs.verb == p.verb && theirs.args == p.args && (p.verb != "" || p.body == nil) {
-				return theirs.body, nil
+			if same.verb == p.verb && same.args == p.args && (p.verb != "" || p.body == nil) {
+				return same.body, nil
 			}
 		case p.verb == "run":
 			out, err := command(p.args)
@@ -128,14 +128,17 @@ func (b library) regenerate(file string, command func(string) (string, error)) (
 		if !p.isBlock() {
 			p.head[0], err = b.linked(file, p.head[0])
 		} else {
+			var same part // of the English page
+			if len(theirs) > 0 {
+				same, theirs = theirs[0], theirs[1:]
+			}
 			var body []string
-			if body, err = fill(p, append(theirs, part{})[0]); err == nil {
+			if body, err = fill(p, same); err == nil {
 				err = p.unfit(body)
 			}
 			if err == nil {
 				p.body = body
 			}
-			theirs = theirs[min(1, len(theirs)):]
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", file, p.from, err))
