@@ -271,7 +271,7 @@ func (t *tour) end(a attemptAt, e ending) {
 	}
 }
 
-// says is what a learner is told of a failed assertion.
+// says is what a learner is shown of a failed assertion.
 func (t *test) says() []string { return slices.Concat(t.message(), t.outcome(), t.returned()) }
 
 // returned is the error that a call has returned, if it says more than which one it is.
