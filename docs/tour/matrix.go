@@ -105,7 +105,7 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 		builds = append(builds, b)
 	}
 	rows := make([][]cell, len(course.Entries()))
-	for i, on := range t.compileAhead(ctx, append(builds, greenBuild(course.Epilogue))) {
+	for i, on := range t.compileAhead(ctx, append(builds, greenBuild(course.Epilogue))...) {
 		lock := course.Entries()[i]
 		if lock.IsEpilogue() {
 			list = late // its lock is that of step 05

@@ -43,7 +43,7 @@ func drawn(t *testing.T, change func(lock string) string) string {
 	b := greenBuild(course.Steps[3])
 	b.replace[course.LockFile] = filepath.Join(t.TempDir(), course.LockFile)
 	require.NoError(t, write(b.replace[course.LockFile], change(read(t, tr.path(b.dir, course.LockFile)))))
-	results, err := tr.playAll(ctx, tr.compileAhead(ctx, []build{b})[0], []story{{name: lateHolder}})
+	results, err := tr.playAll(ctx, tr.compileAhead(ctx, b)[0], []story{{name: lateHolder}})
 	require.NoError(t, err)
 	svg, err := picture.Story("A late holder", []picture.Panel{{Records: results[0].recorded()}}, picture.Light)
 	require.NoError(t, err)

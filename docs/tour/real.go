@@ -59,7 +59,7 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 	}
 	// They go by the clock: the first one plays when all have been compiled.
 	var bins []binary
-	for _, on := range t.compileAhead(ctx, builds) {
+	for _, on := range t.compileAhead(ctx, builds...) {
 		bin, err := t.await(on)
 		if err != nil {
 			return err

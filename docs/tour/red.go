@@ -13,73 +13,61 @@ import (
 // of each file in full, and of the others what went wrong. Some, by their names, it shows in
 // full: the judgement is the same, the rest of the lesson is left out.
 func (t *tour) runRed(ctx context.Context, req request) error {
-	s := req.steps[0]
+	s, some := req.steps[0], req.names != nil
 	list, err := t.redStories(s, req.names)
 	if err != nil {
 		return err
 	}
-	builds := []build{t.redBuild(s)}
-	if s.ShowGreen && req.names == nil {
-		builds = append(builds, greenBuild(s))
-	}
-	coming := t.compileAhead(ctx, builds)
-	results, err := t.playAll(ctx, coming[0], list)
+	results, err := t.playAll(ctx, t.compileAhead(ctx, t.redBuild(s))[0], list)
 	if err != nil {
 		return err
 	}
-	wrong := checkRed(s, results, req.names == nil)
+	wrong := checkRed(s, results)
 	if req.has("-json") && wrong == nil {
 		return t.records(results[0])
 	}
 	t.playing("red: %s on %s (%s)", results, s.Before())
-	if req.names != nil {
-		for _, r := range results {
-			t.redResult(r, true)
+	if !some {
+		t.prose("", "%s\n", s.Before().Words)
+		if s.Asks != "" {
+			t.prose("", "What these stories ask for: %s\n", s.Asks)
 		}
-		return wrong
+		t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
 	}
-	t.prose("", "%s\n", s.Before().Words)
-	if s.Asks != "" {
-		t.prose("", "What these stories ask for: %s\n", s.Asks)
-	}
-	t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
-	leads := map[string]string{} // by their files
+	lead := result{} // of the file
 	for _, r := range results {
-		if r.verdict != failed || leads[r.file] != "" {
-			continue
-		}
-		leads[r.file] = r.name
-		t.failure(r, whole)
-		if s.ShowGreen {
-			if err := t.onOwnLock(ctx, s, r, coming[1]); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range results {
-		if r.verdict != passed && leads[r.file] != r.name {
-			t.redResult(r, req.has("-all"))
+		switch {
+		case r.verdict == passed && some:
+			t.line(r)
+		case r.verdict == passed: // they are counted below
+		case r.verdict == failed && r.file == lead.file && !some && !req.has("-all"):
+			t.summary(r)
+		default:
+			t.failure(r, whole)
+			lead = r
 		}
 	}
-	if wrong != nil {
-		return wrong
+	if wrong == nil && !some {
+		t.redEnd(s, results, req.has("-all"))
 	}
-	t.redEnd(s, results, req.has("-all"))
-	return nil
+	return wrong
 }
 
 // redStories are those that begin in step s and can be run on the lock before it, or of
 // these the ones with these names.
 func (t *tour) redStories(s course.Step, names []string) ([]story, error) {
 	list, err := t.stories(s.Dir, s.Red())
-	if err != nil || names == nil {
-		return list, err
+	if err != nil {
+		return nil, err
 	}
 	return pick("red "+s.Arg(), list, names)
 }
 
-// pick returns the stories with these names, in the order of the names.
+// pick returns the stories with these names, in the order of the names; all if there are none.
 func pick(command string, list []story, names []string) (picked []story, err error) {
+	if names == nil {
+		return list, nil
+	}
 	var all, files []string
 	for _, st := range list {
 		all, files = append(all, st.name), append(files, st.file)
@@ -95,9 +83,8 @@ func pick(command string, list []story, names []string) (picked []story, err err
 }
 
 // checkRed says what keeps a red run from being the lesson: every story must fail by its
-// own assertion, except those whose comment says that they also pass. Of all stories of a
-// step, one has to fail.
-func checkRed(s course.Step, results []result, all bool) error {
+// own assertion, except those whose comment says that they also pass.
+func checkRed(s course.Step, results []result) error {
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, say(format, args...)) }
 	for _, r := range results {
@@ -110,9 +97,6 @@ func checkRed(s course.Step, results []result, all bool) error {
 			add("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
 		}
 	}
-	if all && wrong == nil && held(results) == len(results) {
-		add("no story failed: all of %s also pass there", fileNames(results))
-	}
 	return unless(wrong, "red %s is not red as expected:\n  %s", s)
 }
 
@@ -122,29 +106,6 @@ func unless(wrong []string, format string, s course.Step) error {
 		return nil
 	}
 	return errorf(format, s.Arg(), strings.Join(wrong, "\n  "))
-}
-
-// onOwnLock shows the story that has failed once more, as it ends on the lock of s.
-func (t *tour) onOwnLock(ctx context.Context, s course.Step, r result, own coming) error {
-	results, err := t.playAll(ctx, own, []story{r.story})
-	if err != nil {
-		return err
-	}
-	t.prose("  ", "The same story on %s. %s\n", s.Subject(), s.Words)
-	t.success(results[0], r.log.failing(r.name)[0].name, whole)
-	t.printf("  The other stories, again on %s:\n\n", s.Before().Subject())
-	return nil
-}
-
-func (t *tour) redResult(r result, inFull bool) {
-	switch {
-	case r.verdict == passed:
-		t.line(r)
-	case r.verdict == failed && !inFull:
-		t.summary(r)
-	default:
-		t.failure(r, whole)
-	}
 }
 
 // wanted says that red is not an accident.

@@ -189,38 +189,29 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A compiled is a binary, or why there is none.
-type compiled struct {
-	binary
-	err error
-}
-
 // A coming is a build in progress.
 type coming struct {
-	build
-	done chan compiled
+	name    string
+	compile func() (binary, error) // once: who calls it next waits for it
 }
 
 // compileAhead compiles all builds in the background and in order, so that the next one
 // is ready when the present one has been shown. The first goes alone, because with a cold
 // cache it compiles the dependencies of all others.
-func (t *tour) compileAhead(ctx context.Context, builds []build) []coming {
-	list := make([]coming, len(builds))
-	for i, b := range builds {
-		list[i] = coming{b, make(chan compiled, 1)}
+func (t *tour) compileAhead(ctx context.Context, builds ...build) []coming {
+	var list []coming
+	for _, b := range builds {
+		list = append(list, coming{b.name, sync.OnceValues(func() (binary, error) { return t.compile(ctx, b) })})
 	}
 	t.jobs.Go(func() {
+		list[0].compile()
 		var two errgroup.Group
-		for i, c := range list { // after an interrupt each compile fails at once
+		two.SetLimit(2)
+		for _, c := range list[1:] { // after an interrupt each fails at once
 			two.Go(func() error {
-				bin, err := t.compile(ctx, c.build)
-				c.done <- compiled{bin, err}
+				c.compile()
 				return nil
 			})
-			if i == 0 {
-				two.Wait()
-				two.SetLimit(2)
-			}
 		}
 		two.Wait()
 	})
@@ -229,16 +220,13 @@ func (t *tour) compileAhead(ctx context.Context, builds []build) []coming {
 
 // await shows progress until the binary is there.
 func (t *tour) await(c coming) (binary, error) {
-	if len(c.done) == 0 {
-		defer t.progress(say("building %s", c.name))()
-	}
-	ready := <-c.done
-	return ready.binary, ready.err
+	defer t.progress(say("building %s", c.name))()
+	return c.compile()
 }
 
 // build compiles one build now.
 func (t *tour) build(ctx context.Context, b build) (binary, error) {
-	return t.await(t.compileAhead(ctx, []build{b})[0])
+	return t.await(t.compileAhead(ctx, b)[0])
 }
 
 // playAll runs the stories when the binary is there.
@@ -263,8 +251,8 @@ const (
 	inRealTime    = "20m"
 )
 
-// run runs the stories, all tests if there are none, in one process. env is added to the
-// environment. What an interrupted run has left is returned with the error.
+// run runs the stories in one process. env is added to the environment. What an interrupted
+// run has left is returned with the error.
 func (bin binary) run(ctx context.Context, timeout string, env []string, list ...story) (tr transcript, err error) {
 	reader, err := test2json()
 	if err != nil {
@@ -278,12 +266,8 @@ func (bin binary) run(ctx context.Context, timeout string, env []string, list ..
 	for _, s := range list {
 		names = append(names, regexp.QuoteMeta(s.name))
 	}
-	pattern := ""
-	if list != nil {
-		pattern = "^(" + strings.Join(names, "|") + ")$"
-	}
 	cmd := command(ctx, bin.dir, bin.path, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout,
-		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run="+pattern)
+		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run=^("+strings.Join(names, "|")+")$")
 	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
 	first := &head{&out, mostOutput}

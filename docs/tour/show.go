@@ -59,7 +59,7 @@ func (c console) strong(format string, args ...any) {
 // line prints a story's name, and nothing of its output.
 func (c console) line(r result) {
 	note := ""
-	if r.control {
+	if r.control && r.verdict == passed {
 		note = c.paint(dim, behind(r.name, " (also passes on the older lock)"))
 	}
 	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
