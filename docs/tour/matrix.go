@@ -119,9 +119,8 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 			if g.IsEpilogue() {
 				file = lateWriteFile
 			}
-			of := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.file != file })
-			if len(of) > 0 {
-				rows[row] = append(rows[row], cell{g, lock, of})
+			if own := of(results, []course.File{{Name: file}}); own != nil {
+				rows[row] = append(rows[row], cell{g, lock, own})
 			}
 		}
 	}
@@ -134,7 +133,6 @@ func (t *tour) runMatrix(ctx context.Context, req request) error {
 	if err != nil {
 		return err
 	}
-	t.matrixTable(rows)
 	var errs []error
 	for _, c := range slices.Concat(rows...) {
 		errs = append(errs, c.check())
@@ -146,9 +144,9 @@ func (t *tour) runMatrix(ctx context.Context, req request) error {
 		return err
 	}
 	if req.has("-check") {
-		t.printf("\n%s is up to date\n", matrixFile)
+		t.printf("%s is up to date\n", matrixFile)
 	} else {
-		t.printf("\nwritten to %s\n", matrixFile)
+		t.printf("written to %s\n", matrixFile)
 	}
 	return nil
 }
@@ -198,30 +196,6 @@ func drawStaircase(rows [][]cell, theme picture.Theme) string {
 	}
 	return picture.Staircase("Which lock (1 to 8) provides which guarantee", locks, stairs,
 		"Every cell is a test run: ✓ all stories of the guarantee pass on that lock, ✗ at least one fails. F: with fencing tokens.", theme)
-}
-
-// matrixTable prints the table for a terminal.
-func (t *tour) matrixTable(rows [][]cell) {
-	t.printf("%-30s", "guarantee / step")
-	for _, s := range course.Steps {
-		t.printf("   %02d", s.N)
-	}
-	t.printf("  epilogue\n")
-	for _, row := range rows {
-		name := fmt.Sprintf("%d %s", row[0].Guarantee.N, row[0].Guarantee.File)
-		if row[0].Guarantee.IsEpilogue() {
-			name = "  " + lateWrite
-		}
-		t.printf("%-30s", name)
-		for _, c := range row {
-			color := green
-			if !c.Holds() {
-				color = red
-			}
-			t.printf("    %s", t.paint(color, strings.Trim(c.Mark(), "*")))
-		}
-		t.printf("\n")
-	}
 }
 
 //go:embed matrix.tmpl
