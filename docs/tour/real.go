@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -50,12 +50,14 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 		}
 	}
 	var builds []build
+	var stories [][]story
 	for _, s := range req.steps {
-		b, err := t.realBuild(s)
-		if err != nil {
+		list, err := t.tests(s)
+		b, wrong := t.realBuild(s)
+		if err := cmp.Or(err, wrong); err != nil {
 			return err
 		}
-		builds = append(builds, b)
+		builds, stories = append(builds, b), append(stories, list)
 	}
 	// They go by the clock: the first one plays when all have been compiled.
 	var bins []binary
@@ -70,7 +72,7 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 	free := make(chan struct{}, atOnce)
 	for i, s := range req.steps {
 		play := sync.OnceValues(func() ([]result, error) {
-			return bins[i].runApart(ctx, realEnv+"="+strings.Join(addrs[:s.Nodes], ","), free)
+			return bins[i].runApart(ctx, realEnv+"="+strings.Join(addrs[:s.Nodes], ","), stories[i], free)
 		})
 		t.jobs.Go(func() { play() })
 		played = append(played, play)
@@ -88,27 +90,17 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 	return errors.Join(errs...)
 }
 
-// runApart runs each test of the binary in its own process, as many at once as free
-// has room for.
-func (bin binary) runApart(ctx context.Context, env string, free chan struct{}) ([]result, error) {
-	cmd := command(ctx, bin.dir, bin.path, "-test.list=.")
-	cmd.Env = append(os.Environ(), env)
-	var complains bytes.Buffer
-	cmd.Stderr = &complains
-	list, err := cmd.Output()
-	if err != nil {
-		return nil, errorf("the process ended before the first story began: %s\n%s", err, complains.String())
-	}
-	names := strings.Fields(string(list))
-	results := make([]result, len(names))
+// runApart runs each story in its own process, as many at once as free has room for.
+func (bin binary) runApart(ctx context.Context, env string, list []story, free chan struct{}) ([]result, error) {
+	results := make([]result, len(list))
 	var group errgroup.Group
-	for i, name := range names {
+	for i, st := range list {
 		group.Go(func() (err error) {
-			if name != slowest {
+			if st.name != slowest {
 				free <- struct{}{}
 				defer func() { <-free }()
 			}
-			results[i], err = bin.runAlone(ctx, inRealTime, []string{env}, story{name: name})
+			results[i], err = bin.runAlone(ctx, inRealTime, []string{env}, st)
 			return err
 		})
 	}
@@ -136,6 +128,7 @@ func (t *tour) realReport(s course.Step, addrs []string, results []result) error
 	var wrong []string
 	left := 0
 	for _, r := range results {
+		r.control = false // on the lock before
 		switch r.verdict {
 		case passed:
 			t.line(r)
@@ -158,15 +151,13 @@ func (t *tour) realReport(s course.Step, addrs []string, results []result) error
 
 // ping asks a server whether it is a Redis that takes commands.
 func ping(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	const patience = 3 * time.Second
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	conn.SetDeadline(deadline)
+	conn.SetDeadline(time.Now().Add(patience))
 	io.WriteString(conn, "PING\r\n")
 	reply, err := bufio.NewReader(conn).ReadString('\n')
 	switch {

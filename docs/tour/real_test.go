@@ -53,8 +53,6 @@ func TestReal(t *testing.T) {
 
 	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nimport \"testing\"\n\nfunc TestBug(t *testing.T) { story(t, 3) }\n"))
 	shows(t, "real 2", 1, "FAIL  TestBug\n          0.1ms", "6 passed, 1 skipped, 1 failed", "real 2 failed:\n  TestBug\n")
-	require.NoError(t, write(root+"/step02_expire/bug_test.go", "package redislock\n\nfunc init() { panic(`oh`) }\n"))
-	shows(t, "real 2", 1, "the process ended before the first story began: exit status 2\npanic: oh")
 	require.NoError(t, os.Remove(root+"/"+realDir+"/"+realFile))
 	shows(t, "real 3", 1, realFile)
 }
