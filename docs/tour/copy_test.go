@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -20,38 +21,30 @@ func app(t *testing.T) string {
 
 func namesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	paths, err := filepath.Glob(dir + "/*")
+	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
+	for _, e := range entries {
+		names = append(names, e.Name())
 	}
 	return names
 }
 
 func TestCopy(t *testing.T) {
 	buildsMany(t)
-	inMini(t)
+	inOwnMini(t)
 	dir := app(t)
 	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/read/production.md", "$ cd "+dir, "$ go vet .\n")
 	require.NotContains(t, out, "go test")
 	require.NotContains(t, out, "go get", "it needs no module")
 	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
 	require.Equal(t, miniLock(7), read(t, dir+"/lock.go"))
-}
 
-func TestCopy_WithTests(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
 	require.NoError(t, write("step03_atomic_set/README.md", "# Step 3\n"))
-	dir := app(t)
+	dir = app(t)
 	shows(t, "copy -tests 3 "+dir, 0, "lock.go", "$ go vet .\n", "$ go test", "ok")
 	require.Equal(t, []string{"1_mutual_exclusion_test.go", "2_crashed_holder_test.go", "3_atomic_acquire_test.go",
 		"bug_test.go", "demo_test.go", "lab_test.go", "lock.go", "new_test.go"}, namesIn(t, dir))
-}
 
-func TestCopy_TheTestsFailThere(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
 	require.NoError(t, write("step03_atomic_set/lock.go", miniLock(2)))
 	shows(t, "copy 3 -tests "+app(t), 1, "$ go test", "--- FAIL", "stderr", "go test fails")
 }

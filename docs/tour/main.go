@@ -140,7 +140,12 @@ func run(ctx context.Context, args []string, c console) int {
 		fmt.Fprint(c.out, usage())
 		return 0
 	}
-	err = perform(ctx, req, c)
+	t, playing, err := newTour(ctx, c)
+	if err == nil {
+		defer t.close()
+		cmd, _ := called(req.name)
+		err = cmd.run(t, playing, req)
+	}
 	switch {
 	case err == nil:
 		return 0
@@ -152,14 +157,4 @@ func run(ctx context.Context, args []string, c console) int {
 		return 2
 	}
 	return 1
-}
-
-func perform(ctx context.Context, req request, c console) error {
-	t, ctx, err := newTour(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer t.close()
-	cmd, _ := called(req.name)
-	return cmd.run(t, ctx, req)
 }
