@@ -64,8 +64,7 @@ func parseArgs(args []string) (request, error) {
 	req := request{name: cmd.name}
 	var others []string
 	for _, arg := range args[1:] {
-		flag := strings.TrimPrefix(arg, "-")
-		flag = "-" + strings.TrimPrefix(flag, "-")
+		flag := "-" + strings.TrimLeft(arg, "-")
 		switch {
 		case !strings.HasPrefix(arg, "-"):
 			others = append(others, arg)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -73,25 +74,24 @@ func (c console) progress(text string) func() {
 		fmt.Fprintf(c.err, "%s ...\n", text)
 		return func() {}
 	}
-	quit, done := make(chan bool), make(chan bool)
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
+	quit := make(chan bool)
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		tick := time.Tick(time.Second)
 		for start := time.Now(); ; {
 			line := fmt.Sprintf("%s ... %ds", text, int(time.Since(start).Seconds()))
 			fmt.Fprintf(c.err, "\r%s", line)
 			select {
-			case <-tick.C:
+			case <-tick:
 			case <-quit:
 				fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", wide(line)))
 				return
 			}
 		}
-	}()
+	})
 	return func() {
 		close(quit)
-		<-done
+		showing.Wait()
 	}
 }
 

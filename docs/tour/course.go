@@ -72,14 +72,13 @@ func (t *tour) courseRed(ctx context.Context, s course.Step, on coming) (lead st
 	}
 	t.playing("red: %s on %s (%s)", results, s.Before())
 	for _, r := range results {
-		switch {
-		case r.verdict == failed && lead == "":
-			t.failure(r, short)
-			lead = r.log.failing(r.name)[0].name
-		case r.verdict == failed || r.verdict == passed:
+		if r.verdict == passed || r.verdict == failed && lead != "" {
 			t.line(r)
-		default:
-			t.failure(r, short)
+			continue
+		}
+		t.failure(r, short)
+		if r.verdict == failed {
+			lead = r.log.failing(r.name)[0].name
 		}
 	}
 	if err := checkRed(s, results); err != nil {

@@ -321,13 +321,10 @@ func (bin binary) runAll(ctx context.Context, list []story) (results []result, e
 	if !broke && explained {
 		return results, nil
 	}
-	results = nil
-	for _, s := range list { // a panic in one does not hide the others
-		r, err := bin.runAlone(ctx, inVirtualTime, nil, s)
-		if err != nil {
+	for i, s := range list { // a panic in one does not hide the others
+		if results[i], err = bin.runAlone(ctx, inVirtualTime, nil, s); err != nil {
 			return nil, err
 		}
-		results = append(results, r)
 	}
 	return results, nil
 }

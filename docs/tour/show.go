@@ -130,9 +130,7 @@ func (c console) records(r result) error {
 	}
 	lines := json.NewEncoder(c.out)
 	for _, record := range records {
-		if err := lines.Encode(record); err != nil {
-			return err
-		}
+		lines.Encode(record)
 	}
 	return nil
 }
