@@ -11,6 +11,7 @@ package redislock
 import (
 	"bufio"
 	"crypto/rand"
+	"crypto/sha1"
 	"fmt"
 	"io"
 	"net"
@@ -68,14 +69,19 @@ type realRedis struct {
 
 	mu      sync.Mutex
 	conns   []net.Conn
-	forgot  map[string]bool // scripts by their SHA-1, since SCRIPT FLUSH
+	known   map[string]bool // scripts by their SHA-1: as in memory, those that are sent and those sent before
 	message string          // the answer to every command, if any
 }
 
 func newRealRedis(node int) *realRedis {
 	addr := realAddrs[node]
 	admin, _ := admins.LoadOrStore(addr, redis.NewClient(&redis.Options{Addr: addr}))
-	return &realRedis{addr: addr, admin: admin.(*redis.Client), forgot: map[string]bool{}}
+	s := &realRedis{addr: addr, admin: admin.(*redis.Client), known: map[string]bool{}}
+	scripts.Range(func(sha, _ any) bool {
+		s.known[sha.(string)] = true
+		return true
+	})
+	return s
 }
 
 // Keys returns the keys of this story.
@@ -168,29 +174,14 @@ func (s *realRedis) translate(args []string) []string {
 	case s.message != "":
 		return []string{"eval", "return redis.error_reply(ARGV[1])", "0", s.message}
 	case command == "script" && strings.EqualFold(args[1], "flush"):
-		scripts.Range(func(sha, _ any) bool {
-			s.forgot[sha.(string)] = true
-			return true
-		})
+		clear(s.known)
 		return []string{"eval", "return redis.status_reply(ARGV[1])", "0", "OK"}
-	case command == "evalsha" && (s.forgot[args[1]] || !seen(args[1])):
+	case command == "evalsha" && !s.known[args[1]]:
 		return []string{"evalsha", strings.Repeat("0", 40), "0"} // no script has this one
 	case command == "eval":
-		scripts.Range(func(sha, source any) bool {
-			if source == args[1] {
-				delete(s.forgot, sha.(string))
-			}
-			return true
-		})
+		s.known[fmt.Sprintf("%x", sha1.Sum([]byte(args[1])))] = true
 	}
 	return args
-}
-
-// seen reports whether this process has sent a script. Another one may have: without its
-// source, it has no name here.
-func seen(sha string) bool {
-	_, ok := scripts.Load(sha)
-	return ok
 }
 
 // must ends the tests when a real server does not do as ordered.
