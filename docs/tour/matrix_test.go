@@ -32,12 +32,8 @@ func TestStaircase(t *testing.T) {
 }
 
 func TestACellOnlyCountsAssertions(t *testing.T) {
-	for v := passed; v <= notRun; v++ {
+	for v := skipped; v <= notRun; v++ {
 		c := cell{course.Steps[5], course.Steps[3], []result{{verdict: failed}, {verdict: v, why: "because"}}}
-		if v == passed || v == failed {
-			require.NoError(t, c.check())
-			continue
-		}
 		require.ErrorContains(t, c.check(), "because")
 	}
 }

@@ -117,12 +117,8 @@ func (t *tour) wanted(s course.Step) {
 
 // redEnd says what to do next.
 func (t *tour) redEnd(s course.Step, results []result, everything bool) {
-	switch n := held(results); n {
-	case 0:
-	case 1:
-		t.prose("  ", "\n1 story passes on %s as well, as its comment says.", s.Before().Subject())
-	default:
-		t.prose("  ", "\n%d stories pass on %s as well, as their comments say.", n, s.Before().Subject())
+	if n := held(results); n > 0 {
+		t.prose("  ", "\nPassing on %s as well, as the comments say: %s.", s.Before().Subject(), count(n, "story"))
 	}
 	t.wanted(s)
 	next := func(format, what string) {

@@ -20,7 +20,7 @@ func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
 		"  FAIL  TestLeadAtomic_acquire/two_of\n          0.1ms  alice  SET 02 two_of\n\n"+
 			"    the lock of 2 lacks what 3 has\n    expected: nil   got: ErrNotHeld\n    (other variants fail as well: three)\n\n",
 		"  FAIL  TestOtherAtomic_acquire\n    the lock of 2 lacks what 3 has\n\n",
-		"  1 story passes on the lock of step 02 as well, as its comment says.",
+		"  Passing on the lock of step 02 as well, as the comments say: 1 story.",
 		"these failures show what is wrong with the lock of step 02. Step 03 fixes it.", "try 3", "diff 3", "green 3")
 	require.NotContains(t, out, "TestControl")
 	require.Equal(t, 1, strings.Count(out, "TestLeadAtomic_acquire"))
@@ -35,7 +35,7 @@ func TestRed_ALeadOfEachFile(t *testing.T) {
 	buildsMany(t)
 	inMini(t)
 	shows(t, "red 6", 0, "red: 6_reentrant_test.go, 6_waiting_test.go on", "FAIL  TestLeadReentrant/two_of\n          0.1ms", "FAIL  TestOtherReentrant\n    the lock",
-		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherWaiting\n    the lock", "2 stories pass on the lock of step 05 as well")
+		"FAIL  TestLeadWaiting/two_of\n          0.1ms", "FAIL  TestOtherWaiting\n    the lock", "Passing on the lock of step 05 as well, as the comments say: 2 stories.")
 	out := shows(t, "red fencing", 0, "red: fencing_test.go on the resources without the check", "the lock of 0 lacks what 9 has")
 	require.NotContains(t, out, "tour try")
 }
