@@ -98,7 +98,7 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	b.replace[course.LockFile] = file
 	list, err := tr.stories(a.step.Dir, a.step.Guarantees())
 	require.NoError(t, err)
-	results, err := tr.playAll(ctx, tr.compileAhead(ctx, []build{b})[0], list)
+	results, err := tr.playAll(ctx, tr.compileAhead(ctx, b)[0], list)
 	require.NoError(t, err)
 	return results
 }
