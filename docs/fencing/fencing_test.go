@@ -37,7 +37,6 @@ func inRedis(t *T, lab *lab) place {
 
 // onEachResource plays the story on each kind of resource. The lock has counted to 32.
 func onEachResource(t *testing.T, story func(t *T, lab *lab, at place)) {
-	needsVirtualTime(t, pastTheLab)
 	on := func(kind string, open func(t *T, lab *lab) place) {
 		t.Run(kind, func(t *testing.T) {
 			inLab(t, func(t *T, lab *lab) {

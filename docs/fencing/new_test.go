@@ -2,7 +2,6 @@ package fencing
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,18 +11,6 @@ import (
 // one, and its calls.
 
 const nodes = 1
-
-const pastTheLab = "it writes to keys that the lab does not know and would not delete"
-
-// These stories do not run on real servers. init functions run in the order of the files'
-// names, so that of lab_real_test.go, if it exists, has already run.
-func init() {
-	if realTime {
-		play = func(t *testing.T, _ func(*testing.T)) {
-			needsVirtualTime(t, pastTheLab)
-		}
-	}
-}
 
 func newLock(rdbs []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return New(rdbs[0], key, ttl)

@@ -127,7 +127,7 @@ func readStep(behind reader) reader {
 		if err != nil {
 			return wrongUsage("no such step: %s (there are 1 to %d)", args[0], len(course.Steps))
 		}
-		if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "why"}, req.name) {
+		if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "real", "why"}, req.name) {
 			return wrongUsage("%s is for the locks of steps 1 to %d", req.name, len(course.Steps))
 		}
 		req.steps = []course.Step{s}

@@ -97,9 +97,8 @@ func usage() string {
 		}
 	}
 	b.WriteString(word(`
-N is a step, 1 to 8. Where a command does not change files, it is also
-"fencing", the epilogue in docs/fencing, whose red side is the resources
-without the check.
+N is a step, 1 to 8; for red, green, diff and copy also "fencing", the epilogue
+in docs/fencing, whose red side is the resources without the check.
 -lang zh, anywhere, makes the tour speak Chinese, and -lang en English. Without
 it LC_ALL, LC_MESSAGES or LANG decides.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.

@@ -41,7 +41,6 @@ func TestReal(t *testing.T) {
 	addrs := strings.Join(five, ",")
 	shows(t, "real 3 "+five[0], 0, "real: the stories of step 03 on "+five[0]+"\n", "ok    TestLeadMutual_exclusion\n", "skip  TestBug\n", "played on "+five[0]+"\n",
 		"  9 passed, 2 skipped, 0 failed")
-	shows(t, "real fencing "+addrs, 0, "on "+five[0]+"\n", "passed, 0 skipped")
 	t.Setenv(realEnv, addrs)
 	var out strings.Builder
 	tr, ctx, err := newTour(t.Context(), console{out: &out, err: &out})

@@ -28,7 +28,6 @@ type Step struct {
 	File      string // the test file of the guarantee that begins here
 	Guarantee string // what that file asserts
 	Broken    string // what the next step is for
-	ShowGreen bool   // red shows its lead story on this step's lock, too: no command shows the fix
 
 	label, subject string // see Label and Subject; the eight steps need none
 }
@@ -155,7 +154,6 @@ var Steps = numbered([8]Step{
 		Guarantee: "losing a minority of the masters neither loses nor blocks the lock",
 		Broken: "Exactly three of five held and one of them restarts empty; a node's clock jumps; " +
 			"a holder paused beyond its validity writes to a resource that does not check.",
-		ShowGreen: true,
 	},
 })
 

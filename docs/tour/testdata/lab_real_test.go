@@ -69,7 +69,7 @@ type realRedis struct {
 
 	mu      sync.Mutex
 	conns   []net.Conn
-	known   map[string]bool // scripts by their SHA-1: as in memory, those that are sent and those sent before
+	known   map[string]bool // scripts by their SHA-1, as the server in memory knows them
 	message string          // the answer to every command, if any
 }
 
