@@ -28,8 +28,7 @@ const usage = `usage:
   play -no-browser [ID]  the same, and only say where it is
   play -o FILE           write the page into a file, which needs nothing else
   play -write            make docs/play/index.html anew
-  play -check            compare docs/play/index.html with a new one, and every edge of its graph with
-                         what docs/explore plays
+  play -check            compare docs/play/index.html with a new one
 
 The page is docs/play/index.html. It is made anew, in a minute, only if a source of it has changed.
 
@@ -51,7 +50,7 @@ func main() {
 	flags.IntVar(&o.step, "step", 0, "the step whose lock yours replaces")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
 	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
-	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and its graph with what docs/explore plays")
+	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one")
 	flags.Parse(os.Args[1:])
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -115,7 +114,7 @@ func thePage(ctx context.Context, o options) ([]byte, error) {
 			return old, nil
 		}
 	}
-	g, err := exploration(ctx, o, old)
+	g, err := exploration(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +126,14 @@ func thePage(ctx context.Context, o options) ([]byte, error) {
 }
 
 // exploration returns what docs/explore has found: the levels and their graph. It takes
-// a minute, so it is kept for the next time. A check compares it with that of a page.
-func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
+// a minute, so it is kept for the next time. A check makes it anew.
+func exploration(ctx context.Context, o options) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "redislock-play-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	explore, file, old := filepath.Join(dir, "explore.exe"), filepath.Join(dir, "graph.json"), filepath.Join(dir, "old.json")
+	explore, file := filepath.Join(dir, "explore.exe"), filepath.Join(dir, "graph.json")
 	if err := command(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore"); err != nil {
 		return nil, err
 	}
@@ -143,21 +142,12 @@ func exploration(ctx context.Context, o options, page []byte) ([]byte, error) {
 		g, noFile := os.ReadFile(file)
 		return g, cmp.Or(err, noFile)
 	}
-	kept, args := keptFor(explore), []string{"-graph", file}
-	if o.check {
-		data, err := unpack(page)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", committed, err)
-		}
-		if err := os.WriteFile(old, data, 0o666); err != nil {
-			return nil, err
-		}
-		args = append(args, "-against", old)
-	} else if g, err := os.ReadFile(kept); err == nil {
+	kept := keptFor(explore)
+	if g, err := os.ReadFile(kept); err == nil && !o.check {
 		return g, nil
 	}
 	fmt.Println("Running every lock through every order of events. This takes a minute.")
-	if err := command(ctx, explore, args...); err != nil {
+	if err := command(ctx, explore, "-graph", file); err != nil {
 		return nil, err
 	}
 	g, err := os.ReadFile(file)

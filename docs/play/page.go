@@ -7,14 +7,11 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"text/template"
 
@@ -186,21 +183,6 @@ func pack(data any) (string, error) {
 	w.Write(js) // into memory, so it does not fail
 	w.Close()
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
-}
-
-var dataInPage = regexp.MustCompile(`(?s)id="data">(.*?)</script>`)
-
-// unpack returns the data of a page.
-func unpack(page []byte) ([]byte, error) {
-	m := dataInPage.FindSubmatch(page)
-	if m == nil {
-		return nil, errors.New("there is no data")
-	}
-	packed, err := base64.StdEncoding.DecodeString(string(m[1]))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 }
 
 // entries are the locks of the page: that before the course, the steps, the epilogue.

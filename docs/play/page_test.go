@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -303,12 +306,12 @@ func TestLinksToLevels_LeadToOne(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile(committed)
 	require.NoError(t, err)
-	js, err := unpack(page)
-	require.NoError(t, err)
+	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(page)[1]
 	var data struct {
 		Graph struct{ Cells []struct{ Name string } }
 	}
-	require.NoError(t, json.Unmarshal(js, &data))
+	text := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))
+	require.NoError(t, json.NewDecoder(flate.NewReader(text)).Decode(&data))
 	levels := map[string]bool{}
 	for _, c := range data.Graph.Cells {
 		levels[c.Name] = true

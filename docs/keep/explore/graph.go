@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,9 +69,8 @@ func (j job) repeats() bool {
 	return j.Nodes == 1 || !f.Wait
 }
 
-// writeGraph writes the graph of all cells for docs/play. If there is an earlier file, its
-// graph must be the same.
-func writeGraph(file, earlier string, cells []cell) error {
+// writeGraph writes the graph of all cells for docs/play.
+func writeGraph(file string, cells []cell) error {
 	b := graph.NewBuilder()
 	var levels []map[string]any // as docs/play reads them
 	for _, c := range cells {
@@ -97,16 +95,6 @@ func writeGraph(file, earlier string, cells []cell) error {
 	packed := b.Graph.Pack()
 	if !reflect.DeepEqual(packed.Unpack(), &b.Graph) {
 		return errors.New("packed and unpacked, it is another graph")
-	}
-	if earlier != "" {
-		js, err := os.ReadFile(earlier)
-		var found struct{ Graph *graph.Packed }
-		if err = cmp.Or(err, json.Unmarshal(js, &found)); err != nil {
-			return err
-		}
-		if !reflect.DeepEqual(found.Graph, packed) {
-			return fmt.Errorf("the graph in %s is another one", earlier)
-		}
 	}
 	js, err := json.Marshal(map[string]any{"Levels": levels, "Graph": packed})
 	if err != nil {

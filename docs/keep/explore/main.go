@@ -44,7 +44,6 @@ func run(args []string) error {
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
-	earlier := flags.String("against", "", "the graph in this file must be the same")
 	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
 	root, err := course.Root() // go run -C has begun in docs/keep
@@ -78,7 +77,7 @@ func run(args []string) error {
 		return err
 	}
 	if *file != "" {
-		return writeGraph(*file, *earlier, cells)
+		return writeGraph(*file, cells)
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {
