@@ -34,12 +34,11 @@ var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "p
 
 // A level is a cell of docs/read/faults.md.
 type level struct {
-	Step                 int
-	Fault, Title         string
-	Nodes, Bound         int
-	Kinds, Why           string
-	ID, Story            string
-	Schedules, Violating int
+	Step         int
+	Fault, Title string
+	Nodes, Bound int
+	Kinds, Why   string
+	ID           string // of a shortest schedule that breaks it
 }
 
 // way is a first visit: a new idea in each level, and a goal, the kind of a violation. Four
@@ -90,7 +89,7 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 		if title := words["fault."+l.Fault]; title != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: fault.%s is %q, and docs/explore says %q", l.Fault, title, l.Title)
 		}
-		found.Levels[i].Story, found.Levels[i].Title = "", "" // the graph and the words have them
+		found.Levels[i].Title = "" // the words have it
 		if o.lock != "" {
 			found.Levels[i].Why = "" // the reasons are those of the reference solution
 		}

@@ -79,11 +79,11 @@ func writeGraph(file string, cells []cell) error {
 		}
 		l := map[string]any{
 			"Step": c.Job.Step, "Fault": c.Job.Fault, "Title": c.Job.Title(), "Nodes": c.Job.Nodes, "Bound": c.Job.Bound,
-			"Kinds": c.Kinds, "Why": c.Why(), "Schedules": c.Schedules, "Violating": c.Violating(),
+			"Kinds": c.Kinds, "Why": c.Why(),
 		}
 		if c.Bad != nil {
 			shortest := slices.MinFunc(c.Bad, func(a, b bad) int { return a.Steps - b.Steps })
-			l["ID"], l["Story"] = shortest.ID, shortest.Story()
+			l["ID"] = shortest.ID
 		}
 		levels = append(levels, l)
 	}
