@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -32,12 +31,13 @@ const usage = `usage:
 
 The page is docs/play/index.html. It is made anew, in a minute, only if a source of it has changed.
 
-with -lock DIR -step N, your own lock, DIR/*.go, instead of step N's
+For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 `
 
 type options struct {
-	out, lock               string
-	step                    int
+	out                     string
+	graph, lock             string // what docs/explore -html has found, and in which lock
+	step                    int    // the step whose lock that replaces
 	noBrowser, check, write bool
 }
 
@@ -46,8 +46,9 @@ func main() {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	flags.StringVar(&o.out, "o", "", "write the page into this file")
-	flags.StringVar(&o.lock, "lock", "", "a folder with a lock.go")
-	flags.IntVar(&o.step, "step", 0, "the step whose lock yours replaces")
+	flags.StringVar(&o.graph, "graph", "", "for docs/explore -html: the file with what it has found")
+	flags.StringVar(&o.lock, "lock", "", "and the folder of the lock")
+	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
 	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
 	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one")
@@ -65,13 +66,10 @@ func run(ctx context.Context, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check || o.write) || o.lock != "" && (o.check || o.write) {
+	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check || o.write) {
 		return errors.New(strings.TrimSpace(usage))
 	}
 	file, err := filepath.Abs(o.out)
-	if o.lock != "" && err == nil {
-		o.lock, err = filepath.Abs(o.lock)
-	}
 	if err := errors.Join(err, os.Chdir(root)); err != nil {
 		return err
 	}
@@ -97,24 +95,27 @@ func run(ctx context.Context, o options, args []string) error {
 
 // thePage is the one in the repository if it is of these sources, or a new one.
 func thePage(ctx context.Context, o options) ([]byte, error) {
-	var old []byte
-	var inputs string
-	if o.lock == "" {
-		var err error
-		if inputs, err = inputsOf(ctx); err != nil {
+	if o.graph != "" {
+		g, err := os.ReadFile(o.graph)
+		if err != nil {
 			return nil, err
 		}
-		old, _ = os.ReadFile(committed) // without it, there is nothing that fits
-		switch fits := isOf(old, inputs); {
-		case o.check && !fits:
-			return nil, errors.New(stale)
-		case !fits:
-			fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
-		case !o.write && !o.check:
-			return old, nil
-		}
+		return newPage(g, "", o)
 	}
-	g, err := exploration(ctx, o)
+	inputs, err := inputsOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, _ := os.ReadFile(committed) // without it, there is nothing that fits
+	switch fits := isOf(old, inputs); {
+	case o.check && !fits:
+		return nil, errors.New(stale)
+	case !fits:
+		fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
+	case !o.write && !o.check:
+		return old, nil
+	}
+	g, err := exploration(ctx, o.check)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +126,9 @@ func thePage(ctx context.Context, o options) ([]byte, error) {
 	return page, err
 }
 
-// exploration returns what docs/explore has found: the levels and their graph. It takes
-// a minute, so it is kept for the next time. A check makes it anew.
-func exploration(ctx context.Context, o options) ([]byte, error) {
+// exploration returns what docs/explore finds: the levels and their graph. It takes a
+// minute, so it is kept for the next time. A check makes it anew.
+func exploration(ctx context.Context, check bool) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "redislock-play-")
 	if err != nil {
 		return nil, err
@@ -137,13 +138,8 @@ func exploration(ctx context.Context, o options) ([]byte, error) {
 	if err := command(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore"); err != nil {
 		return nil, err
 	}
-	if o.lock != "" {
-		err := command(ctx, explore, "-graph", file, "-lock", o.lock, "-step", fmt.Sprint(o.step))
-		g, noFile := os.ReadFile(file)
-		return g, cmp.Or(err, noFile)
-	}
 	kept := keptFor(explore)
-	if g, err := os.ReadFile(kept); err == nil && !o.check {
+	if g, err := os.ReadFile(kept); err == nil && !check {
 		return g, nil
 	}
 	fmt.Println("Running every lock through every order of events. This takes a minute.")

@@ -43,7 +43,7 @@ func run(args []string) error {
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
-	file := flags.String("graph", "", "write the graph of all schedules into this file, for docs/play")
+	file := flags.String("graph", "", "for docs/play: write the graph of all schedules into this file")
 	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
 	flags.Parse(args)
 	root, err := course.Root() // go run -C has begun in docs/keep
@@ -57,10 +57,8 @@ func run(args []string) error {
 		return errors.New(strings.TrimSpace(usage))
 	case *html != "" && *dir == "":
 		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is made by go run ./docs/play -o FILE")
-	case *html != "":
-		return command("go", "run", "./docs/play", "-lock", *dir, "-step", fmt.Sprint(*step), "-o", *html)
 	case *dir != "":
-		return withLock(*dir, *step, *fault, *file)
+		return withLock(*dir, *step, *fault, *html)
 	}
 	jobs, err := matrix(*step, *fault)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,8 +130,9 @@ func surprises(cells []cell) error {
 }
 
 // withLock explores the lock in dir instead of a step's: go build -overlay replaces the
-// files in another build of this program.
-func withLock(dir string, step int, fault, graph string) error {
+// files in another build of this program. With html, docs/play makes a page of what that
+// one finds.
+func withLock(dir string, step int, fault, html string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
@@ -143,18 +145,26 @@ func withLock(dir string, step int, fault, graph string) error {
 	if err != nil {
 		return err
 	}
-	overlay, err := os.CreateTemp("", "redislock-explore-*.json")
+	temporary, err := os.MkdirTemp("", "redislock-explore-")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(overlay.Name())
-	err = json.NewEncoder(overlay).Encode(map[string]any{"Replace": replace})
-	if err = errors.Join(err, overlay.Close()); err != nil {
+	defer os.RemoveAll(temporary)
+	overlay, graph, n := filepath.Join(temporary, "overlay.json"), "", fmt.Sprint(step)
+	js, err := json.Marshal(map[string]any{"Replace": replace})
+	if err = cmp.Or(err, os.WriteFile(overlay, js, 0o666)); err != nil {
 		return err
 	}
+	if html != "" {
+		graph = filepath.Join(temporary, "graph.json")
+	}
 	fmt.Printf("%s instead of the lock of step %02d\n", dir, step)
-	return command("go", "run", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay.Name(), "./explore",
-		"-step", fmt.Sprint(step), "-fault", fault, "-graph", graph)
+	err = command("go", "run", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay, "./explore",
+		"-step", n, "-fault", fault, "-graph", graph)
+	if err != nil || html == "" {
+		return err
+	}
+	return command("go", "run", "./docs/play", "-graph", graph, "-lock", dir, "-step", n, "-o", html)
 }
 
 // replaced is what the go command takes instead of the files of a step's lock: those in
