@@ -27,7 +27,7 @@ const usage = `usage:
   play -no-browser [ID]  the same, and only say where it is
   play -o FILE           write the page into a file, which needs nothing else
   play -write            make docs/play/index.html anew
-  play -check            compare docs/play/index.html with a new one
+  play -check            compare docs/play/index.html with a new one, and docs/read/faults.md
 
 The page is docs/play/index.html. It is made anew, in a minute, only if a source of it has changed.
 
@@ -51,7 +51,7 @@ func main() {
 	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
 	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
-	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one")
+	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and docs/read/faults.md")
 	flags.Parse(os.Args[1:])
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -127,7 +127,8 @@ func thePage(ctx context.Context, o options) ([]byte, error) {
 }
 
 // exploration returns what docs/explore finds: the levels and their graph. It takes a
-// minute, so it is kept for the next time. A check makes it anew.
+// minute, so it is kept for the next time. A check makes it anew, and compares the other
+// page of it as well: docs/read/faults.md.
 func exploration(ctx context.Context, check bool) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "redislock-play-")
 	if err != nil {
@@ -143,7 +144,7 @@ func exploration(ctx context.Context, check bool) ([]byte, error) {
 		return g, nil
 	}
 	fmt.Println("Running every lock through every order of events. This takes a minute.")
-	if err := command(ctx, explore, "-graph", file); err != nil {
+	if err := command(ctx, explore, "-graph", file, fmt.Sprintf("-check=%v", check)); err != nil {
 		return nil, err
 	}
 	g, err := os.ReadFile(file)

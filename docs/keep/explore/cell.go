@@ -71,7 +71,7 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 
 // explore runs the schedules of a job.
 func (l *lab) explore(each func(*schedule.Schedule)) int {
-	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Again: l.Graph, Play: func(choose search.Choose) bool {
+	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Play: func(choose search.Choose) bool {
 		var points []graph.Point
 		if l.Graph {
 			choose = noting(&points, choose)

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -17,7 +18,7 @@ import (
 
 const usage = `usage:
   explore                     every lock under every fault, two clients; writes docs/read/faults.md
-  explore -check              the same, and docs/read/faults.md must say so
+  explore -check              the same, and docs/read/faults.md must say so; go run ./docs/play -check does it as well
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
@@ -75,7 +76,10 @@ func run(args []string) error {
 		return err
 	}
 	if *file != "" {
-		return writeGraph(*file, cells)
+		if err := writeGraph(*file, cells); err != nil || !*check {
+			return err
+		}
+		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.Job.Step == 0 }) // it has no column
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {

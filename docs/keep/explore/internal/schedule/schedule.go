@@ -6,7 +6,6 @@ package schedule
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,10 +73,9 @@ type Schedule struct {
 	Pauses  int    // how often time has passed since the fault
 
 	stage   *Stage
-	last    string          // who moved last
-	forced  bool            // nothing had to be chosen
-	changed string          // what the last choice has changed, and what followed without one
-	history map[rune]string // of each of these things
+	last    string // who moved last
+	forced  bool   // nothing had to be chosen
+	changed string // what the last choice has changed, and what followed without one
 
 	activity chan struct{}   // one value: something was sent, or a program has ended
 	sent     atomic.Int32    // messages
@@ -131,7 +129,7 @@ func (st *Stage) Close() {
 // -1; then there is none.
 func (st *Stage) Play(choose search.Choose) *Schedule {
 	s := &Schedule{
-		stage: st, Nodes: st.nodes, history: map[rune]string{}, activity: make(chan struct{}, 1), begin: time.Now(),
+		stage: st, Nodes: st.nodes, activity: make(chan struct{}, 1), begin: time.Now(),
 		tokens: map[string]string{}, had: map[string]int{}, keys: make([]trace.Key, len(st.nodes)), inside: []string{},
 		resource: fencing.NewMemory(),
 	}
@@ -204,25 +202,10 @@ func (s *Schedule) mark(o search.Option, sent int32) {
 		return
 	}
 	s.changed = changed
-	for _, thing := range changed {
-		switch {
-		case thing <= '9':
-			s.history[thing] += o.Label
-		case thing == 'R' || o.By == "":
-			s.history[thing] += o.Label[:1]
-		default:
-			s.history[thing] += "."
-		}
-	}
 }
 
 // Changed is what the last choice has changed.
 func (s *Schedule) Changed() string { return s.changed }
-
-// State names what can follow: the same things have happened in the same order to each
-// node and to the resource, as much was sent before the fault, and the same client goes
-// on. Schedules that differ otherwise differ in the order of independent commands.
-func (s *Schedule) State() string { return fmt.Sprint(s.history) + s.last }
 
 // settled reports whether there are no choices left: after the fault, all clients that
 // are left ask for the lock again and again. On several nodes, one pause is enough: its

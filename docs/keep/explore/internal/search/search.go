@@ -26,7 +26,6 @@ const Everything = "123456789Rs"
 // A Game is a schedule that is being played.
 type Game interface {
 	Changed() string // what the last choice has changed, and what followed without one
-	State() string   // names what can follow
 }
 
 // Choose picks what happens next. With no options, the schedule has ended. -1 ends it: all
@@ -38,7 +37,6 @@ type Search struct {
 	Play    func(Choose) (ended bool) // one schedule; false if it was cut short
 	Bound   int                       // of preemptions; -1 is none
 	Reorder bool                      // a client's commands can overtake each other
-	Again   bool                      // with a bound: states that were seen are played again
 }
 
 // A point is a state in which something must be chosen.
@@ -58,19 +56,11 @@ type point struct {
 // Run plays each schedule from the start, up to where it differs from the last one.
 func (s *Search) Run() (schedules int) {
 	var path []*point
-	seen := map[string]int{} // with a bound: states, and the preemptions that led there
 	for {
 		depth := 0
 		ended := s.Play(func(g Game, opts []Option) int {
 			if depth == len(path) {
 				p := s.newPoint(g, opts, path)
-				if s.Bound >= 0 && !s.Again {
-					state := g.State()
-					if spent, ok := seen[state]; ok && spent <= p.spent {
-						return -1
-					}
-					seen[state] = p.spent
-				}
 				if len(opts) == 0 {
 					return 0
 				}
