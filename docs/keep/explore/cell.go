@@ -72,19 +72,11 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 // explore runs the schedules of a job.
 func (l *lab) explore(each func(*schedule.Schedule)) int {
 	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Play: func(choose search.Choose) bool {
-		var points []graph.Point
-		if l.Graph {
-			choose = noting(&points, choose)
-		}
 		ended := l.stage.Play(choose)
-		if ended == nil {
-			return false
+		if ended != nil {
+			each(ended)
 		}
-		if l.Graph {
-			l.played = append(l.played, graph.Schedule{Path: ended.Path, Points: points, Records: ended.Records})
-		}
-		each(ended)
-		return true
+		return ended != nil
 	}}
 	return s.Run()
 }
@@ -98,6 +90,9 @@ func (l *lab) cell() cell {
 	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
 	c.Schedules = l.explore(func(s *schedule.Schedule) {
+		if l.Graph {
+			l.played = append(l.played, s.Schedule)
+		}
 		if len(s.Found) > 0 {
 			b := l.bad(s)
 			c.All = append(c.All, l.id(s.Path))

@@ -10,22 +10,7 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/keep/explore/internal/graph"
-	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
-	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
-
-// noting is choose, and notes what it is asked.
-func noting(points *[]graph.Point, choose search.Choose) search.Choose {
-	return func(g search.Game, opts []search.Option) int {
-		s := g.(*schedule.Schedule)
-		p := graph.Point{At: s.Now(), Records: len(s.Records), Idle: s.Idle()}
-		for _, o := range opts {
-			p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
-		}
-		*points = append(*points, p)
-		return choose(g, opts)
-	}
-}
 
 // compare compares all schedules of a cell with what its graph tells of them: all that was to
 // choose, and all that happened.

@@ -18,6 +18,7 @@ import (
 
 	"example.com/redislock-steps/docs/fencing"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/explore/internal/graph"
 	"example.com/redislock-steps/docs/keep/explore/internal/search"
 	"example.com/redislock-steps/docs/keep/locks"
 )
@@ -60,10 +61,9 @@ type Fault struct {
 
 // A Schedule is one order of events.
 type Schedule struct {
-	Path    []string // what was chosen
+	graph.Schedule
 	Nodes   []*Node
 	Clients []*Client
-	Records []trace.Record
 	Found   []Violation
 
 	Struck  bool   // the fault has happened
@@ -109,7 +109,7 @@ func (st *Stage) Open(nodes int) {
 		}
 		return s.Strike(search.Everything, func() { s.Pass(TTL*3/2, Renewals) })
 	}}
-	first.Play(func(_ search.Game, opts []search.Option) int { return max(0, len(opts)-1) })
+	first.Play(func(_ string, opts []search.Option) int { return max(0, len(opts)-1) })
 	for _, n := range st.nodes {
 		n.forgot = true // so that the next schedule finds all scripts on all nodes
 	}
@@ -161,7 +161,8 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		s.entered, s.forced = false, s.settled(opts)
 		n := 0
 		if !s.forced {
-			if n = choose(s, opts); n < 0 {
+			s.point(opts)
+			if n = choose(s.changed, opts); n < 0 {
 				s.end()
 				return nil
 			}
@@ -180,6 +181,15 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		}
 		chosen.Do()
 	}
+}
+
+// point notes what there is to choose.
+func (s *Schedule) point(opts []search.Option) {
+	p := graph.Point{At: s.Now(), Records: len(s.Records), Idle: s.idle()}
+	for _, o := range opts {
+		p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
+	}
+	s.Points = append(s.Points, p)
 }
 
 // mark notes what a choice has changed.
@@ -203,9 +213,6 @@ func (s *Schedule) mark(o search.Option, sent int32) {
 	}
 	s.changed = changed
 }
-
-// Changed is what the last choice has changed.
-func (s *Schedule) Changed() string { return s.changed }
 
 // settled reports whether there are no choices left: after the fault, all clients that
 // are left ask for the lock again and again. On several nodes, one pause is enough: its
@@ -294,8 +301,8 @@ func (s *Schedule) StrikeAt(m *Message, strike func()) search.Option {
 	return o
 }
 
-// Idle says in a letter for each client why nothing of it can happen next.
-func (s *Schedule) Idle() string {
+// idle says in a letter for each client why nothing of it can happen next.
+func (s *Schedule) idle() string {
 	idle := make([]byte, len(s.Clients))
 	for i, c := range s.Clients {
 		_, waits := c.AtGate()

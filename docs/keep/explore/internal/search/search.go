@@ -23,14 +23,10 @@ type Option struct {
 // Everything is what an Option can change.
 const Everything = "123456789Rs"
 
-// A Game is a schedule that is being played.
-type Game interface {
-	Changed() string // what the last choice has changed, and what followed without one
-}
-
-// Choose picks what happens next. With no options, the schedule has ended. -1 ends it: all
-// that can follow has been seen.
-type Choose func(g Game, opts []Option) int
+// Choose picks what happens next, and hears what the last choice has changed, and what
+// followed without one. With no options, the schedule has ended. -1 ends it: all that can
+// follow has been seen.
+type Choose func(changed string, opts []Option) int
 
 // A Search says which schedules are run.
 type Search struct {
@@ -58,9 +54,9 @@ func (s *Search) Run() (schedules int) {
 	var path []*point
 	for {
 		depth := 0
-		ended := s.Play(func(g Game, opts []Option) int {
+		ended := s.Play(func(changed string, opts []Option) int {
 			if depth == len(path) {
-				p := s.newPoint(g, opts, path)
+				p := s.newPoint(changed, opts, path)
 				if len(opts) == 0 {
 					return 0
 				}
@@ -94,7 +90,7 @@ func (s *Search) Run() (schedules int) {
 }
 
 // newPoint is the point after path.
-func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
+func (s *Search) newPoint(changed string, opts []Option, path []*point) *point {
 	p := &point{costs: map[string]int{}, todo: map[string]bool{}, tried: map[string]string{}, asleep: map[string]string{}}
 	if len(path) > 0 {
 		last := path[len(path)-1]
@@ -103,12 +99,12 @@ func (s *Search) newPoint(g Game, opts []Option, path []*point) *point {
 		// there, can only lead to where it has led already: a sleep set.
 		for _, known := range []map[string]string{last.asleep, last.tried} {
 			for label, changes := range known {
-				if label != last.chosen && s.Bound < 0 && !depend(label, changes, last.chosen, g.Changed()) {
+				if label != last.chosen && s.Bound < 0 && !depend(label, changes, last.chosen, changed) {
 					p.asleep[label] = changes
 				}
 			}
 		}
-		last.tried[last.chosen] = g.Changed()
+		last.tried[last.chosen] = changed
 	}
 	begun := false
 	for i, o := range opts {
@@ -196,7 +192,7 @@ func races(path []*point) {
 
 // Follow chooses what the name of a schedule says, and after that whatever comes first.
 func Follow(name string) Choose {
-	return func(_ Game, opts []Option) (best int) {
+	return func(_ string, opts []Option) (best int) {
 		length := 0
 		for i, o := range opts {
 			if strings.HasPrefix(name, o.Label) && len(o.Label) > length {
