@@ -26,9 +26,7 @@ func cellOf(t *testing.T, n int, fault string, change func(*lab)) (c cell) {
 	t.Helper()
 	_, err := faultNamed(fault)
 	require.NoError(t, err)
-	j := steps[n].job(fault)
-	j.Bound = -1
-	inLab(t, steps[n], j, func(l *lab) {
+	inLab(t, steps[n], steps[n].job(fault), func(l *lab) {
 		if change != nil {
 			change(l)
 		}
@@ -65,9 +63,8 @@ func TestEachStepTurnsACellGreen(t *testing.T) {
 // A node that comes back gets the lock again, and that is what keeps it: without the
 // commands that heal, the row is red.
 func TestWithoutHealing_TheLockIsLost(t *testing.T) {
-	require.Empty(t, cellOf(t, 8, "healed", func(l *lab) { l.Bound = 1 }).Kinds)
+	require.Empty(t, cellOf(t, 8, "healed", nil).Kinds)
 	c := cellOf(t, 8, "healed", func(l *lab) {
-		l.Bound = 1
 		l.stage.Fault.Strike = during(func(s *schedule.Schedule, alice *schedule.Client) {
 			healing(s, alice)
 			for m := s.First(heals); m != nil; m = s.First(heals) {
