@@ -18,7 +18,7 @@ import (
 
 const usage = `usage:
   explore                     every lock under every fault, two clients; writes docs/read/faults.md
-  explore -check              the same, and docs/read/faults.md must say so; go run ./docs/play -check does it as well
+  explore -check              the same, and docs/read/faults.md must say so, as in go run ./docs/play -check
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
@@ -79,7 +79,8 @@ func run(args []string) error {
 		if err := writeGraph(*file, cells); err != nil || !*check {
 			return err
 		}
-		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.Job.Step == 0 }) // it has no column
+		// The lock before the course has no column.
+		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.Job.Step == 0 })
 	}
 	if *step > 0 || *fault != "" {
 		for _, c := range cells {
