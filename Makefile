@@ -58,7 +58,7 @@ copies: ## check that equal files are equal
 docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/read/matrix.md, docs/read/faults.md
 	go run -C docs/keep ./pages
 
-check-docs: ## check that all of that is what the code gives now
+check-docs: ## check that all of that, and docs/play, is what the code gives now
 	go run -C docs/keep ./pages -check
 
 links: ## check the pages' links and anchors (needs npm)

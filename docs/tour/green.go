@@ -37,7 +37,7 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 	return t.onOwnLock(s, results, results, show)
 }
 
-// tests are all that stand in the folder of step s.
+// tests are all tests in the folder of step s.
 func (t *tour) tests(s course.Step) (all []story, err error) {
 	paths, err := filepath.Glob(t.path(s.Dir, "*_test.go"))
 	for _, path := range paths {

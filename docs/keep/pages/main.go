@@ -209,12 +209,11 @@ func firstDifference(old, now string) string {
 	return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 }
 
-// writers are the programs that write whole pages, each with its own -check. The page of
-// docs/play is only written here: .ci/run checks it next to the other steps, and
-// go test ./docs/play, in a second, that it is of the sources.
+// writers are the programs that write whole pages, each with its own -check. That of
+// docs/play checks the explorer's page as well: they are of one exploration.
 func writers(check bool) []string {
 	if check {
-		return []string{"go run ./docs/explore -check", tourCommand + " matrix -check"}
+		return []string{"go run ./docs/play -check", tourCommand + " matrix -check"}
 	}
 	return []string{"go run ./docs/explore", tourCommand + " matrix", "go run ./docs/play -write"}
 }
