@@ -142,11 +142,11 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 		{"a watchdog that Unlock does not stop", "none", schedule.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := step{n: 3, nodes: 1, make: newBroken(c.breaks)}
+			s := step{n: 3, nodes: 1, bound: -1, make: newBroken(c.breaks)}
 			if c.fault == "down-1" {
-				s.n, s.nodes = 8, 2
+				s.n, s.nodes, s.bound = 8, 2, 1
 			}
-			inLab(t, s, job{Step: s.n, Fault: c.fault, Clients: 2, Nodes: s.nodes, Bound: -1}, func(l *lab) {
+			inLab(t, s, s.job(c.fault), func(l *lab) {
 				assert.Contains(t, l.cell().Kinds, string(c.kind))
 			})
 		})

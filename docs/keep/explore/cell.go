@@ -19,14 +19,11 @@ import (
 
 // A job is a cell to explore.
 type job struct {
-	Step    int
-	Fault   string
-	Clients int
-	Nodes   int
-	Bound   int    // of preemptions; -1 is none
-	Once    bool   // a client that does not get the lock does not try again
-	Replay  string // this schedule only
-	Graph   bool   // keep all schedules as a graph
+	Step   int
+	Fault  string
+	Bound  int    // of preemptions; -1 is none
+	Replay string // this schedule only
+	Graph  bool   // keep all schedules as a graph
 }
 
 // A cell is what the exploration of a lock under a fault has found.
@@ -58,12 +55,11 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		f.Once = j.Once
-		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fault: f.Fault, Clients: j.Clients, EveryOrder: j.Nodes == 1 && j.Clients == 2}}
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fault: f.Fault, Clients: 2}}
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.stage.Open(j.Nodes)
+		l.stage.Open(s.nodes)
 		explore(l)
 		l.stage.Close()
 	})
@@ -71,13 +67,7 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 
 // explore runs the schedules of a job.
 func (l *lab) explore(each func(*schedule.Schedule)) int {
-	s := search.Search{Bound: l.Bound, Reorder: l.stage.Fault.Reorder, Play: func(choose search.Choose) bool {
-		ended := l.stage.Play(choose)
-		if ended != nil {
-			each(ended)
-		}
-		return ended != nil
-	}}
+	s := search.Search{Bound: l.Bound, Play: func(choose search.Choose) { each(l.stage.Play(choose)) }}
 	return s.Run()
 }
 
@@ -164,37 +154,19 @@ func (j job) Title() string {
 	return f.title
 }
 
-// String names a cell: step, fault, and if they are not as usual, the number of clients
-// and nodes, and that they try only once. With a path, that is the ID of a schedule:
-// 05/pause/abFb, 08/restart/3c5n-once/ABa1a2F.
-func (j job) String() string {
-	s := fmt.Sprintf("%02d/%s", j.Step, j.Fault)
-	if j.Clients != 2 || j.Nodes != steps[j.Step].nodes || j.Once {
-		s += fmt.Sprintf("/%dc%dn", j.Clients, j.Nodes)
-	}
-	if j.Once {
-		s += "-once"
-	}
-	return s
-}
+// String names a cell: step and fault. With a path, that is the ID of a schedule: 05/pause/abFb.
+func (j job) String() string { return fmt.Sprintf("%02d/%s", j.Step, j.Fault) }
 
 // parseID is the reverse.
 func parseID(id string) (j job, err error) {
 	part := strings.Split(id, "/")
-	if len(part) < 3 || len(part) > 4 {
+	if len(part) != 3 {
 		return j, fmt.Errorf("there is no schedule %q; try 05/pause/aFb", id)
 	}
 	if _, err := fmt.Sscanf(part[0], "%02d", &j.Step); err != nil || j.Step < 0 || j.Step >= len(steps) {
 		return j, fmt.Errorf("%q: there is no step %s", id, part[0])
 	}
-	j.Fault, j.Clients, j.Nodes, j.Replay = part[1], 2, steps[j.Step].nodes, part[len(part)-1]
-	if len(part) == 4 {
-		fmt.Sscanf(part[2], "%dc%dn", &j.Clients, &j.Nodes)
-		j.Once = strings.HasSuffix(part[2], "-once")
-	}
-	if most := len(schedule.Names) - 1; j.Clients < 1 || j.Clients > most || j.Nodes < 1 || j.Nodes > 9 {
-		return j, fmt.Errorf("%q: 1 to %d clients and 1 to 9 nodes, please", id, most)
-	}
+	j.Fault, j.Replay = part[1], part[2]
 	_, err = faultNamed(j.Fault)
 	return j, err
 }

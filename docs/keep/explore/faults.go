@@ -81,6 +81,13 @@ func endsHolds(from, to int, why string) []red {
 	}
 }
 
+// resent is what a lost reply does, whose command is sent again.
+var resent = []red{
+	{1, 2, "DKN", noOwner + "; " + ownKey + "; " + again},
+	{3, 3, "DN", noOwner + "; " + again},
+	{4, 4, "DN", "the DEL is sent again, without the GET; " + again},
+}
+
 var faults = []fault{
 	{id: "none", title: "nothing fails", steps: all},
 	{id: "waits", title: "nothing fails, the clients wait in Lock", steps: all,
@@ -111,17 +118,10 @@ var faults = []fault{
 		red:   endsHolds(2, 6, endsEarly)},
 	{id: "resent", title: "a reply is lost, go-redis sends the command again", steps: all,
 		Fault: schedule.Fault{Strike: eachInFlight(loseReply)},
-		red: []red{
-			{1, 2, "DKN", noOwner + "; " + ownKey + "; " + again},
-			{3, 3, "DN", noOwner + "; " + again},
-			{4, 4, "DN", "the DEL is sent again, without the GET; " + again},
-		}},
+		red:   resent},
 	{id: "resent-waits", title: "a reply is lost, the command is sent again, the clients wait in Lock", steps: all,
 		Fault: schedule.Fault{Wait: true, Strike: eachInFlight(loseReply)},
-		red: []red{
-			{1, 2, "KN", ownKey + "; " + again},
-			{3, 4, "N", again},
-		}},
+		red:   resent},
 	{id: "unsent", title: "a reply is lost, and go-redis does not retry", steps: all,
 		Fault: schedule.Fault{Options: noRetry, Strike: eachInFlight(loseReply)},
 		red: []red{
@@ -184,13 +184,13 @@ var faults = []fault{
 			{5, 8, "XL", "nothing protects a key from DEL by hand"},
 		}},
 	{id: "failover", title: "the master fails over to an empty replica", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: onNode1(failOver)},
+		Fault: schedule.Fault{Grace: notice, Strike: anywhere(failOver)},
 		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
 	{id: "restart", title: "a node restarts empty, at once", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: onNode1(restart)},
+		Fault: schedule.Fault{Grace: notice, Strike: anywhere(restart)},
 		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
 	{id: "restart-waits", title: "a node restarts empty, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Wait: true, Grace: notice, Strike: onNode1(restartAndWork)},
+		Fault: schedule.Fault{Wait: true, Grace: notice, Strike: anywhere(restartAndWork)},
 		red:   endsHolds(1, 7, lost)},
 	{id: "restart-late", title: "a node restarts empty, after more than a ttl", steps: all,
 		Fault: schedule.Fault{Strike: anywhere(restartLate)},
@@ -205,7 +205,7 @@ var faults = []fault{
 		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, schedule.Holding)},
 		red:   []red{{8, 8, "XLT", bareMajority + "; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
 	{id: "clock", title: "a node's clock jumps forward by a ttl", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: changing("1", jump)},
+		Fault: schedule.Fault{Grace: notice, Strike: anywhere(jump)},
 		red: []red{
 			{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
@@ -276,7 +276,7 @@ func during(what toAlice, phases ...schedule.Phase) strike {
 		if !slices.Contains(phases, alice.Phase()) || alice.Dead() {
 			return nil
 		}
-		return s.Strike(search.Everything, func() { what(s, alice) })
+		return s.Strike(func() { what(s, alice) })
 	}
 }
 
@@ -307,17 +307,11 @@ func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *schedule.Mess
 
 // anywhere strikes as long as any client does something. After it, time may pass, in which
 // a holder can be notified of its loss.
-func anywhere(what toOthers) strike { return changing(search.Everything, what) }
-
-// onNode1 is the same for what happens to the first node only. A client that sends
-// something may lose it.
-func onNode1(what toOthers) strike { return changing("1s", what) }
-
-func changing(things string, what toOthers) strike {
+func anywhere(what toOthers) strike {
 	return func(s *schedule.Schedule) []search.Option {
 		for _, c := range s.Clients {
 			if c.Phase() != schedule.Done && !c.Dead() {
-				return s.Strike(things, func() {
+				return s.Strike(func() {
 					s.Waiting = s.Tells()
 					what(s)
 				})
@@ -356,7 +350,6 @@ func loseReply(_ *schedule.Schedule, _ *schedule.Client, m *schedule.Message) { 
 func holdBack(s *schedule.Schedule, c *schedule.Client, m *schedule.Message) {
 	reply := m.Execute()
 	s.OnClient(c, "does not get this reply yet")
-	s.LateOn = search.Everything
 	s.Late = func() {
 		s.Pass(ttl/2, schedule.Renewals)
 		s.OnClient(c, "gets the reply")
@@ -368,13 +361,12 @@ func holdBack(s *schedule.Schedule, c *schedule.Client, m *schedule.Message) {
 // effect later.
 func delayWrite(s *schedule.Schedule) []search.Option {
 	alice := s.Clients[0]
-	if _, waits := alice.AtGate(); !waits || alice.Phase() != schedule.Holding {
+	if !alice.AtGate() || alice.Phase() != schedule.Holding {
 		return nil
 	}
 	return []search.Option{s.StrikeAt(nil, func() {
 		s.OnClient(alice, "gives up: her write is delayed")
 		alice.GaveUp = true
-		s.LateOn = "R"
 		s.Late = func() { s.Write(alice) }
 		alice.Gate <- struct{}{}
 	})}

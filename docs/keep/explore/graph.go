@@ -51,7 +51,7 @@ func lines(s graph.Schedule) (lines []string) {
 // random.
 func (j job) repeats() bool {
 	f, _ := faultNamed(j.Fault)
-	return j.Nodes == 1 || !f.Wait
+	return steps[j.Step].nodes == 1 || !f.Wait
 }
 
 // writeGraph writes the graph of all cells for docs/play.
@@ -63,7 +63,7 @@ func writeGraph(file string, cells []cell) error {
 			b.Merge(c.Graph)
 		}
 		l := map[string]any{
-			"Step": c.Job.Step, "Fault": c.Job.Fault, "Title": c.Job.Title(), "Nodes": c.Job.Nodes, "Bound": c.Job.Bound,
+			"Step": c.Job.Step, "Fault": c.Job.Fault, "Title": c.Job.Title(), "Nodes": steps[c.Job.Step].nodes, "Bound": c.Job.Bound,
 			"Kinds": c.Kinds, "Why": c.Why(),
 		}
 		if c.Bad != nil {

@@ -34,9 +34,7 @@ func (s step) name() string {
 }
 
 // job is a cell of the matrix.
-func (s step) job(fault string) job {
-	return job{Step: s.n, Fault: fault, Clients: 2, Nodes: s.nodes, Bound: s.bound}
-}
+func (s step) job(fault string) job { return job{Step: s.n, Fault: fault, Bound: s.bound} }
 
 // steps are the locks by their numbers. The one before step 01 has no column: docs/play
 // begins with it.

@@ -33,7 +33,6 @@ type Client struct {
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
 	atGate atomic.Bool
-	cause  int // the choice that has brought the client to the gate
 	dead   atomic.Bool
 	died   chan struct{}
 
@@ -101,12 +100,7 @@ func (c *Client) run() {
 		}
 		return acquired
 	}
-	switch {
-	case !c.rules.Once: // who does not get the lock tries once more
-		if !attempt() && !c.rules.Wait && c.atTheGate(nil) {
-			attempt()
-		}
-	case c.atTheGate(nil): // who tries only once may come late
+	if !attempt() && !c.rules.Wait && c.atTheGate(nil) { // who does not get the lock tries once more
 		attempt()
 	}
 	c.phase.Store(Done)
@@ -236,7 +230,6 @@ func (c *Client) release() (known bool) {
 
 // atTheGate waits until the explorer lets the client continue.
 func (c *Client) atTheGate(lost <-chan struct{}) bool {
-	c.cause = int(c.s.cause.Load())
 	c.atGate.Store(true)
 	defer c.atGate.Store(false)
 	c.s.notify()
@@ -249,13 +242,8 @@ func (c *Client) atTheGate(lost <-chan struct{}) bool {
 	return false
 }
 
-// AtGate reports whether the client waits to continue, and the choice that has brought it there.
-func (c *Client) AtGate() (cause int, waits bool) {
-	if !c.atGate.Load() {
-		return -1, false
-	}
-	return c.cause, true
-}
+// AtGate reports whether the client waits to continue.
+func (c *Client) AtGate() bool { return c.atGate.Load() }
 
 // Phase is where the client is in its program.
 func (c *Client) Phase() Phase { return c.phase.Load() }

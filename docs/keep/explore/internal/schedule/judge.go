@@ -75,7 +75,6 @@ func (s *Schedule) found(by *Client, k Kind, format string, args ...any) {
 func (s *Schedule) enter(c *Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entered = true
 	value, err := s.read(c)
 	if err != nil {
 		c.note(0, "reads", ": refused")

@@ -23,7 +23,6 @@ const (
 type Message struct {
 	*Client
 	Node  *Node
-	Cause int  // the choice after which it was sent
 	Back  bool // sent in the background: the client's program was not in a call of the lock
 	Text  string
 	Line  string // of the lock, that sends it; "" is not known
@@ -49,7 +48,7 @@ func (s *Schedule) send(m *Message) {
 		return
 	}
 	s.sent.Add(1)
-	m.Cause, m.Back = int(s.cause.Load()), m.Phase() == Holding
+	m.Back = m.Phase() == Holding
 	m.sent = s.Now()
 	s.flight = slices.Insert(s.flight, s.place(m), m)
 	s.notify()

@@ -24,14 +24,13 @@ import (
 )
 
 // Names are the clients' names. The last one is there to try the lock at the end.
-var Names = []string{"alice", "bob", "carol", "dave"}
+var Names = []string{"alice", "bob", "carol"}
 
 // A Stage is where the schedules of a cell play: all in one bubble, and on the same nodes.
 type Stage struct {
-	Lock       func([]redis.UniversalClient) locks.Lock
-	Fault      Fault
-	Clients    int
-	EveryOrder bool // also those that make no difference
+	Lock    func([]redis.UniversalClient) locks.Lock
+	Fault   Fault
+	Clients int
 
 	nodes   []*Node
 	scripts map[string]string // sources by SHA-1
@@ -49,7 +48,6 @@ type Fault struct {
 	Wait    bool                 // clients use Lock instead of TryLock
 	Passes  bool                 // it passes, so a client in Lock should wait
 	Keeps   bool                 // it does not end a hold
-	Once    bool                 // who does not get the lock does not try again; it may come late
 
 	Reorder bool                              // commands may overtake each other
 	Scripts bool                              // sending a script again is a separate step
@@ -68,20 +66,15 @@ type Schedule struct {
 
 	Struck  bool   // the fault has happened
 	Late    func() // what is still in the network: a write to the resource, or an answer
-	LateOn  string // what it changes
 	Waiting bool   // time may pass once more, so that a holder is notified of its loss
 	Pauses  int    // how often time has passed since the fault
 
-	stage   *Stage
-	last    string // who moved last
-	forced  bool   // nothing had to be chosen
-	changed string // what the last choice has changed, and what followed without one
+	stage *Stage
+	last  string // who moved last
 
 	activity chan struct{}   // one value: something was sent, or a program has ended
 	sent     atomic.Int32    // messages
-	cause    atomic.Int32    // the choice that what is sent now comes from, -1 if none
 	resource *fencing.Memory // what the lock is for
-	entered  bool            // a client has come in since this was last reset
 
 	mu      sync.Mutex
 	flight  []*Message
@@ -107,9 +100,9 @@ func (st *Stage) Open(nodes int) {
 		if s.Clients[0].Phase() != Holding {
 			return nil
 		}
-		return s.Strike(search.Everything, func() { s.Pass(TTL*3/2, Renewals) })
+		return s.Strike(func() { s.Pass(TTL*3/2, Renewals) })
 	}}
-	first.Play(func(_ string, opts []search.Option) int { return max(0, len(opts)-1) })
+	first.Play(func(opts []search.Option) int { return max(0, len(opts)-1) })
 	for _, n := range st.nodes {
 		n.forgot = true // so that the next schedule finds all scripts on all nodes
 	}
@@ -125,8 +118,7 @@ func (st *Stage) Close() {
 }
 
 // Play runs one schedule: choose picks what happens next, until all programs have ended.
-// Then it is asked a last time, with nothing to choose from. It can end the schedule with
-// -1; then there is none.
+// Then it is asked a last time, with nothing to choose from.
 func (st *Stage) Play(choose search.Choose) *Schedule {
 	s := &Schedule{
 		stage: st, Nodes: st.nodes, activity: make(chan struct{}, 1), begin: time.Now(),
@@ -134,7 +126,6 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		resource: fencing.NewMemory(),
 	}
 	s.resource.Create(context.Background(), Key, "0")
-	s.cause.Store(-1)
 	for _, n := range s.Nodes {
 		n.reset(st.scripts)
 	}
@@ -148,38 +139,30 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 	for i := range st.Clients {
 		go s.newClient(i).run()
 	}
-	for chosen, sent := (search.Option{}), int32(0); ; {
+	for {
 		time.Sleep(Latency)
 		s.Wait()
-		s.mark(chosen, sent)
 		s.sweep()
 		s.look()
 		opts := s.options()
 		if len(opts) == 0 && s.advance() {
 			continue
 		}
-		s.entered, s.forced = false, s.settled(opts)
-		n := 0
-		if !s.forced {
-			s.point(opts)
-			if n = choose(s.changed, opts); n < 0 {
-				s.end()
-				return nil
-			}
-			if len(opts) == 0 {
-				s.settle(goroutines)
-				return s
-			}
+		if s.settled(opts) {
+			opts[0].Do()
+			continue
 		}
-		chosen, sent = opts[n], s.sent.Load()
-		if !s.forced {
-			s.Path = append(s.Path, chosen.Label)
-			if chosen.By != "" {
-				s.last = chosen.By
-			}
-			s.cause.Store(int32(len(s.Path) - 1))
+		s.point(opts)
+		n := choose(opts)
+		if len(opts) == 0 {
+			s.settle(goroutines)
+			return s
 		}
-		chosen.Do()
+		s.Path = append(s.Path, opts[n].Label)
+		if opts[n].By != "" {
+			s.last = opts[n].By
+		}
+		opts[n].Do()
 	}
 }
 
@@ -190,28 +173,6 @@ func (s *Schedule) point(opts []search.Option) {
 		p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
 	}
 	s.Points = append(s.Points, p)
-}
-
-// mark notes what a choice has changed.
-func (s *Schedule) mark(o search.Option, sent int32) {
-	if o.Label == "" {
-		return
-	}
-	changed := o.On
-	if s.entered {
-		changed += "R"
-	}
-	if s.sent.Load() > sent {
-		changed += "s"
-	}
-	if s.stage.EveryOrder {
-		changed = search.Everything
-	}
-	if s.forced { // it follows from the last choice
-		s.changed += changed
-		return
-	}
-	s.changed = changed
 }
 
 // settled reports whether there are no choices left: after the fault, all clients that
@@ -251,19 +212,20 @@ func (s *Schedule) options() (opts []search.Option) {
 	others := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name == s.last })
 	last := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name != s.last })
 	for _, c := range append(last, others...) {
-		if cause, waits := c.AtGate(); waits {
-			on, text := "", "tries" // to get the lock
+		if c.AtGate() {
+			text := "tries" // to get the lock
 			if c.Phase() == Holding {
-				on, text = "R", "writes"
+				text = "writes"
 			}
-			opts = append(opts, search.Option{Label: strings.ToUpper(c.Name[:1]), By: c.Name, Cause: cause, On: on, Text: text, Do: func() { c.Gate <- struct{}{} }})
+			label, goesOn := strings.ToUpper(c.Name[:1]), func() { c.Gate <- struct{}{} }
+			opts = append(opts, search.Option{Label: label, By: c.Name, Text: text, Do: goesOn})
 		}
 		for _, m := range c.InFlight() {
-			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Cause: m.Cause, On: m.Node.String(), Text: m.Text, Line: m.Line, Do: m.Deliver})
+			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Text: m.Text, Line: m.Line, Do: m.Deliver})
 		}
 	}
 	if s.Late != nil {
-		opts = append(opts, search.Option{Label: "W", Cause: -1, On: s.LateOn, Do: func() {
+		opts = append(opts, search.Option{Label: "W", Do: func() {
 			late := s.Late
 			s.Late = nil
 			late()
@@ -273,7 +235,7 @@ func (s *Schedule) options() (opts []search.Option) {
 		opts = append(opts, s.stage.Fault.Strike(s)...)
 	}
 	if s.Waiting && s.anyLoss() {
-		opts = append(opts, search.Option{Label: "T", Cause: -1, On: search.Everything, Do: func() {
+		opts = append(opts, search.Option{Label: "T", Do: func() {
 			s.Waiting = false
 			s.Pass(TTL, Renewals)
 		}})
@@ -281,9 +243,9 @@ func (s *Schedule) options() (opts []search.Option) {
 	return opts
 }
 
-// Strike is a fault that strikes now, as an option. It changes what.
-func (s *Schedule) Strike(what string, strike func()) []search.Option {
-	return []search.Option{{Label: "F", Cause: -1, On: what, Do: func() {
+// Strike is a fault that strikes now, as an option.
+func (s *Schedule) Strike(strike func()) []search.Option {
+	return []search.Option{{Label: "F", Do: func() {
 		s.Struck = true
 		strike()
 	}}}
@@ -291,7 +253,7 @@ func (s *Schedule) Strike(what string, strike func()) []search.Option {
 
 // StrikeAt is a fault that strikes at something of alice's: at a message, or nil.
 func (s *Schedule) StrikeAt(m *Message, strike func()) search.Option {
-	o := search.Option{Label: "F", By: Names[0], Cause: -1, On: search.Everything, Do: func() {
+	o := search.Option{Label: "F", By: Names[0], Do: func() {
 		s.Struck = true
 		strike()
 	}}
@@ -305,13 +267,12 @@ func (s *Schedule) StrikeAt(m *Message, strike func()) search.Option {
 func (s *Schedule) idle() string {
 	idle := make([]byte, len(s.Clients))
 	for i, c := range s.Clients {
-		_, waits := c.AtGate()
 		switch {
 		case c.Dead():
 			idle[i] = 'd' // it is dead
 		case c.Phase() == Done:
 			idle[i] = 'e' // it has ended
-		case waits || len(c.InFlight()) > 0:
+		case c.AtGate() || len(c.InFlight()) > 0:
 			idle[i] = '.' // it can continue
 		case c.Held():
 			idle[i] = 'h' // a node hangs

@@ -48,7 +48,6 @@ func (s *Schedule) advance() bool {
 		if c.Phase() == Done || c.Dead() {
 			continue
 		}
-		s.cause.Store(-1)
 		for end := time.Now().Add(time.Hour); ; {
 			free, begin, waits := s.owned("") == 0, time.Now(), s.stage.Fault.Wait && c.Phase() == Acquiring
 			select {
