@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,33 +23,33 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-const usage = `usage:
-  play [ID]              open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
-  play -no-browser [ID]  the same, and only say where it is
-  play -o FILE           write the page into a file, which needs nothing else
-  play -write            make docs/play/index.html anew
-  play -check            compare docs/play/index.html with a new one, and docs/read/faults.md
+// committed is the page in the repository.
+const committed = "docs/play/index.html"
 
-The page is docs/play/index.html. It is made anew, in a minute, only if a source of it has changed.
+const usage = `usage:
+  play [ID]    open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
+  play -no-browser [ID]  the same, and only say where it is
+  play -write  make the page, docs/play/index.html, anew: after a change of a lock. It takes a minute
+  play -check  compare docs/play/index.html with a new one, and docs/read/faults.md
 
 For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 `
 
 type options struct {
-	out                     string
-	graph, lock             string // what docs/explore -html has found, and in which lock
-	step                    int    // the step whose lock that replaces
-	noBrowser, check, write bool
+	graph, lock, out string // what docs/explore -html has found, in which lock, and where the page goes
+	step             int    // the step whose lock that replaces
+	noBrowser        bool
+	check, write     bool
 }
 
 func main() {
 	var o options
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	flags.StringVar(&o.out, "o", "", "write the page into this file")
 	flags.StringVar(&o.graph, "graph", "", "for docs/explore -html: the file with what it has found")
 	flags.StringVar(&o.lock, "lock", "", "and the folder of the lock")
 	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
+	flags.StringVar(&o.out, "o", "", "and the file of the page")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
 	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
 	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and docs/read/faults.md")
@@ -66,102 +67,69 @@ func run(ctx context.Context, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 || len(args) == 1 && (o.out != "" || o.check || o.write) {
+	made := o.check || o.write || o.graph != ""
+	if len(args) > 1 || len(args) == 1 && made {
 		return errors.New(strings.TrimSpace(usage))
 	}
-	file, err := filepath.Abs(o.out)
+	out := filepath.Join(root, committed)
+	if o.graph != "" {
+		out, err = filepath.Abs(o.out)
+	}
 	if err := errors.Join(err, os.Chdir(root)); err != nil {
 		return err
 	}
-	page, err := thePage(ctx, o)
-	switch {
-	case err != nil || o.check:
-		return err
-	case o.write:
-		o.out, file = committed, committed
-	case o.out == "":
+	if !made {
+		page, err := os.ReadFile(committed)
+		if err != nil {
+			return err
+		}
 		browse := openBrowser
 		if o.noBrowser {
 			browse = func(string) {}
 		}
 		return serve(ctx, handler(page, root), strings.Join(args, ""), browse)
 	}
-	if err := os.WriteFile(file, page, 0o666); err != nil {
+	page, err := thePage(ctx, o)
+	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d kB\n", o.out, len(page)/1000)
+	if o.check {
+		old, err := os.ReadFile(committed)
+		if err == nil && !bytes.Equal(page, old) {
+			err = errors.New(committed + " is not what a build gives: go run ./docs/play -write")
+		}
+		return err
+	}
+	if err := os.WriteFile(out, page, 0o666); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d kB\n", cmp.Or(o.out, committed), len(page)/1000)
 	return nil
 }
 
-// thePage is the one in the repository if it is of these sources, or a new one.
+// thePage makes the page of what docs/explore has found, or finds now. A check compares the
+// other page of that as well: docs/read/faults.md.
 func thePage(ctx context.Context, o options) ([]byte, error) {
-	if o.graph != "" {
-		g, err := os.ReadFile(o.graph)
+	if o.graph == "" {
+		dir, err := os.MkdirTemp("", "redislock-play-")
 		if err != nil {
 			return nil, err
 		}
-		return newPage(g, "", o)
+		defer os.RemoveAll(dir)
+		o.graph = filepath.Join(dir, "graph.json")
+		fmt.Println("Running every lock through every order of events. This takes a minute.")
+		explore := exec.CommandContext(ctx, "go", "run", "-C", "docs/keep", "-buildvcs=false", "./explore",
+			"-graph", o.graph, fmt.Sprintf("-check=%v", o.check))
+		explore.Stdout, explore.Stderr = os.Stdout, os.Stderr
+		if err := explore.Run(); err != nil {
+			return nil, fmt.Errorf("docs/explore: %w", err)
+		}
 	}
-	inputs, err := inputsOf(ctx)
+	found, err := os.ReadFile(o.graph)
 	if err != nil {
 		return nil, err
 	}
-	old, _ := os.ReadFile(committed) // without it, there is nothing that fits
-	switch fits := isOf(old, inputs); {
-	case o.check && !fits:
-		return nil, errors.New(stale)
-	case !fits:
-		fmt.Println("The sources have changed since " + committed + " was made, so it is made anew.")
-	case !o.write && !o.check:
-		return old, nil
-	}
-	g, err := exploration(ctx, o.check)
-	if err != nil {
-		return nil, err
-	}
-	page, err := newPage(g, inputs, o)
-	if err == nil && o.check && !bytes.Equal(page, old) {
-		err = errors.New(committed + " is not what a build gives: go run ./docs/play -write")
-	}
-	return page, err
-}
-
-// exploration returns what docs/explore finds: the levels and their graph. It takes a
-// minute, so it is kept for the next time. A check makes it anew, and compares the other
-// page of it as well: docs/read/faults.md.
-func exploration(ctx context.Context, check bool) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "redislock-play-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	explore, file := filepath.Join(dir, "explore.exe"), filepath.Join(dir, "graph.json")
-	if err := command(ctx, "go", "build", "-C", "docs/keep", "-buildvcs=false", "-o", explore, "./explore"); err != nil {
-		return nil, err
-	}
-	kept := keptFor(explore)
-	if g, err := os.ReadFile(kept); err == nil && !check {
-		return g, nil
-	}
-	fmt.Println("Running every lock through every order of events. This takes a minute.")
-	if err := command(ctx, explore, "-graph", file, fmt.Sprintf("-check=%v", check)); err != nil {
-		return nil, err
-	}
-	g, err := os.ReadFile(file)
-	if err == nil && os.MkdirAll(filepath.Dir(kept), 0o777) == nil {
-		os.WriteFile(kept, g, 0o666) // if it cannot be kept, it is made again
-	}
-	return g, err
-}
-
-// command runs a command that says itself what is wrong.
-func command(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("docs/explore: %w", err)
-	}
-	return nil
+	return newPage(found, o)
 }
 
 // serve shows the page to the browsers of this machine until it is interrupted.

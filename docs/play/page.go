@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/flate"
-	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -75,7 +74,7 @@ type lock struct {
 type file struct{ Name, Text string }
 
 // newPage makes the page of what docs/explore has found.
-func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
+func newPage(exploration []byte, o options) ([]byte, error) {
 	var found struct {
 		Levels []level
 		Graph  json.RawMessage
@@ -107,7 +106,7 @@ func newPage(exploration []byte, inputs string, o options) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = markup.Execute(&b, map[string]any{"Published": published, "Inputs": inputs, "Words": words,
+	err = markup.Execute(&b, map[string]any{"Published": published, "Words": words,
 		"Style": embedded("page/play.css"), "Script": module(), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }
@@ -186,13 +185,3 @@ func pack(data any) (string, error) {
 
 // entries are the locks of the page: that before the course, the steps, the epilogue.
 func entries() []course.Step { return append([]course.Step{course.First}, course.Entries()...) }
-
-// keptFor is where the exploration of an explorer is kept: the same program finds the same.
-// "" is nowhere.
-func keptFor(explorer string) string {
-	program, err := os.ReadFile(explorer)
-	if dir, noDir := os.UserCacheDir(); err == nil && noDir == nil {
-		return filepath.Join(dir, "redislock-play", fmt.Sprintf("%x.json", sha256.Sum256(program)))
-	}
-	return ""
-}

@@ -57,7 +57,7 @@ func run(args []string) error {
 	case flags.NArg() > 0:
 		return errors.New(strings.TrimSpace(usage))
 	case *html != "" && *dir == "":
-		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is made by go run ./docs/play -o FILE")
+		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is docs/play/index.html")
 	case *dir != "":
 		return withLock(*dir, *step, *fault, *html)
 	}
