@@ -28,7 +28,6 @@ const committed = "docs/play/index.html"
 
 const usage = `usage:
   play [ID]    open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
-  play -no-browser [ID]  the same, and only say where it is
   play -write  make the page, docs/play/index.html, anew: after a change of a lock. It takes a minute
   play -check  compare docs/play/index.html with a new one, and docs/read/faults.md
 
@@ -38,7 +37,6 @@ For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 type options struct {
 	graph, lock, out string // what docs/explore -html has found, in which lock, and where the page goes
 	step             int    // the step whose lock that replaces
-	noBrowser        bool
 	check, write     bool
 }
 
@@ -50,7 +48,6 @@ func main() {
 	flags.StringVar(&o.lock, "lock", "", "and the folder of the lock")
 	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
 	flags.StringVar(&o.out, "o", "", "and the file of the page")
-	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open the browser")
 	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
 	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and docs/read/faults.md")
 	flags.Parse(os.Args[1:])
@@ -83,11 +80,7 @@ func run(ctx context.Context, o options, args []string) error {
 		if err != nil {
 			return err
 		}
-		browse := openBrowser
-		if o.noBrowser {
-			browse = func(string) {}
-		}
-		return serve(ctx, handler(page, root), strings.Join(args, ""), browse)
+		return serve(ctx, handler(page, root), strings.Join(args, ""), openBrowser)
 	}
 	page, err := thePage(ctx, o)
 	if err != nil {
