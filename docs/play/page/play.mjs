@@ -235,7 +235,6 @@ function open() {
 function openSchedule(text) {
   const [, name, beat] = text.trim().match(/^(.*?)(?:\?beat=(\d{1,2}))?$/s), id = name.match(/\d\d\/[\w-]+(\/[\w-]*)*$/)?.[0] ?? name;
   const part = id.split('/'), level = levelAt(Number(part[0]), part[1]);
-  if (part.length === 4 && level) return t('menu.deep', {command: `go run ./docs/explore replay ${id}`});
   if (!level || part.length > 3) return t('menu.noSchedule', {name: name.slice(0, 80)});
   if (!graph.cells.has(cellName(level))) return t('menu.random');
   const {edges, rest} = graph.follow(graph.cells.get(cellName(level)), part[2] ?? '');
@@ -807,16 +806,6 @@ addEventListener('keydown', e => {
   else if (e.key === 'r' && leads) reveal();
   else return;
   e.preventDefault();
-});
-
-// A name that is pasted anywhere opens its schedule.
-addEventListener('paste', e => {
-  if (e.target.closest?.('input, textarea')) return;
-  const pasted = e.clipboardData.getData('text');
-  if (/\d\d\/[\w-]+/.test(pasted)) {
-    const wrong = openSchedule(pasted);
-    if (wrong) { game = null; showMenu(wrong); }
-  }
 });
 
 addEventListener('hashchange', open);
