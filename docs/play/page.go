@@ -21,11 +21,6 @@ import (
 //go:embed page
 var files embed.FS
 
-// published is where the page is on the web: "https://you.github.io/redislock-steps/play/".
-// If it is known, previews of links and challenges name it. If not, a challenge has the
-// address at which the page is open.
-const published = ""
-
 var markup = template.Must(template.ParseFS(files, "page/play.html"))
 
 // modules are the parts of the page's one module, in their order.
@@ -106,7 +101,7 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = markup.Execute(&b, map[string]any{"Published": published, "Words": words,
+	err = markup.Execute(&b, map[string]any{"Words": words,
 		"Style": embedded("page/play.css"), "Script": module(), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -161,6 +160,8 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	text := string(page)
 	require.NotContains(t, text, "<no value>", "everything has been filled in")
+	picture := regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(text)[1]
+	require.FileExists(t, filepath.Join("docs/play", picture), "the preview of a link")
 	require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
 	for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
 		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks no one")
@@ -171,29 +172,6 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	_, err = newPage(js, options{})
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
-}
-
-// Where the page is published is not known here. Its picture is found anyway, and by
-// other sites once the address is set.
-func TestAPreviewOfALink_HasATitleAndAPicture(t *testing.T) {
-	preview := func(at string) string {
-		var b strings.Builder
-		require.NoError(t, markup.Execute(&b, map[string]any{"Published": at, "Words": readWords()["en"]}))
-		return b.String()
-	}
-	picture := func(at string) string {
-		return regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(preview(at))[1]
-	}
-	require.FileExists(t, filepath.Join("..", "play", picture("")))
-	require.NotContains(t, preview(""), "http")
-	const at = "https://you.github.io/redislock-steps/play/"
-	found, err := url.JoinPath(picture(at))
-	require.NoError(t, err)
-	require.Equal(t, "https://you.github.io/redislock-steps/read/pictures/play.png", found)
-	require.Contains(t, preview(at), `<link rel="canonical" href="`+at+`">`)
-	for _, name := range []string{"title", "description", "image:alt"} {
-		require.Regexp(t, `<meta property="og:`+name+`" content="[^"]+">`, preview(""))
-	}
 }
 
 // A first visit goes through all locks in their order. Its goals are what docs/read/faults.md

@@ -76,8 +76,8 @@ async function copy(text, button) {
   }
 }
 
-// home is the address of the page for others: where it is published, or else where it is.
-const home = document.querySelector('link[rel=canonical]')?.href ?? location.href.replace(/[?#].*/, '');
+// home is the address of the page for others.
+const home = location.href.replace(/[?#].*/, '');
 
 // ---- progress
 
