@@ -3,6 +3,9 @@
 
 const End = -1, Unexplored = -2;
 
+// What a record, and a key in it, have where the data says nothing.
+const noRecord = {who: '', node: 0, reply: '', mark: '', line: ''}, noKey = {token: '', owner: ''};
+
 // load unpacks the data of the page.
 async function load(base64) {
   const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
@@ -15,8 +18,7 @@ async function load(base64) {
 class Graph {
   constructor(p) {
     this.p = p;
-    this.options = p.Options.map(([label, text, line]) => ({label: p.Strings[label], text: p.Strings[text], line: p.Strings[line]}));
-    this.records = [];
+    this.options = p.Options.map(o => ({label: o.Label, text: o.Text, line: o.Line}));
     // The edges of state i are first[i] to first[i+1]-1.
     const n = p.States.length;
     this.first = new Int32Array(n + 1);
@@ -25,13 +27,14 @@ class Graph {
     this.all = new Float64Array(n); // schedules that begin here
     for (let i = 0, e = 0, to = 0; i < n; i++) {
       this.first[i] = e;
-      const shape = p.Shapes[p.States[i]];
-      for (let k = 1; k < shape.length; k++, e++) {
-        this.option[e] = shape[k];
-        if (p.Edges[e] === 0) continue;
-        const back = p.To[to++];
-        this.to[e] = back === 0 ? End : i - back;
-        this.all[i] += back === 0 ? 1 : this.all[i - back];
+      for (const option of p.Shapes[p.States[i]].Options) {
+        this.option[e] = option;
+        if (p.Edges[e] > 0) {
+          const back = p.To[to++];
+          this.to[e] = back === 0 ? End : i - back;
+          this.all[i] += back === 0 ? 1 : this.all[i - back];
+        }
+        e++;
       }
       this.first[i + 1] = e;
     }
@@ -43,7 +46,7 @@ class Graph {
   aim(kind) { return this.aims[kind] ??= new Aim(this, kind); }
 
   // idle says for each client why it has no option.
-  idle(state) { return this.p.Strings[this.p.Shapes[this.p.States[state]][0]]; }
+  idle(state) { return this.p.Shapes[this.p.States[state]].Idle; }
 
   // edges are the options of a state.
   edges(state) {
@@ -54,28 +57,6 @@ class Graph {
     return list;
   }
 
-  record(i) {
-    if (this.records[i]) return this.records[i];
-    const list = this.p.Records[i], text = n => this.p.Strings[n];
-    let at = 0;
-    const next = () => list[at++];
-    const r = {at: next(), who: text(next()), node: next(), kind: text(next()), text: text(next()), reply: text(next())};
-    const flags = next();
-    r.lost = (flags & 1) > 0, r.late = (flags & 2) > 0, r.again = (flags & 4) > 0;
-    r.mark = text(next()), r.line = text(next());
-    const nodes = next();
-    if (nodes > 0) {
-      r.redis = [];
-      for (let n = 0; n < nodes; n++) r.redis.push({token: text(next()), owner: text(next()), until: next()});
-    }
-    const inside = next();
-    if (inside > 0) {
-      r.inside = [];
-      for (let n = 1; n < inside; n++) r.inside.push(text(next()));
-    }
-    return this.records[i] = r;
-  }
-
   // play follows edges from the beginning of a cell. It returns the states in which they
   // were chosen, what has happened, how much of it after each choice (and before the first),
   // when the next choice is, and the state in which it is: End is the end.
@@ -84,9 +65,9 @@ class Graph {
     let before = {redis: [], inside: []};
     const tell = (run, at) => {
       for (const i of this.p.Runs[run].slice(1)) {
-        const r = {...this.record(i)};
+        const r = {...noRecord, ...this.p.Records[i]};
         at = r.at += at;
-        r.redis = r.redis ? r.redis.map(k => k.until ? {...k, until: k.until + r.at - (k.until > 0 ? 1 : 0)} : k) : before.redis;
+        r.redis = r.redis ? r.redis.map(k => ({...noKey, ...k, until: k.until ? k.until + r.at - (k.until > 0 ? 1 : 0) : 0})) : before.redis;
         r.inside ??= before.inside;
         records.push(before = r);
       }
@@ -130,7 +111,7 @@ class Aim {
   constructor(graph, kind) {
     const p = graph.p, n = p.States.length;
     this.graph = graph;
-    this.verdict = p.Runs.map(run => run.slice(1).some(r => p.Strings[p.Records[r][3]] === 'verdict' && p.Strings[p.Records[r][4]].startsWith(kind)));
+    this.verdict = p.Runs.map(run => run.slice(1).some(r => p.Records[r].kind === 'verdict' && p.Records[r].text.startsWith(kind)));
     this.violating = new Float64Array(n); // schedules that begin here, and show it
     this.steps = new Float64Array(n).fill(Infinity); // choices to it, at least
     for (let i = 0; i < n; i++) {
