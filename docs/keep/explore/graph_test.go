@@ -63,7 +63,6 @@ func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
 	runtime.GOMAXPROCS(4)
 	for i := range 3 {
 		found, played := graphOf(t, steps[7].job("pause-waits"))
-		// It names what differs.
 		require.NoError(t, compare(first.Graph, first.Graph.Cells[0], played, found.Violating()), "build %d on 4 processors", i+1)
 		require.True(t, reflect.DeepEqual(first, found), "build %d on 4 processors gives another graph", i+1)
 	}
