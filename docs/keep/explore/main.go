@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,7 +23,6 @@ const usage = `usage:
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play (docs/play)
   explore replay ID           one schedule as a timeline
-  explore replay -json ID     the same as records (docs/internal/trace), one in a line
 `
 
 func main() {
@@ -53,7 +51,7 @@ func run(args []string) error {
 	}
 	switch {
 	case flags.Arg(0) == "replay":
-		return replay(flags.Args()[1:])
+		return replay(flags.Arg(1))
 	case flags.NArg() > 0:
 		return errors.New(strings.TrimSpace(usage))
 	case *html != "" && *dir == "":
@@ -100,11 +98,8 @@ func run(args []string) error {
 }
 
 // replay runs one schedule, and prints its trace.
-func replay(args []string) error {
-	flags := flag.NewFlagSet("replay", flag.ExitOnError)
-	asJSON := flags.Bool("json", false, "records, one in a line")
-	flags.Parse(args)
-	j, err := parseID(flags.Arg(0))
+func replay(id string) error {
+	j, err := parseID(id)
 	if err != nil {
 		return err
 	}
@@ -112,15 +107,7 @@ func replay(args []string) error {
 	if err != nil {
 		return err
 	}
-	if !*asJSON {
-		fmt.Print(c.Bad[0].Story())
-		return nil
-	}
-	out := json.NewEncoder(os.Stdout)
-	out.SetEscapeHTML(false)
-	for _, r := range c.Bad[0].Trace {
-		out.Encode(r)
-	}
+	fmt.Print(c.Bad[0].Story())
 	return nil
 }
 
