@@ -170,12 +170,9 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	case t.hasLock(solvedDir(s.N - 1)):
 		from = solvedDir(s.N - 1)
 	}
-	files, kept, err := t.take(from, old, true)
+	files, err := t.take(from, old, true)
 	if err != nil {
 		return false, err
-	}
-	if kept != "" {
-		t.moved = say("%s is now your attempt at step %02d; that at step %02d is in %s.", myDir, s.N, old, kept)
 	}
 	switch from {
 	case keptDir(s.N):
@@ -190,37 +187,37 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 }
 
 // take makes the lock in another folder the learner's, and keeps the one that was there as
-// the attempt at step n. It returns its files, and where the other one is kept.
-func (t *tour) take(from string, n int, resume bool) (files, kept string, err error) {
+// the attempt at step n. It returns its files.
+func (t *tour) take(from string, n int, resume bool) (files string, err error) {
 	l, err := t.readLock(from)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	if kept, err = t.keep(myDir, n, resume); err != nil {
-		return "", "", err
+	if err := t.keep(myDir, n, resume); err != nil {
+		return "", err
 	}
-	return strings.Join(l.names(), ", "), kept, t.putLock(myDir, l)
+	return strings.Join(l.names(), ", "), t.putLock(myDir, l)
 }
 
 // keep moves the lock in a folder, if it has one, to where the attempts at a step are
 // kept: the one that is to be resumed to _step04, others to _step04-1 and so on.
-func (t *tour) keep(from string, n int, resume bool) (to string, err error) {
+func (t *tour) keep(from string, n int, resume bool) error {
 	if !t.hasLock(from) {
-		return "", nil
+		return nil
 	}
 	l, err := t.readLock(from)
 	if err != nil {
-		return "", err
+		return err
 	}
-	to = keptDir(n)
+	to := keptDir(n)
 	for i := 1; !resume || t.hasLock(to); i++ {
 		to, resume = fmt.Sprintf("%s-%d", keptDir(n), i), true
 	}
 	if err := t.putLock(to, l); err != nil {
-		return "", err
+		return err
 	}
 	t.prose("", "Your attempt at step %02d is kept in %s.", n, to)
-	return to, t.putLock(from, nil)
+	return t.putLock(from, nil)
 }
 
 // runReset begins a step again from the reference solution before it, and keeps what there is.
@@ -229,11 +226,11 @@ func (t *tour) runReset(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.keep(keptDir(s.N), s.N, false); err != nil {
+	if err := t.keep(keptDir(s.N), s.N, false); err != nil {
 		return err
 	}
 	from, of := s.Before().Dir, cmp.Or(p.Step, s.N)
-	files, _, err := t.take(from, of, of != s.N)
+	files, err := t.take(from, of, of != s.N)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,7 @@ type tour struct {
 	jobs sync.WaitGroup
 	stop context.CancelFunc
 
-	watching bool   // for the next save: no one has to run anything
-	moved    string // that the learner's folder holds another attempt than before
+	watching bool // for the next save: no one has to run anything
 }
 
 // test2json is the path of the go command's reader of test output.

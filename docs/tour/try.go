@@ -41,23 +41,11 @@ type trial struct {
 }
 
 // runTry plays the stories of a step on the learner's lock: all, or those with these names.
-// That another attempt is there now is the last thing it says.
 func (t *tour) runTry(ctx context.Context, req request) error {
 	if err := t.prepare(req); err != nil {
 		return err
 	}
-	err := t.tryOnce(ctx, req.steps[0], req.names)
-	if err != nil && t.moved != "" {
-		return fmt.Errorf("%w\n%s", err, t.moved)
-	}
-	t.sayMoved()
-	return err
-}
-
-func (t *tour) sayMoved() {
-	if t.moved != "" {
-		t.printf("%s\n", t.moved)
-	}
+	return t.tryOnce(ctx, req.steps[0], req.names)
 }
 
 // prepare puts the learner's attempt at a step in its place, the first time with the

@@ -169,23 +169,6 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	shows(t, "try 2 -watch", 2, "try 2 -back")
 	require.Contains(t, read(t, myLockFile), "// mine", "nothing has moved")
 	require.NoDirExists(t, keptDir(3))
-
-	const moved = "mylock is now your attempt at step %02d; that at step %02d is in mylock/_step%02[2]d.\n"
-	_, errs, _ := tourOf(t, "try 5")
-	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
-	_, errs, _ = tourOf(t, "try 5")
-	require.True(t, strings.HasSuffix(errs, "not solved yet\n"), errs)
-	work(t, miniLock(4)+"\nvar x = y\n")
-	_, errs, _ = tourOf(t, "try 3 -back")
-	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 3, 5)), errs)
-	_, errs, _ = tourOf(t, "try 5")
-	require.Contains(t, errs, "undefined: y")
-	require.True(t, strings.HasSuffix(errs, fmt.Sprintf(moved, 5, 3)), errs)
-	work(t, miniLock(5))
-	shows(t, "try 5", 0, "solved")
-	shows(t, "try 3 -back", 1, "mylock is now")
-	out, _, _ := tourOf(t, "try 5 TestLeadAtomic_release")
-	require.True(t, strings.HasSuffix(out, fmt.Sprintf(moved, 5, 3)), out)
 }
 
 // A seer calls a function when it receives something.

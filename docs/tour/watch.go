@@ -22,10 +22,7 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 		l, _ := t.readLock(myDir)
 		return l
 	})
-	for again := true; again; again = files.wait(ctx) {
-		if t.live {
-			t.printf("\x1b[2J\x1b[3J\x1b[H") // an empty screen
-		}
+	for {
 		err := t.tryOnce(ctx, req.steps[0], req.names)
 		if ctx.Err() != nil {
 			break
@@ -34,7 +31,12 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 			t.printf("%s\n", word(err.Error()))
 		}
 		t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
-		t.sayMoved()
+		if !files.wait(ctx) {
+			break
+		}
+		if t.live {
+			t.printf("\x1b[2J\x1b[3J\x1b[H") // an empty screen
+		}
 	}
 	t.printf("\nNo longer watching. %s is as you left it.\n", myDir)
 	return nil
