@@ -19,9 +19,8 @@ func (t *tour) tryReport(a attemptAt) error {
 	if err != nil {
 		return err
 	}
-	before := p.Steps[s.N]
 	now := a.standing()
-	now.Hints = before.Hints
+	now.Hints = p.Steps[s.N].Hints
 	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
 		return err
@@ -37,17 +36,9 @@ func (t *tour) tryReport(a attemptAt) error {
 	if n := tally(a.trials, leaked); n > 0 {
 		more = say(", but %s left a goroutine behind", count(n, "story"))
 	}
-	last := ""
-	switch diff := now.Passed - before.Passed; {
-	case before.Of == 0:
-	case diff > 0:
-		last = say(" %d more than in the last run.", diff)
-	case diff < 0:
-		last = say(" %d fewer than in the last run.", -diff)
-	}
-	t.prose("  ", "\nStories passed: %d of %d%s.%s\n", now.Passed, now.Of, more, last)
+	t.prose("  ", "\nStories passed: %d of %d%s.\n", now.Passed, now.Of, more)
 	fails := a.failing()
-	t.failingList(a, fails, before)
+	t.failingList(a, fails)
 	if fails != nil {
 		t.printf("  In full:\n\n")
 		t.trial(a, fails[0])
@@ -171,8 +162,7 @@ func (t *tour) group(name string, of []trial) {
 
 // failingList names what fails, a line each. Stories that end in the same way, by the same
 // panic or goroutine, share one.
-func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
-	played := before.Of > 0 && before.Passed+len(before.Failing) >= before.Of
+func (t *tour) failingList(a attemptAt, fails []trial) {
 	part := -1
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
@@ -186,11 +176,7 @@ func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 				part = r.part
 				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
 			}
-			note := ""
-			if _, again := before.failing(r.name); played && !again {
-				note = behind(r.name, "  (passed before)")
-			}
-			t.printf("  %s %s%s\n", t.trialTag(r), r.name, note)
+			t.printf("  %s %s\n", t.trialTag(r), r.name)
 			more := 0
 			for _, other := range fails[i+1:] {
 				more += boolean(alike(other))

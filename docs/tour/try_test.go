@@ -101,7 +101,7 @@ func TestTry_AStoryThatHangs_IsShownFirstAndListedInItsPart(t *testing.T) {
 		{result{story: story{name: "TestHangs"}, verdict: hung}, 1, &ending{kind: hangs}},
 	}}
 	require.Equal(t, "TestHangs", a.failing()[0].name)
-	tr.failingList(a, a.failing(), standing{})
+	tr.failingList(a, a.failing())
 	require.Equal(t, "  Failing:\n\n  FAIL  TestEarlier\n  Part 2, Lost:\n  HANGS TestHangs\n\n", out.String())
 }
 
