@@ -160,30 +160,18 @@ func (t *tour) group(name string, of []trial) {
 	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of), more)
 }
 
-// failingList names what fails, a line each. Stories that end in the same way, by the same
-// panic or goroutine, share one.
+// failingList names what fails, a line each.
 func (t *tour) failingList(a attemptAt, fails []trial) {
 	part := -1
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
 		fails = slices.SortedStableFunc(slices.Values(fails), byPart)
-		for i, r := range fails {
-			alike := func(other trial) bool { return r.end != nil && other.end != nil && r.why == other.why }
-			if slices.ContainsFunc(fails[:i], alike) {
-				continue
-			}
+		for _, r := range fails {
 			if part != r.part {
 				part = r.part
 				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
 			}
 			t.printf("  %s %s\n", t.trialTag(r), r.name)
-			more := 0
-			for _, other := range fails[i+1:] {
-				more += boolean(alike(other))
-			}
-			if more > 0 {
-				t.printf("        ... and %s in the same way\n", count(more, "more story"))
-			}
 		}
 		t.printf("\n")
 	}
