@@ -162,15 +162,9 @@ func (t *tour) group(name string, of []trial) {
 
 // failingList names what fails, a line each.
 func (t *tour) failingList(a attemptAt, fails []trial) {
-	part := -1
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
-		fails = slices.SortedStableFunc(slices.Values(fails), byPart)
 		for _, r := range fails {
-			if part != r.part {
-				part = r.part
-				t.printf("  Part %d, %s:\n", part+1, a.step.Parts()[part].Name)
-			}
 			t.printf("  %s %s\n", t.trialTag(r), r.name)
 		}
 		t.printf("\n")

@@ -241,12 +241,10 @@ func (t *tour) tryStories(a *attemptAt, b build) error {
 			a.trials = append(a.trials, r)
 		}
 	}
-	slices.SortStableFunc(a.trials, byPart)
+	// The parts are in the order in which they are to be written.
+	slices.SortStableFunc(a.trials, func(a, b trial) int { return a.part - b.part })
 	return nil
 }
-
-// byPart is the order in which the parts are to be written.
-func byPart(a, b trial) int { return a.part - b.part }
 
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
 // goroutine that is left, says so, and the others continue in the next process. One that

@@ -94,15 +94,12 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestTry_AStoryThatHangs_IsShownFirstAndListedInItsPart(t *testing.T) {
-	tr, out := tourIn(t)
+func TestTry_AStoryThatHangs_IsShownFirst(t *testing.T) {
 	a := attemptAt{step: course.Steps[6], trials: []trial{
 		{result{story: story{name: "TestEarlier"}, verdict: failed}, -1, nil},
 		{result{story: story{name: "TestHangs"}, verdict: hung}, 1, &ending{kind: hangs}},
 	}}
 	require.Equal(t, "TestHangs", a.failing()[0].name)
-	tr.failingList(a, a.failing())
-	require.Equal(t, "  Failing:\n\n  FAIL  TestEarlier\n  Part 2, Lost:\n  HANGS TestHangs\n\n", out.String())
 }
 
 // myLockFile is the learner's lock where it is one file.
