@@ -37,24 +37,17 @@ func (t *tour) overview() error {
 	t.printf("\n")
 	mine := t.hasLock(myDir)
 	for _, s := range course.Steps {
-		st, word, text, here := p.Steps[s.N], "", "", ""
+		st, word, here := p.Steps[s.N], "", ""
 		switch {
 		case t.hasLock(solvedDir(s.N)):
 			word = t.paint(green, "solved ")
-			if st.Of > 0 && !st.Solved {
-				text = say("edited since: %d of %d", st.Passed, st.Of)
-			}
 		case st.Of > 0:
 			word = fmt.Sprintf("%d/%d", st.Passed, st.Of)
-			text = strings.Join(st.Parts, ", ")
 		}
 		if p.Step == s.N && mine {
 			here = "   <- " + myDir
 		}
 		t.printf("  %02d  %s  %s%s\n", s.N, pad(7, word), s.Problem, here)
-		if text != "" {
-			t.printf("               %s\n", text)
-		}
 	}
 	t.printf("\n")
 	switch {

@@ -41,7 +41,6 @@ type standing struct {
 	Solved  bool      `json:"solved"`
 	Passed  int       `json:"passed"`
 	Of      int       `json:"of"`
-	Parts   []string  `json:"parts,omitempty"`
 	Failing []failing `json:"failing,omitempty"`
 
 	// How many stages of a story's hint were given.

@@ -84,17 +84,7 @@ func (a attemptAt) standing() standing {
 		st.Failing = append(st.Failing, f)
 	}
 	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
-	for i, part := range a.step.Parts() {
-		if of := a.part(i); len(of) > 0 {
-			st.Parts = append(st.Parts, say("%s %d of %d", part.Name, tally(of, passed), len(of)))
-		}
-	}
 	return st
-}
-
-// part are the stories of a part of the step.
-func (a attemptAt) part(i int) []trial {
-	return slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.part != i })
 }
 
 // groups shows what holds, file by file, and the parts of the step's own.
@@ -107,7 +97,7 @@ func (t *tour) groups(a attemptAt) {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)
 	}
 	for i, p := range a.step.Parts() {
-		of := a.part(i)
+		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.part != i })
 		if len(of) == 0 {
 			continue
 		}

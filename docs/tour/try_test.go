@@ -124,7 +124,7 @@ func TestTry(t *testing.T) {
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
 		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
 	require.Equal(t, miniLock(6), read(t, myLockFile))
-	shows(t, "try", 0, "  07  22/27    the lease ends during the work", "<- mylock\n", "renew 1 of 3, Lost 0 of 3", "Next: change the lock in mylock, then go run ./docs/tour try 7")
+	shows(t, "try", 0, "  07  22/27    the lease ends during the work", "<- mylock\n", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
 	work(t, strings.Replace(miniLock(7), "crypto/rand", "math/rand", 1))
 	shows(t, "try 7", 1, "Stories passed: 27 of 27.", "A rule is broken. No story can see it, but your source shows it:\n\n  - The token does not come from crypto/rand.", "not solved yet")
@@ -206,7 +206,7 @@ func TestTry_WhatIsSolvedStays(t *testing.T) {
 	filesIn(t, "mylock/_step02-solved", "lock.go")
 	work(t, miniLock(1)+"\n// mine, broken\n")
 	shows(t, "try 2", 1, "The lock that solved step 02 is in mylock/_step02-solved.")
-	shows(t, "try", 0, "  02  solved ", "edited since: 4 of 6")
+	shows(t, "try", 0, "  02  solved ")
 	shows(t, "try 3", 1, "is yours that solved step 02 (lock.go)")
 	for file, want := range map[string]string{myLockFile: "solved", "mylock/_step02-solved/lock.go": "solved", "mylock/_step02/lock.go": "broken"} {
 		require.Contains(t, read(t, file), "// mine, "+want, file)
@@ -215,8 +215,6 @@ func TestTry_WhatIsSolvedStays(t *testing.T) {
 	require.NoError(t, write(keptDir(2)+"/lock.go", miniLock(2)+"\n// mine, solved again\n"))
 	shows(t, "try 2 -back", 0, "Step 02 is solved")
 	require.Contains(t, read(t, "mylock/_step02-solved/lock.go"), "solved again")
-	out := shows(t, "try", 0, "  02  solved ")
-	require.NotContains(t, out, "edited since")
 	work(t, miniLock(1))
 	shows(t, "reset 2", 0, "Next: go run ./docs/tour try 2")
 	shows(t, "try", 0, "  02  solved ")
