@@ -32,11 +32,7 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	more := ""
-	if n := tally(a.trials, leaked); n > 0 {
-		more = say(", but %s left a goroutine behind", count(n, "story"))
-	}
-	t.prose("  ", "\nStories passed: %d of %d%s.\n", now.Passed, now.Of, more)
+	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
 	fails := a.failing()
 	t.failingList(a, fails)
 	if fails != nil {
@@ -73,7 +69,7 @@ func tally(trials []trial, list ...verdict) (n int) {
 
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
-	st := standing{Of: len(a.trials), Passed: tally(a.trials, passed, leaked)}
+	st := standing{Of: len(a.trials), Passed: tally(a.trials, passed)}
 	for _, r := range a.failing() {
 		f := failing{Story: r.name}
 		if r.end != nil && r.verdict != failed {
@@ -83,7 +79,7 @@ func (a attemptAt) standing() standing {
 		}
 		st.Failing = append(st.Failing, f)
 	}
-	st.Solved = st.Passed == st.Of && st.Failing == nil && !a.older && a.missing == nil && a.broken == nil
+	st.Solved = st.Passed == st.Of && !a.older && a.missing == nil && a.broken == nil
 	return st
 }
 
@@ -123,21 +119,12 @@ func (t *tour) groups(a attemptAt) {
 
 // group shows what holds of the stories of a file.
 func (t *tour) group(name string, of []trial) {
-	held, later, now := tally(of, passed, leaked), tally(of, notYet), tally(of, notRun)
+	held, later, now := tally(of, passed), tally(of, notYet), tally(of, notRun)
 	color, state := red, "missing"
 	switch {
-	case tally(of, hung) > 0:
-		state = "hangs  "
-	case tally(of, crashed) > 0:
-		state = "breaks "
-	case held+later+now < len(of):
-	case tally(of, leaked) > 0:
-		state = "leaks  "
 	case held == len(of):
 		color, state = green, "holds  "
-	case held > 0:
-		color, state = dim, "partly "
-	default:
+	case held+later+now == len(of):
 		color, state = dim, "not run"
 	}
 	more := ""

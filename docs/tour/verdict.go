@@ -65,7 +65,7 @@ const (
 	timedOut         // -test.timeout
 	crashed          // panic, deadlock, fatal error, or an exit in the middle
 	notRun           // the binary has no such test
-	leaked           // passed, and a goroutine is left (try only)
+	leaked           // nothing failed, but a goroutine is left (try only)
 	hung             // it did not end (try only)
 	notYet           // it needs what the lock lacks (try only)
 )
