@@ -18,7 +18,6 @@ type request struct {
 	steps []course.Step // one, or all that the command knows
 	names []string      // of stories or declarations, none is all; servers; a folder
 	flags []string
-	stage int    // of a hint; 0 is the next one
 	file  string // of a lock
 	line  int    // of that file; 0 is the whole lock
 }
@@ -161,16 +160,8 @@ func readTry(req *request, args []string) error {
 	return cmp.Or(err, req.alone("-rules", req.names...), req.alone("-compare", req.names...))
 }
 
-// readHint reads the name of a story, then the number of a stage.
+// readHint reads the name of a story, or nothing.
 func readHint(req *request, args []string) error {
-	if last := len(args) - 1; last >= 0 {
-		if stage, err := strconv.Atoi(args[last]); err == nil {
-			if stage < 1 || stage > course.Stages {
-				return wrongUsage("a hint has stages 1 to %d: %s", course.Stages, args[last])
-			}
-			req.stage, args = stage, args[:last]
-		}
-	}
 	return cmp.Or(readNames(req, args), req.atMost(1, args))
 }
 

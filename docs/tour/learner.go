@@ -206,9 +206,9 @@ func uncommented(d source.Declaration) string {
 	}), "\n")
 }
 
-// runHint shows a stage of the hint for a story: the first failing one of the last try,
-// unless one is named; the next stage, unless one is asked for.
-func (t *tour) runHint(s course.Step, names []string, stage int) error {
+// runHint shows the next stage of the hint for a story: the first failing one of the last
+// try, unless one is named.
+func (t *tour) runHint(s course.Step, names []string) error {
 	p, err := t.readProgress()
 	if err != nil {
 		return err
@@ -244,13 +244,11 @@ func (t *tour) runHint(s course.Step, names []string, stage int) error {
 	if !ok {
 		return t.changes(s, of.name)
 	}
-	if stage == 0 {
-		stage = min(st.Hints[of.name]+1, course.Stages)
-	}
+	stage := min(st.Hints[of.name]+1, course.Stages)
 	if st.Hints == nil {
 		st.Hints = map[string]int{}
 	}
-	st.Hints[of.name] = max(stage, st.Hints[of.name])
+	st.Hints[of.name] = stage
 	p.Steps[s.N] = st
 	t.strong("Hint %d of %d for %s", stage, course.Stages, of.name)
 	switch {

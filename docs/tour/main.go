@@ -56,8 +56,8 @@ var commands = []subcommand{
 		{"try N -compare", "your lock next to the reference solution"},
 	}, []string{"-watch", "-rules", "-compare", "-back"}, readTry, (*tour).tryCommand},
 	{"hint", [][2]string{
-		{"hint N [Test] [K]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages, or stage K"},
-	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names, r.stage) }},
+		{"hint N [Test]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages"},
+	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
 	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
 		nil, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
 	{"real", [][2]string{
