@@ -36,7 +36,6 @@ type attempt struct {
 	step     course.Step
 	wrong    bool
 	caughtBy []string // the first story that fails, of a wrong one; several if chance decides
-	advice   []string // how what only the source shows begins, of a right one
 	refused  string   // how the rule begins that only the source shows to be broken, of a wrong one
 	src      []byte   // the whole lock in one file
 }
@@ -50,7 +49,7 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 			continue
 		}
 		if a.refused != "" {
-			broken, _ := advice(lock{course.LockFile: a.src}, a.step.N)
+			broken := brokenRules(lock{course.LockFile: a.src}, a.step.N)
 			require.Len(t, broken, 1, a.name)
 			require.Contains(t, broken[0], a.refused, a.name)
 			continue
@@ -163,8 +162,6 @@ func readAttempt(t *testing.T, file string) attempt {
 		switch key, value, _ := strings.Cut(line, ": "); key {
 		case "caught by":
 			a.caughtBy = append(a.caughtBy, value)
-		case "advice":
-			a.advice = append(a.advice, value)
 		case "refused":
 			a.refused = value
 		case "without":

@@ -272,21 +272,13 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
 			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
 	}
-	if !fails {
-		t.items("A rule is broken. No story can see it, but your source shows it:\n\n", a.broken)
+	if a.broken != nil && !fails {
+		t.printf("A rule is broken. No story can see it, but your source shows it:\n\n")
+		for _, text := range a.broken {
+			t.item("- ", text)
+		}
+		t.printf("\n")
 	}
-}
-
-// items prints a list, if there is one.
-func (t *tour) items(heading string, list []string) {
-	if list == nil {
-		return
-	}
-	t.printf("%s", heading)
-	for _, text := range list {
-		t.item("- ", text)
-	}
-	t.printf("\n")
 }
 
 // whatNow says what to do next.
@@ -311,8 +303,6 @@ func (t *tour) whatNow(s course.Step, fails bool) {
 // solved says so, and what to do next.
 func (t *tour) solved(a attemptAt) {
 	s := a.step
-	_, list := advice(a.src, s.N)
-	t.items("What no story can see, and your source shows:\n\n", list)
 	t.strong("%s is solved: all %d stories pass.", capital(s.Label()), len(a.trials))
 	t.prose("", "%s.", capital(s.Guarantee))
 	t.printf("Your lock next to the reference solution: go run ./docs/tour try %d -compare\n", s.N)

@@ -108,7 +108,7 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err := t.tryStories(&a, b); err != nil {
 		return err
 	}
-	a.broken, _ = advice(src, s.N)
+	a.broken = brokenRules(src, s.N)
 	if names != nil {
 		a.trials = slices.DeleteFunc(a.trials, func(r trial) bool {
 			return !slices.ContainsFunc(names, func(name string) bool { return storyOf(name) == r.name })
