@@ -29,23 +29,14 @@ func declarationsIn(t *testing.T, s Step) (list []source.Declaration) {
 func TestEveryStory_HasAHint(t *testing.T) {
 	for _, s := range Steps {
 		known := map[string]bool{}
-		untold := map[string][]string{} // by file: of what many do at once there is no timeline
-		for _, d := range declarationsIn(t, s) {
-			if !d.IsTest() && strings.Contains(d.Text, "untold") {
-				untold[d.File] = append(untold[d.File], d.Name+"(")
-			}
-		}
 		for _, d := range declarationsIn(t, s) {
 			known[d.File] = true
 			if !d.IsTest() {
 				continue
 			}
 			known[d.Name] = true
-			h, ok := s.HintFor(d.File, d.Name)
+			_, ok := s.HintFor(d.File, d.Name)
 			require.Truef(t, ok || HasAlsoPasses(d.Doc), "hints/step%02d.md has no hint for %s", s.N, d.Name)
-			if containsAny(d.Text, append(untold[d.File], "untold")) {
-				assert.NotContains(t, strings.Join(h.Stages, "\n"), "timeline", "%s has none", d.Name)
-			}
 		}
 		for _, h := range s.Hints() {
 			for _, of := range h.Of {
@@ -54,10 +45,6 @@ func TestEveryStory_HasAHint(t *testing.T) {
 			}
 		}
 	}
-}
-
-func containsAny(text string, list []string) bool {
-	return slices.ContainsFunc(list, func(some string) bool { return strings.Contains(text, some) })
 }
 
 // saidBefore reports whether a story of a step before s says so, or go-redis.
