@@ -24,19 +24,13 @@ const (
 	leaks  = "leaks"  // the story has ended, and a goroutine is not
 )
 
-// What the file that watches says before it prints all stacks. See testdata.
-const (
-	noProgress = "tour: no progress"
-	noEnd      = "tour: no end"
-)
+// noEnd is what the file that watches says before it prints all stacks. See testdata.
+const noEnd = "tour: no end"
 
 // endingOf reads what a process has printed that ended in the middle of a story.
 func endingOf(raw string, st story, exit int) ending {
-	if _, dump, ok := strings.Cut(raw, "\n"+noProgress+"\n"); ok {
-		return standstill(parseStacks(dump), st, "it hangs")
-	}
 	if _, dump, ok := strings.Cut(raw, "\n"+noEnd+"\n"); ok {
-		return standstill(parseStacks(dump), st, "it does not stop")
+		return standstill(parseStacks(dump), st)
 	}
 	text := transcript{raw: raw, exit: 2}.crash()
 	first, _, _ := strings.Cut(text, "\n")
@@ -47,7 +41,7 @@ func endingOf(raw string, st story, exit int) ending {
 	case strings.Contains(first, "deadlock: main bubble goroutine has exited"):
 		return leak(stacks, text)
 	case strings.Contains(first, "deadlock: all goroutines in bubble are blocked"):
-		e := standstill(stacks, st, "it hangs")
+		e := standstill(stacks, st)
 		e.says = append(e.says, word("Everything waits, and there is nothing left that could wake it."))
 		return e
 	}
@@ -55,7 +49,7 @@ func endingOf(raw string, st story, exit int) ending {
 }
 
 // standstill is a story in which nothing moves, or which never ends: what it does.
-func standstill(stacks []goroutine, st story, what string) ending {
+func standstill(stacks []goroutine, st story) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
 	var playing goroutine
 	if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
@@ -65,22 +59,19 @@ func standstill(stacks []goroutine, st story, what string) ending {
 	}
 	mine := slices.DeleteFunc(stacks, func(g goroutine) bool { return g.at() == "" })
 	if len(mine) == 0 {
-		says := say("%s in %s, and no line of your lock can be named", what, playing.top().fn)
+		says := say("it hangs in %s, and no line of your lock can be named", playing.top().fn)
 		return ending{kind: hangs, says: []string{says}}
 	}
 	// A mutex first, as others may wait for its holder; then what the story itself waits for.
 	slices.SortStableFunc(mine, func(a, b goroutine) int {
 		return cmp.Or(boolean(b.onMutex())-boolean(a.onMutex()), boolean(b.plays(st.name))-boolean(a.plays(st.name)))
 	})
-	says := say("%s; your code %s at %s", what, mine[0].does(), mine[0].at())
-	lines := []string{mine[0].at()}
+	e := ending{kind: hangs, says: []string{say("it hangs; your code %s at %s", mine[0].does(), mine[0].at())}}
 	for _, g := range mine {
-		if !slices.Contains(lines, g.at()) && len(lines) < 3 {
-			lines = append(lines, g.at())
-			says += say(", and at %s", g.at())
+		if !slices.Contains(e.lines, g.at()) && len(e.lines) < 3 {
+			e.lines = append(e.lines, g.at())
 		}
 	}
-	e := ending{kind: hangs, says: []string{says}, lines: lines}
 	if mine[0].onMutex() {
 		e.says = append(e.says, word("Is it locked twice, or not unlocked on some way out?"))
 	}

@@ -301,7 +301,7 @@ func (tr transcript) judgeTrials(trials []trial) {
 			r.verdict = hung
 		case end.kind == leaks && failing != nil && failing[0].asserts():
 			r.verdict = failed
-		case end.kind == leaks && strings.Contains(tr.raw, "\n"+noProgress):
+		case end.kind == leaks && strings.Contains(tr.raw, "\n"+noEnd):
 			r.verdict = hung // it would take as long in every story
 		case end.kind == leaks:
 			r.verdict = leaked

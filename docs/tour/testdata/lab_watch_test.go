@@ -76,11 +76,8 @@ func watchStory(round time.Duration, ended chan bool) {
 		if now := watchMoves(); now != moves {
 			still, moves = 0, now
 		}
-		switch {
-		case still >= watchRounds:
-			watchEnd("no progress")
-		case rounds >= watchRounds && moves > watchMost:
-			watchEnd("no end")
+		if still >= watchRounds || rounds >= watchRounds && moves > watchMost {
+			watchEnd()
 		}
 	}
 }
@@ -95,9 +92,9 @@ func watchMoves() (n int) {
 	return n
 }
 
-func watchEnd(why string) {
+func watchEnd() {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	fmt.Printf("\ntour: %s\n\n%s\n", why, stacks)
+	fmt.Printf("\ntour: no end\n\n%s\n", stacks)
 	os.Exit(3)
 }
