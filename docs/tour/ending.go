@@ -215,14 +215,10 @@ func (g goroutine) does() string {
 		return "waits for a mutex"
 	case g.top().at == "":
 		return "is in a call, or in a loop that does not end,"
-	case g.state == "chan receive", g.state == "chan send", g.state == "select":
-		return say("waits (%s)", g.state)
-	case g.state == "sleep":
-		return "sleeps, again and again,"
 	case g.state == "running", g.state == "runnable":
 		return "runs in a loop"
 	}
-	return "waits"
+	return say("waits (%s)", g.state)
 }
 
 // inGo is what belongs to Go's runtime, to waiting and to time.

@@ -105,7 +105,7 @@ func TestEndingOf(t *testing.T) {
 			hangs, "it hangs; your code is in a call, or in a loop that does not end, at mylock/lock.go:49", "mylock/lock.go:49"},
 		{"elsewhere", stuck + strings.ReplaceAll(inStory, "mylock", "step05"), hangs, "it hangs in m.(*Lock).Lock, and no line of your lock can be named", ""},
 		{"over, and one continues", stuck + stackOf("sleep (durable)"+bub, "time.Sleep(0x1)", "/go/time.go:1", "m.(*Lock).watch(0x1)", lock+"90", "created by m.(*Lock).TryLock in goroutine 3", lock+"88"),
-			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it sleeps, again and again, at mylock/lock.go:90", "mylock/lock.go:88"},
+			leaks, "a goroutine of yours never ends: started at mylock/lock.go:88, it waits (sleep) at mylock/lock.go:90", "mylock/lock.go:88"},
 		{"no one wakes", "panic: deadlock: all goroutines in bubble are blocked\n\n" + inStory, hangs, "Everything waits, and there is nothing left that could wake it.", "mylock/lock.go:49"},
 		{"left", remains + stackOf("running", "m.TestA(0x1)", test) +
 			stackOf("chan send (durable)"+bub, "m.(*Lock).run.func1()", lock+"70", "created by m.(*Lock).run in goroutine 3", lock+"69"),
