@@ -165,14 +165,19 @@ func readHint(req *request, args []string) error {
 	return cmp.Or(readNames(req, args), req.atMost(1, args))
 }
 
-// readWhy reads a step, and a line of its lock; without a step, all are meant.
+// readWhy reads a step, and a line of its lock unless all are to be tried; without a step, all
+// are meant.
 func readWhy(req *request, args []string) error {
 	err := req.alone("-check", args...)
 	if len(args) == 0 {
 		req.steps = course.Steps[:]
 		return err
 	}
-	return cmp.Or(err, readStep(readLine)(req, args))
+	behind := readLine
+	if req.has("-all") {
+		behind = readNothing
+	}
+	return cmp.Or(err, readStep(behind)(req, args))
 }
 
 func readLine(req *request, args []string) (err error) {

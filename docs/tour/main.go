@@ -73,7 +73,7 @@ var commands = []subcommand{
 		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): the story, as it fails without it or when it is changed"},
 		{"why", "write what is known about the lines to " + whyDir},
 		{"why -check", "compare, and play some of the stories again"},
-		{"why -all [N [LINE]]", "find it out anew: take each line out, change it, play the stories (minutes)"},
+		{"why -all [N]", "find it out anew: take each line out, change it, play the stories (minutes)"},
 	}, []string{"-all", "-check"}, readWhy, (*tour).runWhy},
 	{"copy", [][2]string{
 		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},

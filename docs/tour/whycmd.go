@@ -128,8 +128,7 @@ func (t *tour) excuse(k *study) error {
 	return nil
 }
 
-// runWhyAll tries every mutant of some steps, keeps what happens, and says which survive. Of
-// one line, it only says what happens.
+// runWhyAll tries every mutant of some steps, keeps what happens, and says which survive.
 func (t *tour) runWhyAll(ctx context.Context, req request) error {
 	for _, s := range req.steps {
 		start := time.Now()
@@ -144,9 +143,7 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 			return err
 		}
 		for _, mu := range k.lock.Mutants {
-			if req.line == 0 || mu.File == req.file && mu.Line == req.line {
-				k.Reasons = append(k.Reasons, reason{Mutant: mu})
-			}
+			k.Reasons = append(k.Reasons, reason{Mutant: mu})
 		}
 		done := t.progress(fmt.Sprintf("trying %d changes of %s", len(k.Reasons), s.Label()))
 		err = onAllProcessors(k.Reasons, func(r *reason) error { return k.try(ctx, r) })
@@ -155,19 +152,15 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 			return err
 		}
 		k.bin.remove()
-		list := k.Reasons
-		if req.line == 0 {
-			if err := k.keepReasons(t); err != nil {
-				return err
-			}
-			if err := t.excuse(k); err != nil {
-				t.printf("%v\n", err)
-			}
-			t.printf("%s: %s, in %.0f s\n", s.Label(), k.tally(), time.Since(start).Seconds())
-			list = k.ended(survived)
+		if err := k.keepReasons(t); err != nil {
+			return err
 		}
-		for _, r := range list {
-			t.printf("%s %s\n  %s: %s\n", r.Place(), r.Key(), cmp.Or(r.Story, "no story"), r.ends())
+		if err := t.excuse(k); err != nil {
+			t.printf("%v\n", err)
+		}
+		t.printf("%s: %s, in %.0f s\n", s.Label(), k.tally(), time.Since(start).Seconds())
+		for _, r := range k.ended(survived) {
+			t.printf("%s %s: %s\n", r.Place(), r.Key(), r.ends())
 		}
 	}
 	return nil
@@ -207,8 +200,8 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 	for _, k := range all {
 		if list := k.ended(survived); len(list) > 0 {
 			r := list[0]
-			return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s %s), take it out, or say in %s why no one can see a difference",
-				k.Step.Dir, r.Place(), r.Key(), tryThemAll, k.Step.Arg(), r.Place(), excusesFile)
+			return fmt.Errorf("%s/%s: no story needs this: %s\n  write one and try again (%s %s), take it out, or say in %s why no one can see a difference",
+				k.Step.Dir, r.Place(), r.Key(), tryThemAll, k.Step.Arg(), excusesFile)
 		}
 	}
 	seed, err := strconv.ParseUint(os.Getenv("WHY_SEED"), 10, 64)
