@@ -254,13 +254,9 @@ func (t *tour) runWhyLine(ctx context.Context, k *study, file string, line int) 
 		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
 	}
 	here := k.at(file, line)
-	if len(here) == 0 { // the line of a statement that begins before it
-		here = k.those(func(r reason) bool { return r.File == file && r.Line <= line && line <= r.Last && r.Last-r.Line < 4 })
-		slices.SortStableFunc(here, func(a, b reason) int { return rank(a) - rank(b) })
-	}
 	if len(here) == 0 {
-		return errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe next lines that have: %s",
-			s.Dir, file, line, strings.TrimSpace(source[line-1]), k.near(file, line))
+		return errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe lines that have: go run ./docs/tour why %d",
+			s.Dir, file, line, strings.TrimSpace(source[line-1]), s.N)
 	}
 	if err := k.build(ctx, t); err != nil {
 		return err
@@ -284,20 +280,6 @@ func (t *tour) linesOf(s course.Step, file string) ([]string, error) {
 // at returns the reasons of what begins on a line.
 func (k *study) at(file string, line int) []reason {
 	return k.those(func(r reason) bool { return r.File == file && r.Line == line })
-}
-
-// near names the lines around one that have a reason.
-func (k *study) near(file string, line int) string {
-	var around []string
-	for _, r := range k.those(func(r reason) bool { return r.File == file }) {
-		if r.Line < line {
-			around = nil
-		}
-		if around = append(around, strconv.Itoa(r.Line)); r.Line > line {
-			break
-		}
-	}
-	return strings.Join(around, ", ")
 }
 
 // whyMutant shows one mutant; a story that was shown before, by name only.

@@ -82,8 +82,7 @@ func (g *generator) change(n ast.Node, kind Kind, now, before, after string) *Mu
 	g.edits = append(g.edits,
 		edit{g.offset(n.Pos()), order, numbered(before, number)},
 		edit{g.offset(n.End()), -order, numbered(after, number)})
-	first, last := g.line(n.Pos()), g.line(n.End())
-	g.mutants = append(g.mutants, Mutant{number, g.name, first, last, g.in, kind, g.short(n), now, 0})
+	g.mutants = append(g.mutants, Mutant{number, g.name, g.line(n.Pos()), g.in, kind, g.short(n), now, 0})
 	return &g.mutants[number-1]
 }
 

@@ -53,7 +53,6 @@ type Mutant struct {
 	N    int    `json:"-"` // its number, from 1
 	File string `json:"file"`
 	Line int    `json:"line"` // on which it begins
-	Last int    `json:"-"`    // the last one that it changes
 	In   string `json:"in"`   // the declaration: Lock.TryLock, releaseScript
 	Kind Kind   `json:"kind"`
 	Was  string `json:"was"`           // the code

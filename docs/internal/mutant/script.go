@@ -14,7 +14,7 @@ func (g *generator) script(lit *ast.BasicLit) {
 	for _, c := range changes(source) {
 		m := g.drop(lit, c.kind, strconv.Quote(c.script))
 		m.Line += c.at
-		m.Last, m.Was, m.Now = m.Line, c.was, c.now
+		m.Was, m.Now = c.was, c.now
 	}
 }
 

@@ -92,7 +92,6 @@ func (g *generator) later(s, next ast.Stmt) {
 		return
 	}
 	m := g.skip(s, Later, g.short(next))
-	m.Last = g.line(next.End())
 	g.edits = append(g.edits, edit{g.offset(next.End()), 0, numbered("; if mutantIs(§) { "+inOneLine(s)+" }", m.N)})
 }
 
