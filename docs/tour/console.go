@@ -6,8 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
-	"time"
 )
 
 // A console is where this program writes.
@@ -70,29 +68,13 @@ func (c console) complain(format string, args ...any) {
 
 // progress says what takes time, until the returned function is called.
 func (c console) progress(text string) func() {
+	line := text + " ..."
 	if !c.live {
-		fmt.Fprintf(c.err, "%s ...\n", text)
+		fmt.Fprintln(c.err, line)
 		return func() {}
 	}
-	quit := make(chan bool)
-	var showing sync.WaitGroup
-	showing.Go(func() {
-		tick := time.Tick(time.Second)
-		for start := time.Now(); ; {
-			line := fmt.Sprintf("%s ... %ds", text, int(time.Since(start).Seconds()))
-			fmt.Fprintf(c.err, "\r%s", line)
-			select {
-			case <-tick:
-			case <-quit:
-				fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", wide(line)))
-				return
-			}
-		}
-	})
-	return func() {
-		close(quit)
-		showing.Wait()
-	}
+	fmt.Fprint(c.err, line)
+	return func() { fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", wide(line))) }
 }
 
 // indent puts prefix before every line that is not empty.
