@@ -105,15 +105,6 @@ func (r request) atMost(n int, args []string) error {
 	return wrongUsage("%s: too many arguments: %s", r.name, strings.Join(args[n:], " "))
 }
 
-// alone is an error if something else is given next to a flag that goes with a step only.
-func (r request) alone(flag string, others ...string) error {
-	others = slices.DeleteFunc(slices.Concat(others, r.flags), func(other string) bool { return other == flag })
-	if !r.has(flag) || len(others) == 0 {
-		return nil
-	}
-	return wrongUsage("%s %s does not go with %s", r.name, flag, strings.Join(others, " "))
-}
-
 func readNothing(req *request, args []string) error { return req.atMost(0, args) }
 
 // readStep reads a step, and leaves to behind what is behind it.
@@ -156,8 +147,7 @@ func readTry(req *request, args []string) error {
 	if len(args) == 0 && req.flags == nil {
 		return nil
 	}
-	err := readStep(readNames)(req, args)
-	return cmp.Or(err, req.alone("-rules", req.names...), req.alone("-compare", req.names...))
+	return readStep(readNames)(req, args)
 }
 
 // readHint reads the name of a story, or nothing.
@@ -168,16 +158,14 @@ func readHint(req *request, args []string) error {
 // readWhy reads a step, and a line of its lock unless all are to be tried; without a step, all
 // are meant.
 func readWhy(req *request, args []string) error {
-	err := req.alone("-check", args...)
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0 || req.has("-check"):
 		req.steps = course.Steps[:]
-		return err
+		return req.atMost(0, args)
+	case req.has("-all"):
+		return readStep(readNothing)(req, args)
 	}
-	behind := readLine
-	if req.has("-all") {
-		behind = readNothing
-	}
-	return cmp.Or(err, readStep(behind)(req, args))
+	return readStep(readLine)(req, args)
 }
 
 func readLine(req *request, args []string) (err error) {

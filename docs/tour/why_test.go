@@ -159,7 +159,7 @@ func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 
 func TestWhy_WrongUsage(t *testing.T) {
 	inMini(t)
-	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 send.go", "why 5 send.go:x", "why 5 :5", "why 5 1 2", "why -all -check", "why -explore 5", "why -check 5"} {
+	for _, args := range []string{"why 9", "why fencing", "why 5 x", "why 5 0", "why 5 send.go", "why 5 send.go:x", "why 5 :5", "why 5 1 2", "why -explore 5", "why -check 5"} {
 		shows(t, args, 2, "tour: ")
 	}
 }
