@@ -61,7 +61,7 @@ func rank(r reason) int {
 	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{
 		mutant.Out, mutant.Never, mutant.Later, mutant.Instead, mutant.Waits,
-		mutant.Unwrapped, mutant.Empty, mutant.Silent, mutant.Always,
+		mutant.Unwrapped, mutant.Silent, mutant.Always,
 	}, r.Kind)
 	return told*10 + kind
 }

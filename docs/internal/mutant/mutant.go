@@ -43,7 +43,6 @@ const (
 	Instead   Kind = "instead"   // something else is there: Now
 	Later     Kind = "later"     // a statement comes after the next one, Now
 	Silent    Kind = "silent"    // an error is not returned
-	Empty     Kind = "empty"     // an error has no text
 	Unwrapped Kind = "unwrapped" // errors.Is does not find what an error wraps
 	Waits     Kind = "waits"     // a goroutine is a call
 )
@@ -68,7 +67,6 @@ var said = map[Kind]string{
 	Instead:   "`NOW` instead of `WAS`",
 	Later:     "`WAS` after `NOW`",
 	Silent:    "nil instead of `WAS`",
-	Empty:     "an empty text instead of the error's",
 	Unwrapped: "`%v` instead of `%w` for `WAS`",
 	Waits:     "a call instead of `go`",
 }

@@ -21,11 +21,9 @@ func (g *generator) file(f *ast.File) {
 			if d.Recv != nil {
 				g.in = strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*") + "." + g.in
 			}
-			if d.Name.Name == "Error" {
-				g.message(d.Body)
-				continue
+			if d.Name.Name != "Error" { // its text is for people
+				g.stmts(d.Body.List)
 			}
-			g.stmts(d.Body.List)
 		}
 	}
 }
@@ -47,14 +45,6 @@ func (g *generator) declaration(d *ast.GenDecl) {
 		} else {
 			g.constant(value.Values[0])
 		}
-	}
-}
-
-// message empties the text of an error.
-func (g *generator) message(body *ast.BlockStmt) {
-	ret, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
-	if ok {
-		g.drop(ret.Results[0], Empty, `""`)
 	}
 }
 
@@ -277,9 +267,6 @@ func (g *generator) call(e *ast.CallExpr) {
 	case "fmt.Errorf":
 		g.wraps(e)
 		return
-	case "errors.New":
-		g.drop(e.Args[0], Empty, `""`)
-		return
 	case "make", "semaphore.NewWeighted":
 		for _, arg := range e.Args {
 			g.constant(arg)
@@ -331,8 +318,7 @@ func (g *generator) otherCall(e *ast.CallExpr) {
 // wraps lets errors.Is no longer find what an error wraps.
 func (g *generator) wraps(e *ast.CallExpr) {
 	lit, ok := e.Args[0].(*ast.BasicLit)
-	if !ok || !strings.Contains(lit.Value, "%w") {
-		g.drop(e, Empty, `fmt.Errorf("")`)
+	if !ok {
 		return
 	}
 	parts, nested := strings.Split(lit.Value, "%w"), 0
