@@ -3,7 +3,6 @@ package mutant
 import (
 	"cmp"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"go/types"
 	"slices"
@@ -30,7 +29,7 @@ type edit struct {
 	text      string
 }
 
-// source is the source with the switches. No edit adds a line.
+// source is the source with the switches.
 func (g *generator) source() (out []byte) {
 	slices.SortStableFunc(g.edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.order-b.order) })
 	last := 0
@@ -61,16 +60,6 @@ func (g *generator) short(n ast.Node) string {
 	}
 	_, end, _ := strings.Cut(rest[strings.LastIndex(rest, "\n")+1:], "}")
 	return first + " ... }" + end
-}
-
-// inOneLine is code that compiles, in one line. Without positions, the printer breaks lines
-// at statements only, and leaves out the comments.
-func inOneLine(n ast.Node) string {
-	var b strings.Builder
-	if err := format.Node(&b, token.NewFileSet(), n); err != nil {
-		panic(err) // it was parsed
-	}
-	return strings.NewReplacer("{\n", "{ ", "\n", "; ", "\t", "").Replace(b.String())
 }
 
 // change is a new mutant at a node, with text around the node that makes it; § in that is

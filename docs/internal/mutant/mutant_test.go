@@ -3,21 +3,16 @@ package mutant
 import (
 	"encoding/json"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A package that needs little else, in two files.
@@ -195,31 +190,6 @@ func TestEachMutantIsASwitch_AndSaysWhenItIsReached(t *testing.T) {
 		in = append(in, f.Mutants[n-1].In)
 	}
 	require.Equal(t, []string{"most", "lucky"}, in, "what is constant otherwise is reached in every run")
-}
-
-func TestTheSourceKeepsItsLines(t *testing.T) {
-	builds(t)
-	for _, dir := range []string{"step05_lua_release", "step07_watchdog", "step08_redlock"} {
-		dir := filepath.Join("../../..", dir)
-		f, err := Read(dir)
-		require.NoError(t, err)
-		names, err := source.Files(dir)
-		require.NoError(t, err)
-		for _, name := range names {
-			src, err := os.ReadFile(filepath.Join(dir, name))
-			require.NoError(t, err)
-			require.Equal(t, strings.Count(string(src), "\n"), strings.Count(string(f.Files[name]), "\n"), name)
-			_, err = parser.ParseFile(token.NewFileSet(), name, f.Files[name], 0)
-			require.NoError(t, err)
-		}
-		seen, in := map[string]bool{}, []string{}
-		for _, m := range f.Mutants {
-			require.False(t, seen[m.Key()], "%s is the key of two mutants", m.Key())
-			seen[m.Key()] = true
-			in = append(in, m.File)
-		}
-		require.Equal(t, names, slices.Compact(in), "every file has mutants, lock.go first")
-	}
 }
 
 func TestScripts(t *testing.T) {

@@ -82,7 +82,7 @@ func (g *generator) later(s, next ast.Stmt) {
 		return
 	}
 	m := g.skip(s, Later, g.short(next))
-	g.edits = append(g.edits, edit{g.offset(next.End()), 0, numbered("; if mutantIs(§) { "+inOneLine(s)+" }", m.N)})
+	g.edits = append(g.edits, edit{g.offset(next.End()), 0, numbered("; if mutantIs(§) { "+g.text(s)+" }", m.N)})
 }
 
 // acts reports whether a statement calls or keeps something, and declares nothing.
@@ -136,7 +136,7 @@ func (g *generator) visit(n ast.Node) bool {
 		}
 		return !ok
 	case *ast.GoStmt:
-		g.change(n, Waits, "", "if mutantIs(§) { "+inOneLine(n.Call)+" } else { ", " }")
+		g.change(n, Waits, "", "if mutantIs(§) { "+g.text(n.Call)+" } else { ", " }")
 		return true
 	case *ast.AssignStmt:
 		g.assign(n)
