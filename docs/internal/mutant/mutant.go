@@ -44,7 +44,6 @@ const (
 	Later     Kind = "later"     // a statement comes after the next one, Now
 	Silent    Kind = "silent"    // an error is not returned
 	Unwrapped Kind = "unwrapped" // errors.Is does not find what an error wraps
-	Waits     Kind = "waits"     // a goroutine is a call
 )
 
 // A Mutant is one change.
@@ -68,7 +67,6 @@ var said = map[Kind]string{
 	Later:     "`WAS` after `NOW`",
 	Silent:    "nil instead of `WAS`",
 	Unwrapped: "`%v` instead of `%w` for `WAS`",
-	Waits:     "a call instead of `go`",
 }
 
 // String says what is changed, for a reader who sees the line.

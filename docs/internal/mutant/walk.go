@@ -135,9 +135,6 @@ func (g *generator) visit(n ast.Node) bool {
 			g.arguments(call)
 		}
 		return !ok
-	case *ast.GoStmt:
-		g.change(n, Waits, "", "if mutantIs(§) { "+g.text(n.Call)+" } else { ", " }")
-		return true
 	case *ast.AssignStmt:
 		g.assign(n)
 	case *ast.ReturnStmt:
