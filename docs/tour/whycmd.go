@@ -60,7 +60,7 @@ func (t *tour) readKnown(s course.Step) (*study, error) {
 func rank(r reason) int {
 	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
 	kind := slices.Index([]mutant.Kind{
-		mutant.Out, mutant.Never, mutant.Later, mutant.Instead,
+		mutant.Out, mutant.Never, mutant.Instead,
 		mutant.Unwrapped, mutant.Silent, mutant.Always,
 	}, r.Kind)
 	return told*10 + kind

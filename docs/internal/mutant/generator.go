@@ -78,9 +78,7 @@ func (g *generator) change(n ast.Node, kind Kind, now, before, after string) *Mu
 func numbered(text string, n int) string { return strings.ReplaceAll(text, "§", strconv.Itoa(n)) }
 
 // skip does not do a statement.
-func (g *generator) skip(s ast.Stmt, kind Kind, now string) *Mutant {
-	return g.change(s, kind, now, "if !mutantIs(§) { ", " }")
-}
+func (g *generator) skip(s ast.Stmt) { g.change(s, Out, "", "if !mutantIs(§) { ", " }") }
 
 // pick is another value instead of an expression, which is not evaluated then.
 func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {

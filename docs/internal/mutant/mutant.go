@@ -41,7 +41,6 @@ const (
 	Never     Kind = "never"     // a condition is false
 	Always    Kind = "always"    // a condition is true
 	Instead   Kind = "instead"   // something else is there: Now
-	Later     Kind = "later"     // a statement comes after the next one, Now
 	Silent    Kind = "silent"    // an error is not returned
 	Unwrapped Kind = "unwrapped" // errors.Is does not find what an error wraps
 )
@@ -64,7 +63,6 @@ var said = map[Kind]string{
 	Never:     "as if `WAS` were never true",
 	Always:    "as if `WAS` were always true",
 	Instead:   "`NOW` instead of `WAS`",
-	Later:     "`WAS` after `NOW`",
 	Silent:    "nil instead of `WAS`",
 	Unwrapped: "`%v` instead of `%w` for `WAS`",
 }

@@ -33,14 +33,6 @@ func clamp(n int) (clamped int) {
 
 var calls int
 
-func greet() string {
-	var all string
-	say := func(word string) { all += word }
-	say("good ")
-	say("morning")
-	return all
-}
-
 func lucky() bool { return true }
 
 // twice asks double, which counts how often.
@@ -78,12 +70,6 @@ func TestClamp(t *testing.T) {
 	}
 	if calls != 8 {
 		t.Errorf("%d calls", calls)
-	}
-}
-
-func TestGreet(t *testing.T) {
-	if greet() != "good morning" {
-		t.Error(greet())
 	}
 }
 
@@ -174,7 +160,6 @@ func TestEachMutantIsASwitch_AndSaysWhenItIsReached(t *testing.T) {
 		"twice: `n` instead of `double(n)`", // the call is not made
 		"twice: without `double(n)`",
 		"again: `n` instead of `clamp(n)`", // a change of the other file
-		"greet: `say(\"good \")` after `say(\"morning\")`",
 	} {
 		require.Contains(t, seen, want)
 	}

@@ -6,7 +6,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 	"time"
 )
@@ -49,16 +48,13 @@ func (g *generator) declaration(d *ast.GenDecl) {
 }
 
 func (g *generator) stmts(list []ast.Stmt) {
-	for i, s := range list {
-		if i+1 < len(list) {
-			g.later(s, list[i+1])
-		}
+	for _, s := range list {
 		switch assign := s.(type) {
 		case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt:
-			g.skip(s, Out, "")
+			g.skip(s)
 		case *ast.AssignStmt:
 			if assign.Tok != token.DEFINE {
-				g.skip(s, Out, "")
+				g.skip(s)
 			}
 		}
 		g.walk(s)
@@ -73,48 +69,6 @@ func (g *generator) body(list []ast.Stmt) {
 		return
 	}
 	g.walk(list[0])
-}
-
-// later lets a statement come after the next one, where both do something to others. A
-// guard that returns has to come first, or it is none: that is another mutant.
-func (g *generator) later(s, next ast.Stmt) {
-	if _, last := next.(*ast.ReturnStmt); last || !acts(s) || !calls(next) || returns(s) {
-		return
-	}
-	m := g.skip(s, Later, g.short(next))
-	g.edits = append(g.edits, edit{g.offset(next.End()), 0, numbered("; if mutantIs(§) { "+g.text(s)+" }", m.N)})
-}
-
-// acts reports whether a statement calls or keeps something, and declares nothing.
-func acts(s ast.Stmt) bool {
-	switch s := s.(type) {
-	case *ast.ExprStmt, *ast.IfStmt:
-		return calls(s)
-	case *ast.AssignStmt:
-		_, field := s.Lhs[0].(*ast.SelectorExpr)
-		return s.Tok != token.DEFINE && (field || calls(s))
-	}
-	return false
-}
-
-func returns(s ast.Stmt) bool {
-	for n := range ast.Preorder(s) {
-		switch n.(type) {
-		case *ast.ReturnStmt, *ast.BranchStmt:
-			return true
-		}
-	}
-	return false
-}
-
-func calls(n ast.Node) bool {
-	for n := range ast.Preorder(n) {
-		call, ok := n.(*ast.CallExpr)
-		if ok && !slices.Contains([]string{"max", "min", "len", "make"}, types.ExprString(call.Fun)) {
-			return true
-		}
-	}
-	return false
 }
 
 // walk changes the parts of a statement or an expression.
