@@ -235,15 +235,8 @@ func (g *generator) call(e *ast.CallExpr) {
 // arguments changes what is in a call.
 func (g *generator) arguments(e *ast.CallExpr) {
 	g.walk(e.Fun)
-	sig, isFunc := g.typeOf(e.Fun).(*types.Signature)
-	for i, arg := range e.Args {
-		lit, isLit := arg.(*ast.CompositeLit)
-		_, isStruct := g.typeOf(arg).Underlying().(*types.Struct)
-		if isFunc && isLit && isStruct && len(lit.Elts) == 1 && i < sig.Params().Len() {
-			g.pick(arg, sig.Params().At(i).Type(), g.text(lit.Elts[0]))
-		} else {
-			g.walk(arg)
-		}
+	for _, arg := range e.Args {
+		g.walk(arg)
 	}
 }
 
