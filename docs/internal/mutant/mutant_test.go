@@ -174,7 +174,7 @@ func TestEachMutantIsASwitch_AndSaysWhenItIsReached(t *testing.T) {
 	for _, n := range numbers {
 		in = append(in, f.Mutants[n-1].In)
 	}
-	require.Equal(t, []string{"most", "lucky"}, in, "what is constant otherwise is reached in every run")
+	require.Equal(t, []string{"lucky"}, in)
 }
 
 func TestScripts(t *testing.T) {

@@ -1,13 +1,10 @@
 package mutant
 
 import (
-	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"strings"
-	"time"
 )
 
 func (g *generator) file(f *ast.File) {
@@ -27,24 +24,15 @@ func (g *generator) file(f *ast.File) {
 	}
 }
 
-// declaration changes scripts and constants. The texts of the errors are for readers.
+// declaration changes a script. Other constants, and the texts of the errors, are what they are.
 func (g *generator) declaration(d *ast.GenDecl) {
-	for _, spec := range d.Specs {
-		value, ok := spec.(*ast.ValueSpec)
-		if !ok || len(value.Values) != 1 {
-			continue
-		}
-		g.in = value.Names[0].Name
-		if d.Tok != token.CONST || d.Lparen.IsValid() {
-			continue
-		}
-		copy(g.src[g.offset(d.Pos()):], "var  ") // a switch is not constant
-		if lit, ok := value.Values[0].(*ast.BasicLit); ok && strings.HasSuffix(g.in, "Script") {
-			g.script(lit)
-		} else {
-			g.constant(value.Values[0])
-		}
+	value, ok := d.Specs[0].(*ast.ValueSpec)
+	if !ok || !strings.HasSuffix(value.Names[0].Name, "Script") {
+		return
 	}
+	g.in = value.Names[0].Name
+	copy(g.src[g.offset(d.Pos()):], "var  ") // a switch is not constant
+	g.script(value.Values[0].(*ast.BasicLit))
 }
 
 func (g *generator) stmts(list []ast.Stmt) {
@@ -218,10 +206,7 @@ func (g *generator) call(e *ast.CallExpr) {
 	case "fmt.Errorf":
 		g.wraps(e)
 		return
-	case "make", "semaphore.NewWeighted":
-		for _, arg := range e.Args {
-			g.constant(arg)
-		}
+	case "make":
 		return
 	case "min", "max":
 		for _, arg := range e.Args {
@@ -273,26 +258,5 @@ func (g *generator) wraps(e *ast.CallExpr) {
 		nested++
 		text := strings.Join(parts[:nested], "%w") + "%v" + strings.Join(parts[nested:], "%w")
 		g.drop(lit, Unwrapped, text).Was = g.short(e.Args[1+i])
-	}
-}
-
-// constant changes a number: a time becomes ten times as long, and how many of something
-// there are becomes none, or two instead of one where none would only crash.
-func (g *generator) constant(e ast.Expr) {
-	tv := g.info.Types[e]
-	if tv.Value == nil {
-		return
-	}
-	name, would := types.TypeString(types.Default(tv.Type), nil), "0"
-	n, _ := constant.Int64Val(tv.Value)
-	switch {
-	case name == "time.Duration":
-		would = fmt.Sprint(10 * n)
-	case n == 1 && name == "int64": // of a semaphore
-		would = "2"
-	}
-	m := g.pick(e, tv.Type, would)
-	if name == "time.Duration" {
-		m.Now = time.Duration(10 * n).String()
 	}
 }
