@@ -128,11 +128,8 @@ func readStep(behind reader) reader {
 // readNames reads names of stories or declarations.
 func readNames(req *request, args []string) error {
 	for _, arg := range args {
-		switch {
-		case req.name != "diff" && !strings.HasPrefix(arg, "Test"):
+		if req.name != "diff" && !strings.HasPrefix(arg, "Test") {
 			return wrongUsage("%s takes one step, and names of tests: %s is none", req.name, arg)
-		case slices.Contains(req.names, arg):
-			return wrongUsage("%s twice: %s", arg, strings.Join(args, " "))
 		}
 		req.names = append(req.names, arg)
 	}
