@@ -310,14 +310,13 @@ func (bin binary) runAll(ctx context.Context, list []story) (results []result, e
 	if err != nil {
 		return nil, err
 	}
-	broke, explained := false, tr.exit == 0
+	broke := false
 	for _, s := range list {
 		r := tr.judge(s)
 		results = append(results, r)
 		broke = broke || r.verdict == timedOut || r.verdict == crashed
-		explained = explained || r.verdict == failed || r.verdict == silent
 	}
-	if !broke && explained {
+	if !broke {
 		return results, nil
 	}
 	for i, s := range list { // a panic in one does not hide the others
@@ -331,9 +330,5 @@ func (bin binary) runAll(ctx context.Context, list []story) (results []result, e
 // runAlone runs one story in its own process.
 func (bin binary) runAlone(ctx context.Context, timeout string, env []string, s story) (result, error) {
 	tr, err := bin.run(ctx, timeout, env, s)
-	r := tr.judge(s)
-	if r.verdict == passed && tr.exit != 0 {
-		r.verdict, r.why = crashed, say("the test passed, but its process ended with exit status %d", tr.exit)
-	}
-	return r, err
+	return tr.judge(s), err
 }
