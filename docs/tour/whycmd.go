@@ -204,18 +204,13 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 				k.Step.Dir, r.Place(), r.Key(), tryThemAll, k.Step.Arg(), excusesFile)
 		}
 	}
-	seed, err := strconv.ParseUint(os.Getenv("WHY_SEED"), 10, 64)
-	if err != nil {
-		seed = rand.Uint64()
-	}
-	t.printf("playing some of the stories again (WHY_SEED=%d plays the same)\n", seed)
-	chance := rand.New(rand.NewPCG(seed, 0))
-	chance.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	t.printf("playing some of the stories again\n")
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	slices.SortStableFunc(all, func(a, b *study) int { return boolean(b.changed) - boolean(a.changed) })
 	left := share
 	for _, k := range all {
 		list := k.ended(byStory)
-		chance.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		some := list[:min(left, len(list))]
 		if left -= len(some); len(some) == 0 {
 			continue
