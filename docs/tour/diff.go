@@ -112,9 +112,8 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 	if req.names != nil {
 		return t.diffNamed(before, after, req.names)
 	}
-	gone := slices.DeleteFunc(before.files.names(), func(name string) bool { return after.files[name] != nil })
 	more := false
-	for _, name := range slices.Concat(after.files.names(), gone) {
+	for _, name := range after.files.names() {
 		list := unified(before.path(name), after.path(name), string(before.files[name]), string(after.files[name]))
 		switch {
 		case list == nil:
@@ -123,7 +122,15 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 		default:
 			more = true
 			t.printf("\n")
-			t.strong("%s", became(name, before.files[name], after.files[name]))
+			verb := "has changed"
+			if before.files[name] == nil {
+				verb = "is new"
+			}
+			text := say("%s %s, %s", name, verb, count(len(lines(string(after.files[name]))), "line"))
+			if about := source.Preface(after.files[name]); about != "" {
+				text += ": " + about
+			}
+			t.strong("%s", text)
 		}
 	}
 	if more {
@@ -148,22 +155,6 @@ func (t *tour) ofCourse(s course.Step) (side, error) {
 	}
 	list, err := l.declarations()
 	return side{s.Dir, "", l, list}, err
-}
-
-// became is what has become of a file, with its own words about itself.
-func became(name string, before, after []byte) string {
-	if after == nil {
-		return say("%s is gone", name)
-	}
-	verb := "has changed"
-	if before == nil {
-		verb = "is new"
-	}
-	text := say("%s %s, %s", name, verb, count(len(lines(string(after))), "line"))
-	if about := source.Preface(after); about != "" {
-		text += ": " + about
-	}
-	return text
 }
 
 // diffNamed compares declarations, all lines of both, each under the names of its files.
