@@ -140,20 +140,12 @@ func (t *tour) runMatrix(ctx context.Context, req request) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("a guarantee has to hold from its step on, and not before:\n%w\n%s is left as it was", err, matrixFile)
 	}
-	if err := t.putGenerated(rendered(rows), "go run ./docs/tour matrix", req.has("-check")); err != nil {
-		return err
-	}
-	if req.has("-check") {
-		t.printf("%s is up to date\n", matrixFile)
-	} else {
-		t.printf("written to %s\n", matrixFile)
-	}
-	return nil
+	return t.putGenerated(rendered(rows), matrixFile, "go run ./docs/tour matrix", req.has("-check"))
 }
 
-// putGenerated writes files that a command generates, or with check says which of them are
-// not as it would write them.
-func (t *tour) putGenerated(files map[string]string, command string, check bool) error {
+// putGenerated writes what a command generates, in these files, or with check says which of
+// them are not as it would write them.
+func (t *tour) putGenerated(files map[string]string, what, command string, check bool) error {
 	var errs []error
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		path := t.path("", file)
@@ -168,7 +160,11 @@ func (t *tour) putGenerated(files map[string]string, command string, check bool)
 			errs = append(errs, fmt.Errorf("%s is stale; write it again: %s\n%s", file, command, strings.Join(diff, "\n")))
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	t.printf(map[bool]string{true: "%s is up to date\n", false: "written to %s\n"}[check], what)
+	return nil
 }
 
 // rendered is the page, and the picture of it.

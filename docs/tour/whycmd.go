@@ -91,7 +91,7 @@ func (k *study) keepReasons(t *tour) error {
 	}
 	reasons := strings.ReplaceAll(strings.TrimSpace(js.String()), "\n", ",\n")
 	text := fmt.Sprintf("{\"of\": %q, \"reasons\": [\n%s\n]}\n", k.Of, reasons)
-	return t.putGenerated(map[string]string{whyFile(k.Step): text}, "", false)
+	return t.putGenerated(map[string]string{whyFile(k.Step): text}, whyFile(k.Step), tryThemAll, false)
 }
 
 // excusesFile says of the mutants on which no story fails why that is so:

@@ -34,14 +34,10 @@ var tested = regexp.MustCompile(`^if (.*) (?:\{|then)$`)
 // writeWhy writes the pages from what is known, or compares them with it.
 func (t *tour) writeWhy(all []*study, check bool) error {
 	pages, err := t.whyPages(all)
-	if err == nil {
-		err = t.putGenerated(pages, "go run ./docs/tour why", check)
-	}
 	if err != nil {
 		return err
 	}
-	t.printf(map[bool]string{true: "%s is up to date\n", false: "written to %s\n"}[check], whyDir)
-	return nil
+	return t.putGenerated(pages, whyDir, "go run ./docs/tour why", check)
 }
 
 // whyPages returns the pages by their names.
