@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,14 +65,11 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 		}
 		bins = append(bins, bin)
 	}
-	var played []func() ([]result, error)
+	var played []func() ([]result, error) // they wait for the end
 	free := make(chan struct{}, atOnce)
 	for i, s := range req.steps {
-		play := sync.OnceValues(func() ([]result, error) {
-			return bins[i].runApart(ctx, realEnv+"="+strings.Join(addrs[:s.Nodes], ","), stories[i], free)
-		})
-		t.jobs.Go(func() { play() })
-		played = append(played, play)
+		env := realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")
+		played = append(played, bins[i].runApart(ctx, env, stories[i], free))
 	}
 	var errs []error
 	for i, s := range req.steps {
@@ -88,8 +84,9 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 	return errors.Join(errs...)
 }
 
-// runApart runs each story in its own process, as many at once as free has room for.
-func (bin binary) runApart(ctx context.Context, env string, list []story, free chan struct{}) ([]result, error) {
+// runApart starts each story in its own process, as many at once as free has room for. What
+// it returns waits for all of them.
+func (bin binary) runApart(ctx context.Context, env string, list []story, free chan struct{}) func() ([]result, error) {
 	results := make([]result, len(list))
 	var group errgroup.Group
 	for i, st := range list {
@@ -102,7 +99,7 @@ func (bin binary) runApart(ctx context.Context, env string, list []story, free c
 			return err
 		})
 	}
-	return results, group.Wait()
+	return func() ([]result, error) { return results, group.Wait() }
 }
 
 // realReport shows a line per story, and what failed in full.
