@@ -230,7 +230,7 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 
 // again plays the story that is kept for a mutant, which has to fail.
 func (k *study) again(ctx context.Context, r reason) error {
-	res, err := k.replay(ctx, r, false)
+	res, err := k.replay(ctx, r)
 	if err == nil && res.verdict != failed {
 		err = fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
 			k.Step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.Step.Arg())
@@ -288,7 +288,7 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 	says := r.Says
 	if !shown[r.Story+r.Says] {
 		shown[r.Story+r.Says] = true
-		res, err := k.replay(ctx, r, true)
+		res, err := k.replay(ctx, r)
 		if err != nil {
 			return err
 		}
