@@ -107,16 +107,11 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 }
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A reader that has seen enough (a pager, head) ends the run as well, with the
 	// temporary files removed.
-	piped, cancelPiped := signal.NotifyContext(ctx, syscall.SIGPIPE)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	course.Chinese = chineseLocale(os.Getenv)
-	code := run(piped, os.Args[1:], newConsole())
-	if ctx.Err() != nil && code != 0 {
-		fmt.Fprintln(os.Stderr, word("tour: interrupted"))
-	}
-	cancelPiped()
+	code := run(ctx, os.Args[1:], newConsole())
 	cancel()
 	os.Exit(code)
 }
