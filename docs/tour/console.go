@@ -20,7 +20,7 @@ func newConsole() console {
 	return console{
 		out:   os.Stdout,
 		err:   os.Stderr,
-		color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && knowsColor(),
+		color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && knowsColor,
 		live:  isTerminal(os.Stderr),
 	}
 }
@@ -31,12 +31,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // knowsColor is false for the consoles of Windows that would print the escape codes as text.
-func knowsColor() bool {
-	if runtime.GOOS != "windows" {
-		return os.Getenv("TERM") != "dumb"
-	}
-	return os.Getenv("WT_SESSION") != "" || os.Getenv("TERM") != ""
-}
+var knowsColor = runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""
 
 // The colours: parameters of the escape code.
 const (
