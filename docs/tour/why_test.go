@@ -122,14 +122,6 @@ func TestWhy(t *testing.T) {
 	shows(t, "why -check", 0, "docs/read/why is up to date", "changes the story that is kept for them fails")
 }
 
-func TestWhy_KnowsEveryStep(t *testing.T) {
-	root, err := course.Root()
-	require.NoError(t, err)
-	for _, s := range course.Steps {
-		require.FileExists(t, filepath.Join(root, whyFile(s)), "why -all %s has not been run", s.Arg())
-	}
-}
-
 func TestWhy_AReasonThatIsNotTrueAnyMoreIsAnError(t *testing.T) {
 	buildsMany(t)
 	root := inWhyMini(t)
