@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
@@ -131,7 +130,6 @@ func (t *tour) excuse(k *study) error {
 // runWhyAll tries every mutant of some steps, keeps what happens, and says which survive.
 func (t *tour) runWhyAll(ctx context.Context, req request) error {
 	for _, s := range req.steps {
-		start := time.Now()
 		k, err := t.newStudy(s)
 		if err == nil {
 			err = k.build(ctx, t)
@@ -158,7 +156,7 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 		if err := t.excuse(k); err != nil {
 			t.printf("%v\n", err)
 		}
-		t.printf("%s: %s, in %.0f s\n", s.Label(), k.tally(), time.Since(start).Seconds())
+		t.printf("%s: %s\n", s.Label(), k.tally())
 		for _, r := range k.ended(survived) {
 			t.printf("%s %s: %s\n", r.Place(), r.Key(), r.ends())
 		}
