@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +17,6 @@ type whyStep struct {
 	*study
 	Files []string // of its lock
 	Parts []part   // declarations that are new or changed in this step
-	Same  []string // those that are as an earlier step left them, with a link to its page
 }
 
 // A part is a declaration, and what happens without its lines.
@@ -44,28 +41,19 @@ func (t *tour) writeWhy(all []*study, check bool) error {
 func (t *tour) whyPages(all []*study) (map[string]string, error) {
 	pages := map[string]string{}
 	var steps []whyStep
-	pageOf := map[string]int{} // by declaration: the step that has it first, as it is
+	had := map[string]bool{} // declarations as an earlier step has them
 	for _, k := range all {
 		list, err := source.ReadDir(t.path(k.Step.Dir, ""))
 		if err != nil {
 			return nil, err
 		}
 		w := whyStep{study: k, Files: t.sources(k.Step.Dir)}
-		same := map[int][]string{} // by step
 		for _, d := range list {
-			n := cmp.Or(pageOf[d.Name+d.Text], k.Step.N)
-			pageOf[d.Name+d.Text] = n
 			says := sayLines(d, k.those(func(r reason) bool { return r.In == d.Name }))
-			switch {
-			case says == nil:
-			case n == k.Step.N:
+			if says != nil && !had[d.Name+d.Text] {
 				w.Parts = append(w.Parts, part{d, says})
-			default:
-				same[n] = append(same[n], "`"+d.Name+"`")
 			}
-		}
-		for _, n := range slices.Sorted(maps.Keys(same)) {
-			w.Same = append(w.Same, fmt.Sprintf("[step %02d](step%02[1]d.md): %s", n, strings.Join(same[n], ", ")))
+			had[d.Name+d.Text] = true
 		}
 		steps = append(steps, w)
 		pages[fmt.Sprintf("%s/step%02d.md", whyDir, k.Step.N)] = render("step", w)
