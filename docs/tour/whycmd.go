@@ -239,17 +239,14 @@ func (k *study) again(ctx context.Context, r reason) error {
 // runWhyLine shows what happens without one line.
 func (t *tour) runWhyLine(ctx context.Context, k *study, file string, line int) error {
 	s := k.Step
+	here := k.at(file, line)
+	if len(here) == 0 {
+		return errorf("%s/%s:%d has nothing that was taken out or changed. The lines that have: go run ./docs/tour why %d",
+			s.Dir, file, line, s.N)
+	}
 	source, err := t.linesOf(s, file)
 	if err != nil {
 		return err
-	}
-	if line > len(source) {
-		return wrongUsage("%s/%s has %d lines", s.Dir, file, len(source))
-	}
-	here := k.at(file, line)
-	if len(here) == 0 {
-		return errorf("%s/%s:%d has nothing that was taken out or changed:\n  %s\nThe lines that have: go run ./docs/tour why %d",
-			s.Dir, file, line, strings.TrimSpace(source[line-1]), s.N)
 	}
 	if err := k.build(ctx, t); err != nil {
 		return err
@@ -343,10 +340,7 @@ func (r reason) ends() string {
 
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
-	names := t.sources(req.steps[0].Dir)
 	switch {
-	case req.line > 0 && !slices.Contains(names, req.file):
-		return wrongUsage("%s has no file %s: its lock is %s", req.steps[0].Label(), req.file, strings.Join(names, ", "))
 	case req.has("-all"):
 		return t.runWhyAll(ctx, req)
 	case req.has("-check"):
