@@ -81,9 +81,9 @@ func numbered(text string, n int) string { return strings.ReplaceAll(text, "§",
 func (g *generator) skip(s ast.Stmt) { g.change(s, Out, "", "if !mutantIs(§) { ", " }") }
 
 // pick is another value instead of an expression, which is not evaluated then.
-func (g *generator) pick(e ast.Expr, typ types.Type, would string) *Mutant {
+func (g *generator) pick(e ast.Expr, typ types.Type, would string) {
 	before := "func() " + g.typeName(typ) + " { if mutantIs(§) { return " + would + " }; return "
-	return g.change(e, Instead, would, before, " }()")
+	g.change(e, Instead, would, before, " }()")
 }
 
 // drop is another value instead of an expression, which is still evaluated.

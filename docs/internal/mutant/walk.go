@@ -66,7 +66,7 @@ func (g *generator) walk(n ast.Node) { ast.Inspect(n, g.visit) }
 func (g *generator) visit(n ast.Node) bool {
 	if e, ok := n.(ast.Expr); ok && g.info.Types[e].Value != nil {
 		g.flip(e)
-		return false // other constants where it is known what they mean
+		return false // other constants are what they are
 	}
 	switch n := n.(type) {
 	case *ast.BlockStmt:
@@ -121,7 +121,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 }
 
 // isPlain reports whether the zero value of an expression's type means "none": otherwise
-// the program would only crash. Constants have their own mutants.
+// the program would only crash. A constant has a reason to be there.
 func (g *generator) isPlain(e ast.Expr) bool {
 	switch tv := g.info.Types[e]; tv.Type.Underlying().(type) {
 	case *types.Basic:
