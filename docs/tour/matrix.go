@@ -22,7 +22,6 @@ const matrixFile = "docs/read/matrix.md"
 // a file that no step has; the epilogue has the story of the same name, told with fencing
 // tokens.
 const (
-	lateWrite     = "paused holder's stale write"
 	lateWriteDir  = "docs/fencing/testdata"
 	lateWriteFile = "late_write_test.go"
 )
@@ -66,10 +65,7 @@ func (c cell) Mark() string {
 // the last in the epilogue. A story that neither passed nor failed by an assertion makes the
 // cell say nothing.
 func (c cell) check() error {
-	what := fmt.Sprintf("guarantee %d (%s) on the lock %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Of())
-	if c.Guarantee.IsEpilogue() {
-		what = fmt.Sprintf("the %s on %s", lateWrite, c.Lock.Subject())
-	}
+	what := fmt.Sprintf("guarantee %d (%s) on %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Subject())
 	for _, r := range c.Results {
 		if r.verdict != passed && r.verdict != failed {
 			return fmt.Errorf("%s says nothing: %s: %s", what, r.name, r.why)

@@ -13,10 +13,7 @@ import (
 func TestStaircase(t *testing.T) {
 	for _, g := range course.Entries() {
 		for _, lock := range course.Entries() {
-			want := fmt.Sprintf("guarantee %d (%s) on the lock %s should", g.N, g.File, lock.Of())
-			if g.IsEpilogue() {
-				want = fmt.Sprintf("the paused holder's stale write on %s should", lock.Subject())
-			}
+			want := fmt.Sprintf("guarantee %d (%s) on %s should", g.N, g.File, lock.Subject())
 			holds := cell{g, lock, []result{{verdict: passed}}}
 			fails := cell{g, lock, []result{{verdict: passed}, {verdict: failed}}}
 			if lock.N < g.N {
