@@ -2,7 +2,6 @@ package mutant
 
 import (
 	"go/ast"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +24,6 @@ type change struct {
 	was, now string // what a reader sees
 	script   string // with the change
 }
-
-var luaMax = regexp.MustCompile(`math\.max\((\w+), \d+\)`)
 
 func changes(script string) (list []change) {
 	lines := strings.Split(script, "\n")
@@ -60,9 +57,6 @@ func changes(script string) (list []change) {
 				would = "return 1"
 			}
 			add(Instead, code, would, would)
-			if simple := luaMax.ReplaceAllString(code, "$1"); simple != code {
-				add(Instead, code, simple, simple)
-			}
 		case strings.HasPrefix(code, "redis."):
 			add(Out, code, "", "")
 			if call, ok := strings.CutPrefix(code, "redis.pcall"); ok {
