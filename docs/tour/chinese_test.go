@@ -159,7 +159,7 @@ func TestLang_StandsAnywhere(t *testing.T) {
 	t.Cleanup(func() { course.Chinese = false })
 	for args, want := range map[string]string{
 		"-lang zh wyh":   "tour：没有这个命令：wyh（你是不是想输入 why？）\n全部命令：go run ./docs/tour help\n",
-		"try 9 -lang=zh": "tour：没有这一步：9（有 1 到 8）\n全部命令：go run ./docs/tour help\n",
+		"try 9 -lang zh": "tour：没有这一步：9（有 1 到 8）\n全部命令：go run ./docs/tour help\n",
 		"wyh --lang en":  "tour: no such command: wyh (did you mean why?)\nAll commands: go run ./docs/tour help\n",
 		"red 1 -lang":    "tour: -lang takes zh or en:\nAll commands: go run ./docs/tour help\n",
 		"red 1 -lang fr": "tour: -lang takes zh or en: fr\nAll commands: go run ./docs/tour help\n",

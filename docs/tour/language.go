@@ -28,15 +28,11 @@ func chineseLocale(env func(string) string) bool {
 // takeLang takes -lang and its value out of the arguments, wherever they stand.
 func takeLang(args []string) ([]string, error) {
 	for i, arg := range args {
-		name, lang, ok := strings.Cut(arg, "=")
-		if name != "-lang" && name != "--lang" {
+		if arg != "-lang" && arg != "--lang" {
 			continue
 		}
-		end := i + 1
-		if !ok && end < len(args) {
-			lang = args[end]
-			end++
-		}
+		end := min(i+2, len(args))
+		lang := strings.Join(args[i+1:end], "")
 		chinese := strings.HasPrefix(lang, "zh")
 		if !chinese && !strings.HasPrefix(lang, "en") {
 			return nil, wrongUsage("-lang takes zh or en: %s", lang)
