@@ -72,12 +72,7 @@ func (t *tour) green(s course.Step, results []result, show func(result)) error {
 	if err := t.onOwnLock(s, results, of(results, s.Beginning()), show); err != nil {
 		return err
 	}
-	stories := len(of(results, s.Guarantees()))
-	others := ""
-	if n := len(results) - stories; n > 0 {
-		others = say(", and %s", count(n, "other test"))
-	}
-	t.printf("  %d of %s passed%s.\n  What %s guarantees now:\n\n", stories, count(stories, "story"), others, s.Dir)
+	t.printf("  All %s passed.\n  What %s guarantees now:\n\n", count(len(results), "test"), s.Dir)
 	for _, f := range s.Guarantees() {
 		for i, line := range wrap(columns-32, word(f.Guarantee)) {
 			t.printf("    %-27s %s\n", []string{f.Name, ""}[min(i, 1)], line)
