@@ -32,7 +32,7 @@ type cell struct {
 	Results         []result
 }
 
-// Failing returns the names of the stories that failed, and Messages what they say.
+// Failing returns the names of the stories that failed.
 func (c cell) Failing() (names []string) {
 	for _, r := range c.Results {
 		if r.verdict == failed {
@@ -40,15 +40,6 @@ func (c cell) Failing() (names []string) {
 		}
 	}
 	return names
-}
-
-func (c cell) Messages() (list []string) {
-	for _, r := range c.Results {
-		if r.verdict == failed {
-			list = append(list, r.log.failing(r.name)[0].message()[0])
-		}
-	}
-	return list
 }
 
 func (c cell) Holds() bool { return held(c.Results) == len(c.Results) }
