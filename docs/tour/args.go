@@ -133,9 +133,6 @@ func readNames(req *request, args []string) error {
 		}
 		req.names = append(req.names, arg)
 	}
-	if req.has("-json") && len(req.names) != 1 {
-		return wrongUsage("%s -json takes a step and the name of one test", req.name)
-	}
 	return nil
 }
 

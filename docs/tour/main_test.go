@@ -56,8 +56,6 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"red 9":                      "no such step: 9",
 		"red 1 2":                    "2 is none",
 		"red 1 -al":                  "red has no flag -al (did you mean -all?)",
-		"red 4 -json":                "red -json takes a step and the name of one test",
-		"green 4 -json TestA TestB":  "green -json takes a step and the name of one test",
 		"green 1 -all":               "green has no flag -all",
 		"diff 1 -al":                 "diff has no flag -al (did you mean -all?)",
 		"try -watch":                 "try needs a step",
