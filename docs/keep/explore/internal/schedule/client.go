@@ -100,7 +100,8 @@ func (c *Client) run() {
 		}
 		return acquired
 	}
-	if !attempt() && !c.rules.Wait && c.atTheGate(nil) { // who does not get the lock tries once more
+	// A client that does not get the lock tries once more.
+	if !attempt() && !c.rules.Wait && c.atTheGate(nil) {
 		attempt()
 	}
 	c.phase.Store(Done)
