@@ -62,6 +62,7 @@ func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 	require.NoError(t, err)
 	free := l.Addr().String()
 	l.Close()
+	shows(t, "real 3 localhost", 1, "no Redis at localhost", "missing port in address")
 	shows(t, "real 3 "+free, 1, "no Redis at "+free, "refused", "Start one (redis-server --port 6379 --save '')")
 	shows(t, "real 3 "+serve(t, "-NOAUTH Authentication required.\r\n"), 1, "it answers PING with", "-NOAUTH")
 	shows(t, "real 3 "+serve(t, ""), 1, `it answers PING with ""`)
