@@ -62,7 +62,7 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 // courseRed shows the first failing story in full and the others by name. It returns the
 // full name of the first.
 func (t *tour) courseRed(ctx context.Context, s course.Step, on coming) (lead string, err error) {
-	list, err := t.redStories(s, nil)
+	list, err := t.stories(s.Dir, s.Red())
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,10 @@ import (
 // full: the judgement is the same, the rest of the lesson is left out.
 func (t *tour) runRed(ctx context.Context, req request) error {
 	s, some := req.steps[0], req.names != nil
-	list, err := t.redStories(s, req.names)
+	list, err := t.stories(s.Dir, s.Red())
+	if err == nil {
+		list, err = pick("red "+s.Arg(), list, req.names)
+	}
 	if err != nil {
 		return err
 	}
@@ -51,16 +54,6 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 		t.redEnd(s, results, req.has("-all"))
 	}
 	return wrong
-}
-
-// redStories are those that begin in step s and can be run on the lock before it, or of
-// these the ones with these names.
-func (t *tour) redStories(s course.Step, names []string) ([]story, error) {
-	list, err := t.stories(s.Dir, s.Red())
-	if err != nil {
-		return nil, err
-	}
-	return pick("red "+s.Arg(), list, names)
 }
 
 // pick returns the stories with these names, in the order of the names; all if there are none.

@@ -37,18 +37,11 @@ func (c console) heading(format string, args ...any) {
 
 // playing is the heading of a run of stories on a lock: its kind, their files, the lock.
 func (c console) playing(format string, results []result, on course.Step) {
-	c.heading(format, fileNames(results), on.Subject(), on.Lock)
-}
-
-// fileNames writes the files of some stories, each once, in one line.
-func fileNames(results []result) string {
 	var files []string
 	for _, r := range results {
-		if !slices.Contains(files, r.file) {
-			files = append(files, r.file)
-		}
+		files = append(files, r.file)
 	}
-	return strings.Join(files, ", ")
+	c.heading(format, strings.Join(slices.Compact(files), ", "), on.Subject(), on.Lock)
 }
 
 // strong prints a paragraph in bold.
