@@ -98,10 +98,9 @@ func (t *tour) groups(a attemptAt) {
 			continue
 		}
 		ok := tally(of, passed)
-		needs := lacks(a.src, p.Needs)
 		state := t.paint(green, "solved ")
 		switch {
-		case needs != nil:
+		case lacks(a.src, p.Needs) != nil:
 			state = t.paint(dim, "later  ")
 		case ok < len(of):
 			state = t.paint(red, "missing")
@@ -110,9 +109,6 @@ func (t *tour) groups(a attemptAt) {
 		for _, line := range wrap(columns-37, word(p.Asks)) {
 			t.printf("  %s  %s %s\n", state, pad(24, text), line)
 			state, text = pad(7, ""), ""
-		}
-		if needs != nil {
-			t.printf("%35s needs %s\n", "", strings.Join(needs, ", "))
 		}
 	}
 }
