@@ -33,8 +33,8 @@ func TestTheGraph_IsWhatIsPlayed(t *testing.T) {
 		fault string
 		part  bool
 	}{
-		{1, "hung-1", false}, {3, "resent", false}, {4, "stolen", false}, {6, "waits", false}, {7, "slow-answers", false}, {9, "restart", false},
-		{4, "slow", true}, {5, "resent", true}, {7, "pause", true}, {7, "dead", true}, {7, "restart-waits", true}, {8, "restart", true}, {8, "healing", true},
+		{1, "hung-1", false}, {3, "resent", false}, {6, "waits", false}, {7, "slow-answers", false},
+		{4, "stolen", true}, {9, "restart", true}, {4, "slow", true}, {5, "resent", true}, {7, "pause", true}, {7, "dead", true}, {7, "restart-waits", true}, {8, "restart", true}, {8, "healing", true},
 	} {
 		j := steps[c.step].job(c.fault)
 		if c.part {
