@@ -150,7 +150,6 @@ func serve(ctx context.Context, h http.Handler, schedule string, browse func(url
 func handler(page []byte, root string) http.Handler {
 	files := os.DirFS(root)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/"+committed, http.StatusFound) })
 	mux.HandleFunc("GET /"+committed, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write(page)
