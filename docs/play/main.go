@@ -35,9 +35,8 @@ For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 `
 
 type options struct {
-	// What docs/explore -html has found, in which lock, and where the page goes.
-	graph, lock, out string
-	step             int // the step whose lock that replaces
+	graph, lock, out string // of docs/explore -html, as the flags say
+	step             int    // the step whose lock that replaces
 	check, write     bool
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Two who take three steps each can come in 6!/(3!·3!) orders, and a fault once, anywhere.
-// The one who moved last comes first among the options: to go on is no preemption.
+// The one who moved last comes first among the options: a preemption is to choose the other.
 func TestRun_PlaysEveryOrderOnce(t *testing.T) {
 	play := func(faults, bound int) map[string]bool {
 		played := map[string]bool{}
