@@ -60,7 +60,7 @@ func TestTheGraph_IsTheSameInAnyOrderOfGoroutines(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	j := steps[7].job("pause-waits")
-	j.Bound = 2
+	j.Bound = 3
 	first, _ := graphOf(t, j)
 	runtime.GOMAXPROCS(4)
 	for i := range 3 {
