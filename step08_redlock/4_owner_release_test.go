@@ -127,7 +127,7 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 // returns 158. At a position where nearly every token differs, all 8 bits count as
 // random.
 func randomBits(tokens []string) (bits float64) {
-	for i := range tokens[0] {
+	for i := range len(tokens[0]) {
 		chars := map[byte]bool{}
 		for _, token := range tokens {
 			if i < len(token) {
