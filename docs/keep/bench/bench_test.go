@@ -41,7 +41,6 @@ func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := startServers(1)
 	require.ErrorContains(t, err, "install redis-server")
-	require.NotContains(t, err.Error(), "REDIS_ADDRS", "it names a variable that is not read here")
 }
 
 func TestOneAtATime_OneOfTheProcessAsksAtATime(t *testing.T) {

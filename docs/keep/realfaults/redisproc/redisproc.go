@@ -5,7 +5,6 @@ package redisproc
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,9 +14,6 @@ import (
 	"strings"
 	"time"
 )
-
-// ErrMissing is in the error that says what to install.
-var ErrMissing = errors.New("not on the PATH")
 
 // A Process is one redis-server or redis-sentinel.
 type Process struct {
@@ -47,8 +43,7 @@ func Sentinel(dir, config string) (*Process, error) {
 func start(program, dir string, args []string) (p *Process, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("%s is %w. Install it (Debian, Ubuntu: apt-get install %[1]s; macOS: brew install redis)",
-			program, ErrMissing)
+		return nil, fmt.Errorf("install %s (Debian, Ubuntu: apt-get install %[1]s; macOS: brew install redis): %w", program, err)
 	}
 	for range 3 {
 		p = new(Process)

@@ -9,8 +9,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,18 +21,13 @@ import (
 )
 
 func main() {
+	log.SetFlags(0)
 	args := os.Args[1:]
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: go run -C docs/keep ./realfaults/servers command [argument...]")
-		os.Exit(2)
+		log.Fatal("usage: go run -C docs/keep ./realfaults/servers command [argument...]")
 	}
-	err := run(args)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	if err != nil {
-		os.Exit(1)
+	if err := run(args); err != nil {
+		log.Fatal(err)
 	}
 }
 
@@ -49,9 +43,6 @@ func run(args []string) error {
 	var addrs []string
 	for range 5 {
 		server, err := redisproc.Server(os.TempDir()) // leaves no files
-		if errors.Is(err, redisproc.ErrMissing) {
-			return fmt.Errorf("%w, or point REDIS_ADDRS at your servers", err)
-		}
 		if err != nil {
 			return err
 		}
