@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,8 +26,8 @@ type holder struct {
 	lines chan string
 }
 
-// begin starts a holder, and notes what one with a name says. It ends with the test, and
-// with the test's process: its standard input ends then.
+// begin starts a holder, and notes what one with a name says. It ends with the test, and on
+// Linux with the test's process.
 func (s *scene) begin(name, role string, step int) *holder {
 	s.t.Helper()
 	program, err := os.Executable()
@@ -38,8 +37,6 @@ func (s *scene) begin(name, role string, step int) *holder {
 		role, step, s.ttl.Milliseconds(), strings.Join(s.addrs(), ",")))
 	h.Stderr = os.Stderr
 	h.SysProcAttr = redisproc.DieWithParent()
-	_, err = h.StdinPipe() // until we end
-	require.NoError(s.t, err)
 	out, err := h.StdoutPipe()
 	require.NoError(s.t, err)
 	require.NoError(s.t, h.Start())
@@ -85,10 +82,6 @@ func playHolder(env string) {
 	var role, list string
 	var step, ms int
 	fmt.Sscan(env, &role, &step, &ms, &list)
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		os.Exit(1) // the test has ended
-	}()
 	ttl := time.Duration(ms) * time.Millisecond
 	var rdbs []redis.UniversalClient
 	for addr := range strings.SplitSeq(list, ",") {
