@@ -89,7 +89,7 @@ func run(ctx context.Context, p plan, write, render bool) error {
 }
 
 func measure(ctx context.Context, p plan) (*results, error) {
-	servers, err := startServers(10)
+	servers, err := startServers(5)
 	defer func() {
 		for _, s := range servers {
 			s.admin.Close()
