@@ -63,7 +63,7 @@ func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 			bare = e
 		}
 		trips := float64(e.trips.Load()) / float64(e.pairs*c.nodes)
-		r.Locks[c.name] = &figures{Pair: seconds(quantile(e.times, 0.5)), OfBare: of, Trips: math.Round(100*trips) / 100}
+		r.Locks[c.name] = &figures{Pair: seconds(median(e.times)), OfBare: of, Trips: math.Round(100*trips) / 100}
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (e *entrant) measure(key string) error {
 		}
 		times = append(times, time.Since(start).Seconds())
 	}
-	e.times = append(e.times, quantile(times, 0.5))
+	e.times = append(e.times, median(times))
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *results) measureHung(ctx context.Context, servers []*server) error {
 	if err := inTurns(ctx, r.Plan.Rounds, []*entrant{e}, r.round); err != nil {
 		return err
 	}
-	r.Hung.Pair = seconds(quantile(e.times, 0.5))
+	r.Hung.Pair = seconds(median(e.times))
 	if r.Hung.Redsync, err = tryRedsync(network{servers: servers}); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -35,15 +34,6 @@ func names(list []contestant) (names []string) {
 
 // Quick is whether the figures mean nothing.
 func (r *results) Quick() bool { return r.Plan == quick }
-
-// Fewest is how often the lock was handed on whose p99 rests on the fewest hand-offs.
-func (r *results) Fewest() int {
-	fewest := math.MaxInt
-	for _, c := range waitingOnes() {
-		fewest = min(fewest, r.Locks[c.name].Handoffs)
-	}
-	return fewest
-}
 
 // Cell has the time and the commands.
 func (m many) Cell(waiters int) string {

@@ -29,9 +29,8 @@ type figures struct {
 	OfBare string        // in times of the bare commands, with its interval
 	Trips  float64       // round trips of the pair to each node
 
-	Commands     float64       `json:",omitzero"` // per second and waiter, while the holder stays
-	Handoff, P99 time.Duration `json:",omitzero"` // from an unlock to the return of the next lock
-	Handoffs     int           `json:",omitzero"`
+	Commands float64       `json:",omitzero"` // per second and waiter, while the holder stays
+	Handoff  time.Duration `json:",omitzero"` // from an unlock to the return of the next lock
 }
 
 func newResults(p plan) *results {

@@ -23,12 +23,12 @@ func ratio(a, b []float64) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.Center, s.Lo, s.Hi)
 }
 
-// quantile is 0 if nothing was measured.
-func quantile(values []float64, q float64) float64 {
+// median is 0 if nothing was measured.
+func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	return stats.Sample{Xs: values}.Quantile(q)
+	return stats.Sample{Xs: values}.Quantile(0.5)
 }
 
 // duration writes a time with three figures.

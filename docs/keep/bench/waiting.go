@@ -133,8 +133,7 @@ func (r *results) measureWaiting(ctx context.Context, servers []*server) error {
 	})
 	for name, took := range handoffs {
 		f := r.Locks[name]
-		f.Commands, f.Handoffs = math.Round(quantile(commands[name], 0.5)), len(took)
-		f.Handoff, f.P99 = seconds(quantile(took, 0.5)), seconds(quantile(took, 0.99))
+		f.Commands, f.Handoff = math.Round(median(commands[name])), seconds(median(took))
 	}
 	return err
 }
