@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,12 +58,4 @@ func TestPage_SaysWhatFailedAndWhatWasNotMeasured(t *testing.T) {
 	for _, bad := range []string{"NaN", "%!", "<no value>", "<nil>", "\n\n\n", ".\n## "} {
 		require.NotContains(t, page, bad)
 	}
-}
-
-func TestPage_FoldsAllTablesButOne(t *testing.T) {
-	page := pageOf(t, lastRun(t))
-	open := regexp.MustCompile(`(?s)<details><summary>[^\n]+</summary>\n\n.*?\n\n</details>\n`).ReplaceAllString(page, "")
-	require.NotContains(t, open, "details>", "this is not a fold, or Markdown in it is not read as such")
-	require.Equal(t, 1, strings.Count(open, "\n|---|"), "one table is for every reader, and all others are folded")
-	require.Equal(t, strings.Count(page, "\n## "), strings.Count(open, "\n## "), "a heading is folded: no link leads to it")
 }
