@@ -73,20 +73,12 @@ func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	for _, change := range [][2]int{{6, 7}, {7, 6}, {4, 5}, {5, 4}} {
 		roll(t, change, "waits", func(alice, bob *party) {
 			bob.isRefused()
-			entered := make(chan error, 1)
-			go func() { entered <- bob.lock.Lock(ctx) }()
-			select {
-			case err := <-entered:
-				require.Fail(alice.t, "alice is inside, and bob did not wait", "%v", err)
-			case <-time.After(200 * time.Millisecond):
-			}
-			alice.leaves()
-			select {
-			case err := <-entered:
-				require.NoError(alice.t, alice.try("bob Lock", err))
-			case <-time.After(slack):
-				require.Fail(alice.t, "alice left, and bob was not woken")
-			}
+			const stay = 200 * time.Millisecond
+			start := time.Now()
+			time.AfterFunc(stay, func() { alice.unlock() })
+			require.NoError(bob.t, bob.wait())
+			require.Greater(bob.t, time.Since(start), stay, "alice is inside, and bob did not wait")
+			require.Less(bob.t, time.Since(start), stay+slack, "alice left, and bob was not woken")
 		})
 	}
 }
