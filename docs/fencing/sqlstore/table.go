@@ -33,9 +33,6 @@ var _ fencing.Resource = (*Table)(nil)
 
 // Open returns the resources in db. It creates the table if it does not exist.
 func Open(ctx context.Context, db *sql.DB) (*Table, error) {
-	if db == nil {
-		return nil, errors.New("fencing: open: database is nil")
-	}
 	if _, err := db.ExecContext(ctx, createTable); err != nil {
 		return nil, fmt.Errorf("fencing: open: %w", err)
 	}
