@@ -32,9 +32,6 @@ func names(list []contestant) (names []string) {
 	return names
 }
 
-// Quick is whether the figures mean nothing.
-func (r *results) Quick() bool { return r.Plan == quick }
-
 // Cell has the time and the commands.
 func (m many) Cell(waiters int) string {
 	if m.Took == 0 {
