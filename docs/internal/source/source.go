@@ -2,7 +2,6 @@
 package source
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -78,7 +77,6 @@ func Read(file string) ([]Declaration, error) {
 // Parse is Read of a source; file is only for errors.
 func Parse(file string, src []byte) ([]Declaration, error) {
 	fset := token.NewFileSet()
-	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	f, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -131,7 +129,7 @@ func Parse(file string, src []byte) ([]Declaration, error) {
 // Preface returns what a file says of itself: the first paragraph of the comment
 // right below the package clause, if no declaration follows at once; "" is none.
 func Preface(src []byte) string {
-	found := preface.FindSubmatch(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
+	found := preface.FindSubmatch(src)
 	if found == nil {
 		return ""
 	}

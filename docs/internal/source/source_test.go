@@ -47,7 +47,6 @@ func TestPreface(t *testing.T) {
 	for src, want := range map[string]string{
 		"package p\n\nfunc f() {}\n": "",
 		"package p\n\n// How it is sent,\n// once.\n//\n// More.\n\nimport \"fmt\"\n": "How it is sent, once.",
-		"package p\r\n\r\n// How it is sent.\r\n\r\nimport \"fmt\"\r\n":               "How it is sent.",
 		"package p\n\n// f is a function.\nfunc f() {}\n":                             "",
 	} {
 		require.Equal(t, want, Preface([]byte(src)), src)
@@ -55,37 +54,35 @@ func TestPreface(t *testing.T) {
 }
 
 func TestDeclarations(t *testing.T) {
-	for _, src := range []string{lock, strings.ReplaceAll(lock, "\n", "\r\n")} {
-		list, err := Parse("lock.go", []byte(src))
-		require.NoError(t, err)
-		var names []string
-		for _, d := range list {
-			names = append(names, d.Name)
-		}
-		require.Equal(t, []string{"ErrA", "ErrB", "x", "y", "Lock", "Lock.TryLock", "Lock.end", "dog", "dog.end", "New"}, names)
-		for name, want := range map[string]string{
-			"ErrA":    "\t// ErrA is the first.\n\tErrA = errors.New(\"a\")",
-			"ErrB":    "\tErrB = errors.New(\"b\") // the second",
-			"y":       "const x, y = 1, 2",
-			"TryLock": "// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}",
-			"dog":     "type dog struct{}",
-		} {
-			d, err := Find(list, name)
-			require.NoError(t, err)
-			require.Equal(t, want, d.Text)
-		}
-		d, _ := Find(list, "TryLock")
-		require.Equal(t, []any{"Lock.TryLock", "TryLock tries\ntwice.\n", 22, 24}, []any{d.Name, d.Doc, d.From, d.Line})
-		d, _ = Find(list, "New")
-		require.Equal(t, "string, string, []redis.X, ...*Option", Params(d))
-		require.Equal(t, "func New(a, b string, n []redis.X, o ...*Option) *Lock", Signature(d))
-		var items []string
-		for _, item := range API(list, "Lock") {
-			items = append(items, item.Name+": "+item.Text)
-		}
-		require.Equal(t, []string{`ErrA: var ErrA = errors.New("a")`, `ErrB: var ErrB = errors.New("b")`, "MaxHold: Lock.MaxHold int", "Other: Lock.Other int",
-			"TryLock: func (l *Lock) TryLock() error", "New: func New(a, b string, n []redis.X, o ...*Option) *Lock"}, items)
+	list, err := Parse("lock.go", []byte(lock))
+	require.NoError(t, err)
+	var names []string
+	for _, d := range list {
+		names = append(names, d.Name)
 	}
+	require.Equal(t, []string{"ErrA", "ErrB", "x", "y", "Lock", "Lock.TryLock", "Lock.end", "dog", "dog.end", "New"}, names)
+	for name, want := range map[string]string{
+		"ErrA":    "\t// ErrA is the first.\n\tErrA = errors.New(\"a\")",
+		"ErrB":    "\tErrB = errors.New(\"b\") // the second",
+		"y":       "const x, y = 1, 2",
+		"TryLock": "// TryLock tries\n// twice.\nfunc (l *Lock) TryLock() error {\n\treturn ErrA\n}",
+		"dog":     "type dog struct{}",
+	} {
+		d, err := Find(list, name)
+		require.NoError(t, err)
+		require.Equal(t, want, d.Text)
+	}
+	d, _ := Find(list, "TryLock")
+	require.Equal(t, []any{"Lock.TryLock", "TryLock tries\ntwice.\n", 22, 24}, []any{d.Name, d.Doc, d.From, d.Line})
+	d, _ = Find(list, "New")
+	require.Equal(t, "string, string, []redis.X, ...*Option", Params(d))
+	require.Equal(t, "func New(a, b string, n []redis.X, o ...*Option) *Lock", Signature(d))
+	var items []string
+	for _, item := range API(list, "Lock") {
+		items = append(items, item.Name+": "+item.Text)
+	}
+	require.Equal(t, []string{`ErrA: var ErrA = errors.New("a")`, `ErrB: var ErrB = errors.New("b")`, "MaxHold: Lock.MaxHold int", "Other: Lock.Other int",
+		"TryLock: func (l *Lock) TryLock() error", "New: func New(a, b string, n []redis.X, o ...*Option) *Lock"}, items)
 }
 
 func TestFind_SaysWhatThereIs(t *testing.T) {
