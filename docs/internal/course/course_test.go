@@ -1,8 +1,6 @@
 package course
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +13,7 @@ func TestTheTableIsCompleteAndTrueOfTheFolders(t *testing.T) {
 		require.LessOrEqual(t, len(s.Problem), 53, "next to the word for it, and mylock, on a line of 80 columns")
 		require.NotZero(t, s.Nodes, s.Label())
 		for _, file := range []string{s.Path(), s.Before().Path(), s.Dir + "/" + s.File} {
-			_, err := os.Stat("../../../" + file)
-			require.NoError(t, err)
+			require.FileExists(t, "../../../"+file)
 		}
 		if i > 0 && !s.IsEpilogue() {
 			require.Equal(t, Steps[i-1].Dir, s.Before().Dir)
@@ -26,31 +23,12 @@ func TestTheTableIsCompleteAndTrueOfTheFolders(t *testing.T) {
 	require.Equal(t, Unfenced.Dir, Epilogue.Before().Dir)
 }
 
-func TestFilesOfAStep(t *testing.T) {
-	for _, tt := range []struct {
-		step                     int
-		red, beginning, all, not string
-	}{
-		{1, "1_mutual_exclusion", "1_mutual_exclusion", "1_mutual_exclusion", "2_crashed_holder"},
-		{6, "6_reentrant 6_waiting", "6_reentrant 6_waiting", "5_atomic_release 6_reentrant 6_waiting", "7_lost"},
-		{7, "7_watchdog", "7_watchdog 7_lost", "6_waiting 7_watchdog 7_lost", "8_validity"},
-		{8, "8_failover", "8_failover 8_validity", "6_reentrant 7_watchdog 7_lost 8_failover 8_validity", "6_waiting"},
-		{9, "fencing", "fencing lock", "fencing lock", "1_mutual_exclusion"},
-	} {
-		s := Entries()[tt.step-1]
-		require.Equal(t, tt.red, names(s.Red()), s.Label())
-		require.Equal(t, tt.beginning, names(s.Beginning()), s.Label())
-		require.Truef(t, strings.HasSuffix(names(s.Guarantees()), tt.all), "%s: %s", s.Label(), names(s.Guarantees()))
-		require.NotContains(t, names(s.Guarantees()), tt.not, s.Label())
-	}
-}
-
-func names(files []File) string {
-	var list []string
-	for _, f := range files {
-		list = append(list, strings.TrimSuffix(f.Name, "_test.go"))
-	}
-	return strings.Join(list, " ")
+// What needs newer methods does not compile with the lock before, and the lock of the
+// epilogue is the same on both sides.
+func TestRed_IsWhatTheLockBeforeCanBeAsked(t *testing.T) {
+	require.Len(t, Steps[5].Red(), 2)
+	require.Equal(t, Steps[6].Beginning()[:1], Steps[6].Red())
+	require.Equal(t, Epilogue.Beginning()[:1], Epilogue.Red())
 }
 
 func TestParse(t *testing.T) {
