@@ -4,14 +4,13 @@
 package redisproc
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -105,13 +104,9 @@ func (p *Process) answers() bool {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Second))
 	fmt.Fprint(conn, "INFO server\r\n")
-	own := fmt.Sprintf("process_id:%d", p.cmd.Process.Pid)
-	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "process_id:") {
-			return lines.Text() == own
-		}
-	}
-	return false
+	answer := make([]byte, 4096) // it is shorter, and comes at once
+	n, _ := conn.Read(answer)
+	return bytes.Contains(answer[:n], fmt.Appendf(nil, "process_id:%d\r\n", p.cmd.Process.Pid))
 }
 
 // Signal sends a signal, for example SIGSTOP.
