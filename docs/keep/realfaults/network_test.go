@@ -47,16 +47,6 @@ func blackHole(t *testing.T) string {
 // noListener is an address at which nothing listens, and that no socket is given.
 const noListener = "127.0.0.1:1"
 
-// deaf returns an address that takes connections and never answers: a Redis that hangs.
-func deaf(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	// The kernel completes the connections, but nothing reads from them.
-	return listener.Addr().String()
-}
-
 // A nat is on a client's way to its servers. It forgets connections, and sends no reset:
 // what the client sends is swallowed from then on, and so no answer comes.
 type nat struct {
@@ -109,11 +99,11 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	dial1s := redis.Options{DialTimeout: time.Second}
 	once := redis.Options{DialTimeout: time.Second, DialerRetries: 1}
 	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
-	hole, deaf, hung := blackHole(t), deaf(t), serve(t, 1)[0]
+	hole, deaf, hung := blackHole(t), serve(t, 1)[0], serve(t, 1)[0]
 	const ms, ever = time.Millisecond, time.Hour
 	cases := []struct {
 		what             string
-		where            string // hung is stopped when all its clients have a connection
+		where            string // deaf has no connection when it is stopped, hung has
 		options          redis.Options
 		patience         time.Duration // of the caller's context
 		lock             bool          // Lock, not TryLock
@@ -129,8 +119,8 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"nothing listens; the page's, context of 100ms", noListener, page, 100 * ms, false, 100 * ms, 100 * ms},
 		{"nothing listens; defaults, Lock, context of 5s", noListener, defaults, 5000 * ms, true, 2200 * ms, 6000 * ms},
 		{"nothing listens; the page's, Lock, context of 5s", noListener, page, 5000 * ms, true, 200 * ms, 6000 * ms},
-		{"hangs, no connection; defaults, context of 100ms", deaf, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
-		{"hangs, no connection; the page's, context of 100ms", deaf, page, 100 * ms, false, 3100 * ms, 1100 * ms},
+		{"hangs, no connection; defaults, context of 100ms", deaf.Addr, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
+		{"hangs, no connection; the page's, context of 100ms", deaf.Addr, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"hangs; defaults", hung.Addr, defaults, ever, false, 15100 * ms, 1000 * ms},
 		{"hangs; the page's", hung.Addr, page, ever, false, 5100 * ms, 1000 * ms},
 		{"hangs; defaults, context of 100ms", hung.Addr, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
@@ -166,6 +156,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 			})
 		}
 	}
+	require.NoError(t, deaf.Signal(syscall.SIGSTOP))
 	require.NoError(t, hung.Signal(syscall.SIGSTOP))
 	close(begin)
 	calls.Wait()
