@@ -17,7 +17,6 @@ import (
 	"example.com/redislock-steps/docs/keep/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -278,17 +277,15 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
 	}
 	const ttl = 3 * time.Second
-	var days sync.WaitGroup
 	for step := 5; step <= 8; step++ {
-		days.Go(func() {
+		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) {
 			var list []locks.Lock
 			for range 2 {
 				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 				t.Cleanup(func() { rdb.Close() })
 				list = append(list, newLock(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
 			}
-			assert.NoError(t, aDay(step, ttl, list[0], list[1]), "step %02d", step)
+			require.NoError(t, aDay(step, ttl, list[0], list[1]))
 		})
 	}
-	days.Wait()
 }
