@@ -36,8 +36,6 @@ var (
 	quick = plan{5, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0}
 )
 
-const runTime = "less than ten minutes" // of the full plan
-
 const (
 	resultsFile = "results.json"
 	pageFile    = "../../read/benchmarks.md"
@@ -46,7 +44,7 @@ const (
 func main() {
 	log.SetFlags(0)
 	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
-	write := flag.Bool("write", false, "write results.json and docs/read/benchmarks.md instead of printing the page, after "+runTime)
+	write := flag.Bool("write", false, "write results.json and docs/read/benchmarks.md instead of printing the page (ten minutes)")
 	render := flag.Bool("render", false, "write docs/read/benchmarks.md from results.json instead of measuring")
 	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
 	flag.Parse()

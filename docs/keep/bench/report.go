@@ -22,7 +22,6 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"waiters":     func() []int { return manyWaiters },
 	"section":     func() string { return duration(section) },
 	"manyBound":   func() string { return duration(manyBound) },
-	"runTime":     func() string { return runTime },
 }).Parse(reportSource))
 
 func names(list []contestant) (names []string) {
