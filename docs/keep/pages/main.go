@@ -3,7 +3,6 @@
 //
 //	go run -C docs/keep ./pages [-check] [page.md ...]
 //	go run -C docs/keep ./pages -zh [page.md ...]
-//	go run -C docs/keep ./pages -stale [page.md ...]
 //	go run -C docs/keep ./pages -stamp page.md ...
 //
 // It runs at the root of the repository. Without names, it also runs the programs that
@@ -27,8 +26,8 @@
 // A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the
 // line numbers of the English one; its pictures are drawn with Chinese titles. Its first
 // line is the hash of the English text that it says in Chinese: -check fails when that
-// has changed, -stale shows how, and -stamp writes the hash once the Chinese says the
-// same. -zh is what takes no time: it carries over blocks and links, and checks.
+// has changed, and -stamp writes the hash once the Chinese says the same. -zh is what
+// takes no time: it carries over blocks and links, and checks.
 //
 // Not made here, because each run gives another one: docs/read/benchmarks.md
 // (docs/keep/bench).
@@ -67,9 +66,6 @@ func main() {
 		flag.BoolFunc(name, says, func(string) error { do = other; return nil })
 	}
 	instead("zh", "the Chinese pages: carry over what is the same in English, and check the rest; runs nothing", carryOver)
-	instead("stale", "show what has changed in English since it was translated", func(files []string) error {
-		return showStale(os.Stdout, files)
-	})
 	instead("stamp", "say of Chinese pages that they say what the English says", stamp)
 	flag.Parse()
 	root, err := course.Root()

@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -135,9 +132,11 @@ func (b library) disagree(file string) (wrong []string) {
 		}
 	}
 	if !strings.HasPrefix(b.page(file).text, stampOf(b.page(page).text)) {
+		// What the English said in the commit with this stamp is what the Chinese says.
+		stamped := strings.Trim(stampLine.FindString(b.page(file).text), "<!- >\n")
 		wrong = append(wrong, fmt.Sprintf(`%s: %s has changed since it was translated
-  see what: go run -C docs/keep ./pages -stale %[2]s
-  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page))
+  see what: git diff --word-diff $(git log -1 --format=%%H -S '%[3]s' -- %[1]s) -- %[2]s
+  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page, stamped))
 	}
 	return append(wrong, b.chineseForm(file)...)
 }
@@ -235,34 +234,4 @@ func (b library) editions(files []string) (list []string, err error) {
 		list = append(list, file)
 	}
 	return list, nil
-}
-
-// showStale prints what has changed in English since it was translated.
-func showStale(w io.Writer, files []string) error {
-	b := library{}
-	list, err := b.editions(files)
-	if err != nil {
-		return err
-	}
-	n := 0
-	for _, file := range list {
-		page, stamped := english(file), stampLine.FindString(b.page(file).text)
-		if stamped == stampOf(b.page(page).text) {
-			continue
-		}
-		n++
-		// What the English said in the commit with this stamp is what the Chinese says.
-		commit, _ := exec.Command("git", "log", "-1", "--format=%H", "-S"+strings.TrimSpace(stamped), "--", file).Output()
-		if len(commit) == 0 {
-			fmt.Fprintf(w, "%s: the stamp is in no commit: compare it with the whole of %s\n", file, page)
-			continue
-		}
-		diff := exec.Command("git", "--no-pager", "diff", "--word-diff", "-U1", string(commit[:len(commit)-1]), "--", page)
-		diff.Stdout, diff.Stderr = w, os.Stderr
-		if err := diff.Run(); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(w, "%d of %d Chinese pages are to be compared with the English ones\n", n, len(list))
-	return nil
 }
