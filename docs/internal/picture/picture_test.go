@@ -136,18 +136,6 @@ func TestStory_TwoPanelsHaveOneColourForAClient(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?s)fill="%s"[^>]*>bob<.*fill="%[1]s"[^>]*>bob<`, Light.owners[1])), d.svg)
 }
 
-func TestStory_TimeRunsDown(t *testing.T) {
-	d := draw(t, Panel{Records: twoInside()})
-	before := 0.0
-	for _, m := range regexp.MustCompile(`<text x="8" y="([\d.]+)" fill="#59636e">(?:0|10 s|20 s)<`).FindAllStringSubmatch(d.svg, -1) {
-		now, err := strconv.ParseFloat(m[1], 64)
-		require.NoError(t, err)
-		require.Greater(t, now, before)
-		before = now
-	}
-	require.NotZero(t, before)
-}
-
 func TestStory_AnInnerLock_IsABarInTheBar(t *testing.T) {
 	records := twoInside()[:3]
 	for i, text := range []string{"acquire coupons <alice-1> ttl=10000 depth=2", "acquire coupons <alice-1> ttl=10000 depth=3", "release coupons <alice-1> depth=2"} {
