@@ -1,6 +1,7 @@
 package course
 
 import (
+	"io/fs"
 	"path"
 	"strings"
 	"testing"
@@ -61,6 +62,21 @@ func TestTheLaboratoryStaysSmall(t *testing.T) {
 		lines := strings.Count(read(t, Last.Dir+"/"+name), "\n")
 		assert.LessOrEqualf(t, lines, most, "%s: who needs these lines, and what goes out instead?", name)
 	}
+}
+
+// What proves the course must not bury it.
+func TestTheToolsStaySmall(t *testing.T) {
+	lines := 0
+	require.NoError(t, fs.WalkDir(root, "docs", func(name string, d fs.DirEntry, err error) error {
+		if d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		if path.Ext(name) == ".go" {
+			lines += strings.Count(read(t, name), "\n")
+		}
+		return err
+	}))
+	assert.LessOrEqual(t, lines, 26_500, "which reader needs these lines of Go, and what goes out instead?")
 }
 
 func filesOf(t *testing.T, s Step) map[string][]string {
