@@ -8,7 +8,9 @@ import (
 )
 
 func TestForm(t *testing.T) {
-	require.Empty(t, form("docs/read/matrix.md", strings.Repeat("x\n", maxLines+1)))
+	for _, file := range []string{"docs/read/matrix.md", "docs/read/a.zh-CN.md"} {
+		require.Empty(t, form(file, strings.Repeat("x\n", maxLines+1)))
+	}
 	wide := strings.Repeat("ä", maxColumns)
 	questions := asks + strings.Repeat("\nx", maxLines) + "\n" + questionsEnd + "\n"
 	const nameless, summary = ".*a declaration's name in backticks", ".*GitHub shows the text after <summary> as Markdown only"
@@ -39,14 +41,6 @@ func TestForm(t *testing.T) {
 			require.Regexp(t, "^docs/read/a.md"+want[i], wrong[i], page)
 		}
 	}
-}
-
-func TestForm_OfAChinesePage(t *testing.T) {
-	const lesson = "step01_setnx/README.zh-CN.md"
-	page := "# 锁\n\n## " + strings.Join(chineseLesson, "\n\n## ") + "\n"
-	require.Empty(t, form(lesson, page))
-	require.Contains(t, strings.Join(form(lesson, strings.Replace(page, "怎么修", "修复", 1)), "\n"), "its headings are")
-	require.Empty(t, form("docs/read/a.zh-CN.md", strings.Repeat("x\n", maxLines+1)))
 }
 
 func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
