@@ -50,10 +50,9 @@ func init() {
 	}
 }
 
-// quiet lets everything that is in flight arrive. What was sent to a server that hangs does
-// not. A busy machine has let a goroutine wait for 15 ms before it sent.
+// quiet lets everything that is in flight arrive. What was sent to a server that hangs does not.
 func (l *lab) quiet() {
-	for quiet, end := 0, time.Now().Add(slack(0)); quiet < 30 && time.Now().Before(end); quiet++ {
+	for quiet, end := 0, time.Now().Add(slack(0)); quiet < 10 && time.Now().Before(end); quiet++ {
 		time.Sleep(time.Millisecond)
 		l.trace.mu.Lock()
 		if slices.ContainsFunc(l.trace.records, func(r *record) bool { return r.Kind == "command" && r.Reply == "" && !r.held }) {
