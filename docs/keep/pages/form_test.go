@@ -96,7 +96,7 @@ func TestNames_ACommandNamesWhatThereIs(t *testing.T) {
 		"step05_lua_release/send.go", "package lock\n\nfunc once() {}\n")
 	for page, want := range map[string]string{
 		"`red 5 TestScript`, `go run ./docs/tour green 5 TestScript/sub TestScript`": "",
-		"`try 5`, `try 5 TestScript -watch`, `hint 5 TestScript`":                  "",
+		"`try 5`, `try 5 TestScript -watch`, `hint 5 TestScript`":                    "",
 		"`diff 5 script Lock.owns owns once`, `red N TestY`, `redis-cli 5 TestY`":    "",
 		"`go run ./docs/tour red 5 -json TestX` with any story":                      "",
 		"```text\n$ go run ./docs/tour `red 5 TestGone`\n```":                        "",
