@@ -167,9 +167,9 @@ func TestLockOnAColdClientFarAway_GoesOnUntilItHasTheLock(t *testing.T) {
 func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		alice.NodeTimeout = 50 * time.Millisecond
 		require.NoError(t, alice.TryLock(ctx)) // connections
 		require.NoError(t, alice.Unlock(ctx))
+		alice.NodeTimeout = 50 * time.Millisecond
 		time.AfterFunc(150*time.Millisecond, everyNode(lab.hang))
 		patience, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
@@ -641,9 +641,9 @@ func TestANodeHangsDuringTheHold_ThatCostsOneNodeTimeout(t *testing.T) {
 func TestANodeThatHangs_IsNotSentWhatItCannotAnswer(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		alice.NodeTimeout = 100 * time.Millisecond // go-redis waits 5s, longer than the story takes
-		require.NoError(t, alice.TryLock(ctx))     // connections
+		require.NoError(t, alice.TryLock(ctx)) // connections
 		require.NoError(t, alice.Unlock(ctx))
+		alice.NodeTimeout = 100 * time.Millisecond // go-redis waits 5s, longer than the story takes
 		goOn := lab.hang(0)
 		before := lab.sentTo(0)
 		for range 20 {
