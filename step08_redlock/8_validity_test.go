@@ -731,8 +731,10 @@ func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.client("bob")
 		require.NoError(t, alice.TryLock(ctx)) // connections
+		time.Sleep(slack(0))                   // until the slowest nodes have them too
 		require.NoError(t, alice.Unlock(ctx))
 		for node := range 4 {
+			time.Sleep(slack(0)) // until they are free
 			other := lab.lockOn("bob", bob.nodes[node:node+1], key, ttl)
 			require.NoError(t, other.TryLock(ctx))
 			before := lab.sentTo(node)
