@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	lua "github.com/yuin/gopher-lua"
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -24,10 +25,11 @@ import (
 // The bubbles of testing/synctest exist in tests only, so the program runs itself as a
 // test: one process for each cell. That is also faster than one process for all.
 
-// Half of the time would go into collecting garbage; and in a bubble, one goroutine at a time
-// runs.
+// Half of the time would go into collecting garbage, and a tenth into clearing the stacks of
+// miniredis's scripts, a new one for each; and in a bubble, one goroutine at a time runs.
 func init() {
 	debug.SetGCPercent(400)
+	lua.RegistrySize, lua.CallStackSize = 256, 32
 	runtime.GOMAXPROCS(1)
 }
 
