@@ -158,7 +158,7 @@ func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
 	}
 	tokens := func() (list []string) {
 		process := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		process.Env = append(os.Environ(), secondProcess+"=yes")
+		process.Env = append(os.Environ(), secondProcess+"=yes", "GORACE=atexit_sleep_ms=0")
 		out, err := process.Output()
 		require.NoError(t, err, "a second process could not lock:\n%s", out)
 		for line := range strings.Lines(string(out)) {

@@ -138,15 +138,20 @@ func storyNames(t *testing.T, s course.Step) (names []string) {
 	return names
 }
 
-// attempts reads the corpus.
-func attempts(t *testing.T) (list []attempt) {
+var corpus []attempt
+
+// attempts reads the corpus, once: under the race detector, that takes seconds.
+func attempts(t *testing.T) []attempt {
+	if corpus != nil {
+		return slices.Clone(corpus)
+	}
 	files, err := filepath.Glob(attemptsDir + "/step0?/*/*" + attemptsExt)
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		list = append(list, readAttempt(t, filepath.ToSlash(file)))
+		corpus = append(corpus, readAttempt(t, filepath.ToSlash(file)))
 	}
-	return list
+	return slices.Clone(corpus)
 }
 
 func readAttempt(t *testing.T, file string) attempt {
