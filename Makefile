@@ -55,10 +55,10 @@ check-why: ## check that docs/read/why is about the locks as they are, and play 
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
 
-docs: ## regenerate all that is generated: outputs, diffs and excerpts in the pages, docs/read/matrix.md, docs/read/faults.md
+docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, faults.md, docs/play
 	go run -C docs/keep ./pages
 
-check-docs: ## check that all of that, and docs/play, is what the code gives now
+check-docs: ## check that all of that is what the code gives now
 	go run -C docs/keep ./pages -check
 
 links: ## check the pages' links and anchors (needs npm)

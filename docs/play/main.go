@@ -28,7 +28,7 @@ const committed = "docs/play/index.html"
 
 const usage = `usage:
   play [ID]    open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
-  play -write  make the page, docs/play/index.html, anew: after a change of a lock. It takes a minute
+  play -write  make docs/play/index.html and docs/read/faults.md anew, after a change of a lock: a minute
   play -check  compare docs/play/index.html with a new one, and docs/read/faults.md
 
 For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
@@ -48,7 +48,7 @@ func main() {
 	flags.StringVar(&o.lock, "lock", "", "and the folder of the lock")
 	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
 	flags.StringVar(&o.out, "o", "", "and the file of the page")
-	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html anew")
+	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html and docs/read/faults.md anew")
 	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and docs/read/faults.md")
 	flags.Parse(os.Args[1:])
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -100,8 +100,8 @@ func run(ctx context.Context, o options, args []string) error {
 	return nil
 }
 
-// thePage makes the page of what docs/explore has found, or finds now. A check compares the
-// other page of that as well: docs/read/faults.md.
+// thePage makes the page of what docs/explore has found, or finds now. That writes or checks
+// the other page of it as well: docs/read/faults.md.
 func thePage(ctx context.Context, o options) ([]byte, error) {
 	if o.graph == "" {
 		dir, err := os.MkdirTemp("", "redislock-play-")

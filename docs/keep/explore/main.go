@@ -74,7 +74,7 @@ func run(args []string) error {
 		return err
 	}
 	if *file != "" {
-		if err := writeGraph(*file, cells); err != nil || !*check {
+		if err := writeGraph(*file, cells); err != nil || *step > 0 || *fault != "" {
 			return err
 		}
 		// The lock before the course has no column.

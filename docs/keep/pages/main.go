@@ -201,12 +201,12 @@ func firstDifference(old, now string) string {
 }
 
 // writers are the programs that write whole pages, each with its own -check. That of
-// docs/play checks the explorer's page as well: they are of one exploration.
+// docs/play has the explorer's page as well: they are of one exploration.
 func writers(check bool) []string {
 	if check {
 		return []string{"go run ./docs/play -check", tourCommand + " matrix -check"}
 	}
-	return []string{"go run ./docs/explore", tourCommand + " matrix", "go run ./docs/play -write"}
+	return []string{tourCommand + " matrix", "go run ./docs/play -write"}
 }
 
 // wanted are the commands whose output the pages need.

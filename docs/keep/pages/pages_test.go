@@ -179,7 +179,7 @@ func TestWithoutNames_TheProgramsThatWriteWholePagesRunToo(t *testing.T) {
 		require.Empty(t, ran)
 	}
 	require.NoError(t, run(nil, false, command))
-	have("go run ./docs/tour matrix", "go run ./docs/explore", "go run ./docs/play -write", "go version")
+	have("go run ./docs/tour matrix", "go run ./docs/play -write", "go version")
 
 	err := run(nil, true, command)
 	require.ErrorContains(t, err, "go run ./docs/tour matrix -check says that its page is stale")
