@@ -28,7 +28,7 @@ func TestCommentsAreNotTooWide(t *testing.T) {
 		}
 		if path.Ext(name) == ".go" {
 			for _, line := range wideComments(read(t, name)) {
-				assert.Failf(t, "a comment is too wide", "%s:%d: wrap it at 90 columns, or put it above the code", name, line)
+				assert.Failf(t, "a comment is too wide", "%s:%d: wrap it at 100 columns, or put it above the code", name, line)
 			}
 		}
 		return nil
