@@ -94,7 +94,7 @@ var (
 func newLab(t *testing.T) *lab {
 	logging.Disable()
 	l := &lab{t: t, clients: map[string]*client{}, servers: map[string]*server{}}
-	l.trace = &trace{lab: l, start: time.Now(), names: map[string]string{key: "coupons"}, tokens: map[string]int{}}
+	l.trace = &trace{lab: l, start: time.Now(), names: map[string]string{}, tokens: map[string]int{}}
 	for node := range nodes {
 		l.serve(node)
 	}

@@ -36,8 +36,8 @@ var onlyEnglish = []string{"matrix.go", "why.go", "whypage.go",
 
 // notSaid is how a text begins that looks like words and is none of ours: what Go,
 // testify and the compiler say, code, and the tags of go test.
-var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recovered|created by | in goroutine |chan |race detected|Error Trace|` +
-	`is not in std|cannot find module|no required module|"sync" imported|package redislock|package fencing|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?[ms]\)|\\bin |` +
+var notSaid = regexp.MustCompile(`^\s*\[?(panic: |fatal error: |deadlock: |recovered|chan |race detected|Error Trace|` +
+	`is not in std|cannot find module|no required module|"sync" imported|package redislock|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?[ms]\)|\\bin |` +
 	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |-ldflags|: lock not |==)`)
 
 // TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like

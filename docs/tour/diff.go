@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -141,20 +141,12 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 
 // ofCourse reads the files in which a step may differ from the one before.
 func (t *tour) ofCourse(s course.Step) (side, error) {
-	names := []string{s.Source}
-	if s.Source == course.LockFile {
-		names = t.sources(s.Dir)
+	of, err := t.side(s.Dir, "")
+	if s.Source != course.LockFile { // of the epilogue, the check
+		maps.DeleteFunc(of.files, func(name string, _ []byte) bool { return name != s.Source })
+		of.list = slices.DeleteFunc(of.list, func(d source.Declaration) bool { return d.File != s.Source })
 	}
-	l := lock{}
-	for _, name := range names {
-		text, err := os.ReadFile(t.path(s.Dir, name))
-		if err != nil {
-			return side{}, errorf("cannot read %s: %w", s.Subject(), err)
-		}
-		l[name] = text
-	}
-	list, err := l.declarations()
-	return side{s.Dir, "", l, list}, err
+	return of, err
 }
 
 // diffNamed compares declarations, all lines of both, each under the names of its files.

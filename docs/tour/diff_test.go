@@ -43,7 +43,7 @@ func TestDiff(t *testing.T) {
 	require.Zero(t, run(t.Context(), []string{"diff", "3", "at"}, console{out: &out, color: true}))
 	require.Contains(t, out.String(), "\x1b[36m@@ -3,1 +3,1 @@\x1b[0m\n\x1b[31m-const at = 2\x1b[0m\n\x1b[32m+const at = 3\x1b[0m\n")
 	require.NoError(t, os.Remove(root+"/step03_atomic_set/lock.go"))
-	shows(t, "diff 3", 1, "cannot read the lock of step 03")
+	shows(t, "diff 3", 1, "there is no Go file in step03_atomic_set")
 }
 
 // A lock of several files: what is new has a heading, and what is a copy is not spoken of.

@@ -49,7 +49,6 @@ func TestWrongUsage_Exit2(t *testing.T) {
 	for args, want := range map[string]string{
 		"blue":                       "no such command: blue",
 		"tyr":                        "no such command: tyr (did you mean try?)",
-		"copies":                     "no such command: copies",
 		"help 1":                     "help: too many arguments: 1",
 		"red":                        "red needs a step: red N, 1 to 8",
 		"red -all":                   "red needs a step",

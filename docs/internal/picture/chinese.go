@@ -20,7 +20,6 @@ var inChinese = course.Catalog("docs/internal/picture/zh-CN.json", zhCN)
 var inLabels = strings.NewReplacer(
 	"no connection", "连不上",
 	"is paused", "暂停",
-	"goes on", "继续",
 	"calls Lock", "调用 Lock",
 	"listens on redislock:coupons", "订阅",
 	"hears: released", "收到通知：已释放",

@@ -16,12 +16,12 @@ import (
 var wordings = []rule{
 	say(`\b(take|takes|taken|took|taking) (\w+ ){0,3}back\b`, `release, undo ("take back" means to regain)`),
 	say(`\b(give|gives|given|gave|giving) (\w+ ){0,3}back\b`, "release, re-acquire, return"),
-	say(`\b(is|are|was|were) no [a-z]+`, "is not a ...").unless(`there (is|are|was|were) no|(is|are|was|were) no (longer|one|test's)\b`),
+	say(`\b(is|are|was|were) no [a-z]+`, "is not a ...").unless(`there (is|are|was|were) no|(is|are|was|were) no (longer|one)\b`),
 	say(`\bor else\b|\bwould else\b|[;:] else\b`, "otherwise"),
 	say(`\bwhoever\b`, "a client that ..., if you ..."),
 	say(`((^|[.;:] )(but |and |that )?|, (but|and) )who (is|has|meets|comes|asks|looks|raises|finds|wants|holds|dies|waits) `, "a noun before who: a client that ...").unless(`who\b.{0,20}\?|who is (the|inside)|who holds which`),
 	say(`\balso (when|if|from|after|under)\b`, "even when, even if, even from").unless(`also from step`),
-	say(`\b(is|was|are|were) over\b`, "has ended, has expired").unless(`over (\d|a |an |the (whole|network|wire|years)|all|TCP|TLS|HTTP|http)`),
+	say(`\b(is|was|are|were) over\b`, "has ended, has expired").unless(`over (\d|a |an |all|TCP|TLS|HTTP|http)`),
 	say(`\bends? by time\b`, "expires"),
 	say(`\bany ?more\b`, "no longer").unless(`any more (than|of|\w+s\b)`),
 	say(`\bunder way\b|\bon (its|their|his|her) way\b`, "in progress, in flight"),
@@ -31,7 +31,7 @@ var wordings = []rule{
 	say(`\ball is well\b|\bsays? nil\b|[Ll]ock (does not )?says?\b`, "returns nil, reports it").unless(`says "not held"|your lock says the same|✓ all is well`),
 	say(`\b(goes|went|go) on\b`, "continues, keeps ...ing").unless(`\bon (to|its|the|a|top)\b|"goes on"|_test\.go on`),
 	say(`\bstands? (below|above|in|there|here|beside|before|on)\b|\bstands? still\b`, "is, appears; stalls").unless(`stands? in for`),
-	say(`\bbeside\b`, "next to, alongside, at the same time as").unless(`ById\(.beside`),
+	say(`\bbeside\b`, "next to, alongside, at the same time as"),
 	say(`\bsomebody\b|\banybody\b`, "another client, someone"),
 	say(`\bnobody\b`, "no one, no other client").unless(`"nobody"|diff 6 nobody|claration nobody|"of nobody`),
 	say(`\beverybody\b`, "all other clients, everyone"),
@@ -48,7 +48,7 @@ var wordings = []rule{
 	say(`\blaborator`, "test harness"),
 	say(`\bthe course's\b`, "the reference solution"),
 	say(`\bleader's (guide|mode)\b`, "facilitator, presenter mode"),
-	say(`\bless (the|what|drift|a|an) `, "minus").unless(`less (the|a) (more|less)`),
+	say(`\bless (the|what|drift|a|an) `, "minus"),
 	say(`\ball along\b`, "throughout, the whole time"),
 }
 
