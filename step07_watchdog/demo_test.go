@@ -297,6 +297,9 @@ func TestRedisAnswersErrors_ALoopWithoutAPauseSendsThousands(t *testing.T) {
 				return alice.extend(alice.hold.Load())
 			})
 			time.Sleep(50 * time.Millisecond)
+			if c.busy {
+				time.Sleep(slack(0)) // real servers may be slow
+			}
 			require.Equal(t, c.busy, sent.Load() > 10, "%d renewals in 50 ms", sent.Load())
 		})
 	}
