@@ -231,7 +231,9 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			lab.inject("alice", &hook{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
-			require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
+			if !taken { // otherwise the error may say what the last reply was
+				require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
+			}
 		})
 	}
 }
@@ -276,7 +278,7 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 			for node := range nodes {
 				fault.fail(lab, node)
 			}
-			waiting, cancel := context.WithTimeout(ctx, ttl)
+			waiting, cancel := context.WithTimeout(ctx, ttl/2) // alice still holds the lock
 			defer cancel()
 			for call, err := range map[string]error{
 				"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),

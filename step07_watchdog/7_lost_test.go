@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -431,7 +432,8 @@ func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 		start()
 		require.NotEmpty(t, lab.keys(), "the key had expired, but it should outlive the lease by a little")
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice was notified of a loss, but her nested TryLock did not return ErrNotHeld, because Redis still has her key")
-		require.NoError(t, alice.Unlock(ctx))
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice was notified of a loss, but because Redis still has her key, her Unlock returned nil")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
 }
 
@@ -728,6 +730,90 @@ func TestRedisHangs_EachRenewalIsSentOnce(t *testing.T) {
 		sent := (lab.sent() - before) / nodes
 		require.GreaterOrEqual(t, sent, 12, "Redis hangs for two thirds of the ttl and alice's watchdog may send one renewal every ttl/20, but each Redis was sent only %d", sent)
 		require.LessOrEqual(t, sent, 21, "Redis hangs for two thirds of the ttl and alice's watchdog may send one renewal every ttl/30, but each Redis was sent %d: go-redis resent some", sent)
+	})
+}
+
+func TestUnlockAfterALoss_SaysItsCause(t *testing.T) {
+	for _, story := range []struct {
+		what string
+		fail func(lab *lab)
+		says string
+	}{
+		{"the lease had expired", (*lab).endLease, "not held"},
+		{"MaxHold had ended", func(*lab) {}, "MaxHold"},
+		{"Redis was down", func(lab *lab) { everyNode(lab.stop) }, "connection refused"},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			alice.MaxHold = 2 * ttl
+			require.NoError(t, alice.TryLock(ctx))
+			story.fail(lab)
+			requireLost(t, alice, 5*ttl, "%s, but alice was not notified", story.what)
+			err := alice.Unlock(ctx)
+			require.ErrorIs(t, err, ErrNotHeld, "%s and alice was notified, but her Unlock did not return ErrNotHeld", story.what)
+			require.ErrorIs(t, err, ErrLost, "%s and alice was notified, but her Unlock does not say that the lock was lost", story.what)
+			require.ErrorContains(t, err, story.says, "%s, but alice's Unlock does not say so", story.what)
+		})
+	}
+}
+
+func TestTheReleaseAfterALossFails_UnlockMayBeRepeated(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.failFrom("alice", 1, "NOPERM no permission")
+		requireLost(t, alice, 2*ttl, "Redis rejected all renewals, but alice was not notified")
+		lab.removeHooks("alice")
+		lab.failFrom("alice", 1, "OOM out of memory")
+		err := alice.Unlock(ctx)
+		require.ErrorIs(t, err, ErrLost, "alice lost the lock and knows it, but her Unlock does not say so")
+		require.ErrorContains(t, err, "NOPERM", "Redis had rejected alice's renewals, but her Unlock does not say so")
+		require.ErrorContains(t, err, "OOM", "Redis rejected alice's release as well, but her Unlock does not say so")
+		lab.removeHooks("alice")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrLost, "alice repeated her Unlock, but it forgot that the lock was lost")
+		err = alice.Unlock(ctx)
+		require.ErrorIs(t, err, ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+		require.NotErrorIs(t, err, ErrLost, "alice's hold is over, but another Unlock says that it was lost")
+		require.NoError(t, alice.TryLock(ctx), "alice's hold is over and the lock is free, but she cannot acquire it")
+	})
+}
+
+func TestTheReleaseIsAnsweredAfterTheLease_TheHoldIsNotLost(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl/5)
+		err := alice.Do(ctx, func(context.Context) error {
+			lab.inject("alice", &hook{match: isWrite, after: func() { time.Sleep(ttl / 4) }, again: true})
+			return nil
+		})
+		require.NoError(t, err, "alice released the lock in time and only the reply took longer than her lease, but Do reports a loss")
+		requireNotLost(t, alice, "alice has unlocked, only the reply was slow")
+	})
+}
+
+func TestARenewalArrivesAfterTheRelease_TheHoldIsNotLost(t *testing.T) {
+	needsVirtualTime(t, "the renewal is held back on its way")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		var held [nodes]atomic.Bool
+		late := make(chan *message, nodes)
+		for node := range nodes {
+			lab.server(node).intercept(func(m *message) bool {
+				first := !held[node].Swap(true)
+				if first {
+					late <- m
+				}
+				return first
+			})
+		}
+		time.Sleep(ttl/3 + ttl/100)
+		require.NoError(t, alice.Unlock(ctx), "a renewal was in flight, but Unlock failed")
+		lab.note("alice's renewal arrives")
+		for range nodes {
+			(<-late).run(&hook{})
+		}
+		time.Sleep(2 * ttl)
+		requireNotLost(t, alice, "alice had unlocked before her renewal arrived")
 	})
 }
 

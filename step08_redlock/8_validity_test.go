@@ -198,7 +198,7 @@ func TestTheContextEndsWhileLockFindsTooFewNodes_TheErrorDoesNotSayTaken(t *test
 	}
 }
 
-func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t *testing.T) {
+func TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysTaken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, bob.TryLock(ctx))
@@ -207,7 +207,7 @@ func TestTheRepliesAreLostAndTheContextEnds_TheVotesDoNotSayThatTheLockIsTaken(t
 			lose: func(*message) bool { cancel(); return true }})
 		err := alice.Lock(request)
 		require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
-		require.NotErrorIs(t, err, ErrNotAcquired, "replies to alice were lost and her context ended, but the error says that the lock is taken")
+		require.ErrorIs(t, err, ErrNotAcquired, "alice was refused, and her context cut her next attempt off, but the error does not say that the lock was taken")
 	})
 }
 

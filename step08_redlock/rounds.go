@@ -16,18 +16,18 @@ import (
 // acquire stores the hold on a majority of the nodes. If that fails, it tells all of them
 // to undo it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
-	r := l.ask(ctx, h, depth, true)
+	r := l.ask(ctx, acquiring, h, depth)
 	r.count(ctx, l.nodeDeadline(), r.majority)
 	expired := depth == 1 && !time.Now().Before(h.validUntil)
 	if r.majority() && !expired {
 		return nil
 	}
-	undo, deadline := l.ask(ctx, h, depth-1, false), l.nodeDeadline()
+	undo, deadline := l.ask(ctx, releasing, h, depth-1), l.nodeDeadline()
 	if ctx.Err() != nil { // it cut off the votes that say whether the lock is taken
 		r.count(context.Background(), deadline, r.denied)
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
-	err := error(quorumError{r})
+	err := error(quorumError{r.tally})
 	split := depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // no one won
 	switch {
 	case expired:
@@ -42,58 +42,90 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 }
 
 // release sets the depth of the hold on all nodes that may have it, and reports whether a
-// majority did; depth 0 deletes the lock. Once the result is certain, it waits up to
-// NodeTimeout for the other nodes: the next client should not run into leftover keys.
+// majority did; depth 0 deletes the lock. If too few answer, it pauses and asks again; no
+// node is busy during the pause. Once the result is certain, it waits up to NodeTimeout for
+// the other nodes: the next client should not run into leftover keys.
 func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
-	r := l.ask(ctx, h, depth, false)
-	r.count(context.Background(), time.Now().Add(releaseTimeout), r.decided)
-	if r.decided() {
-		r.count(context.Background(), l.nodeDeadline(), r.onlyBusyLeft)
+	for deadline := time.Now().Add(releaseTimeout); ; time.Sleep(releasePause) {
+		r := l.ask(ctx, releasing, h, depth)
+		r.count(context.Background(), deadline, r.settled)
+		if r.decided() {
+			r.count(context.Background(), l.nodeDeadline(), r.onlyBusyLeft)
+		}
+		if r.decided() || r.noMajorityLeft() || time.Until(deadline) <= releasePause {
+			return r.result()
+		}
 	}
-	return r.result()
 }
 
 // extend renews the lease on all nodes where the hold owns the lock, and reports whether a
 // majority does. A renewal does not wait for an earlier command on its node: it may succeed
 // on another connection. If a majority owns the lock, the nodes that lack it re-acquire it
-// (healing). That is not a vote in this round: another client may have come and gone.
+// (healing). That is not a vote in this tally: another client may have come and gone.
 func (l *Lock) extend(h *hold) (bool, error) {
-	r, heal := l.newRound(h.lost, h, 1, true), false // only to count; not sent
-	counted := make(chan struct{})                   // closed once heal is set
+	t := newTally(len(l.nodes))
 	for _, n := range l.nodes {
 		go func() {
-			owns, err := sendOnce(h.lost, n.rdb, renewScript, l.key, h.token, l.ttl.Milliseconds())
-			r.votes <- vote{n.number, owns, err}
-			<-counted
-			if heal && err == nil && !owns {
-				n.tell(l.newRound(h.lost, h, 1, true)) // depth 1 acquires a free key
-			}
+			owns, err := l.sendRenewal(n.rdb, h, &n.renewing)
+			n.lacks.Store(err == nil && !owns)
+			t.votes <- vote{n.number, owns, err}
 		}()
 	}
-	r.count(h.lost, time.Now().Add(l.ttl), r.decided)
-	heal = r.majority()
-	close(counted)
-	return r.result()
+	t.count(h.lost, time.Now().Add(l.ttl), t.decided)
+	for _, n := range l.nodes {
+		if t.majority() && n.lacks.Swap(false) {
+			n.tell(l.newRound(h.lost, acquiring, h, 1)) // depth 1 acquires a free key
+		}
+	}
+	return t.result()
 }
 
 func (l *Lock) nodeDeadline() time.Time {
 	return time.Now().Add(cmp.Or(l.NodeTimeout, min(50*time.Millisecond, l.ttl/10)))
 }
 
-// A round is one request to all nodes, and counts their votes: to acquire the lock for a
-// hold, or to set the hold's depth where it is stored.
+// A round is one request to all nodes, and the tally of their votes.
 type round struct {
+	*tally
 	ctx     context.Context
+	request request
 	hold    *hold
 	depth   int
-	acquire bool // otherwise it releases
-	nodes   int
-	votes   chan vote    // with room for all: no node waits for the counter
 	waiting atomic.Int32 // nodes still busy with an earlier round
+}
 
+// A request is what a round asks of the nodes.
+type request string
+
+const (
+	acquiring request = "store the hold with this depth, unless the lock is taken"
+	releasing request = "set the depth where the hold is stored"
+)
+
+func (l *Lock) newRound(ctx context.Context, q request, h *hold, depth int) *round {
+	return &round{tally: newTally(len(l.nodes)), ctx: context.WithoutCancel(ctx),
+		request: q, hold: h, depth: depth}
+}
+
+// ask begins a round on all nodes.
+func (l *Lock) ask(ctx context.Context, q request, h *hold, depth int) *round {
+	r := l.newRound(ctx, q, h, depth)
+	for _, n := range l.nodes {
+		n.tell(r)
+	}
+	return r
+}
+
+// onlyBusyLeft reports whether all nodes have answered but those busy with an earlier round.
+func (r *round) onlyBusyLeft() bool { return r.answered()+int(r.waiting.Load()) >= r.nodes }
+
+// A tally counts votes.
+type tally struct {
+	nodes   int
+	votes   chan vote // with room for all: no node waits for the counter
 	yes, no int
 	errs    []error
-	fatal   int // of the errs, assumed to be permanent: Redis replied, or the client is closed
+	fatal   int // errs assumed to last: Redis replied with one, or the client is closed
 }
 
 type vote struct {
@@ -102,64 +134,57 @@ type vote struct {
 	err  error
 }
 
-func (l *Lock) newRound(ctx context.Context, h *hold, depth int, acquire bool) *round {
-	return &round{ctx: context.WithoutCancel(ctx), hold: h, depth: depth, acquire: acquire,
-		nodes: len(l.nodes), votes: make(chan vote, len(l.nodes))}
-}
-
-// ask begins a round on all nodes.
-func (l *Lock) ask(ctx context.Context, h *hold, depth int, acquire bool) *round {
-	r := l.newRound(ctx, h, depth, acquire)
-	for _, n := range l.nodes {
-		n.tell(r)
-	}
-	return r
-}
+func newTally(nodes int) *tally { return &tally{nodes: nodes, votes: make(chan vote, nodes)} }
 
 // count waits for votes until enough returns true, the deadline passes or ctx ends. It does
 // not wait for go-redis, which by default ignores ctx during a read.
-func (r *round) count(ctx context.Context, deadline time.Time, enough func() bool) {
+func (t *tally) count(ctx context.Context, deadline time.Time, enough func() bool) {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	for r.answered() < r.nodes && !enough() {
+	for t.answered() < t.nodes && !enough() {
 		select {
 		case <-ctx.Done():
 			return
-		case v := <-r.votes:
+		case v := <-t.votes:
 			var reply redis.Error
 			switch {
 			case v.err != nil:
-				r.errs = append(r.errs, fmt.Errorf("node %d: %w", v.node, v.err))
-				if errors.As(v.err, &reply) || errors.Is(v.err, redis.ErrClosed) {
-					r.fatal++
+				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
+				if !isAway(v.err) && errors.As(v.err, &reply) || errors.Is(v.err, redis.ErrClosed) {
+					t.fatal++
 				}
 			case v.yes:
-				r.yes++
+				t.yes++
 			default:
-				r.no++
+				t.no++
 			}
 		}
 	}
 }
 
-func (r *round) answered() int        { return r.yes + r.no + len(r.errs) }
-func (r *round) quorum() int          { return r.nodes/2 + 1 } // of all nodes, up or down
-func (r *round) majority() bool       { return r.yes >= r.quorum() }
-func (r *round) denied() bool         { return r.nodes-r.no < r.quorum() }
-func (r *round) decided() bool        { return r.majority() || r.denied() }
-func (r *round) noMajorityLeft() bool { return r.nodes-r.fatal < r.quorum() }
-func (r *round) onlyBusyLeft() bool   { return r.answered()+int(r.waiting.Load()) >= r.nodes }
+func (t *tally) answered() int        { return t.yes + t.no + len(t.errs) }
+func (t *tally) quorum() int          { return t.nodes/2 + 1 } // of all nodes, up or down
+func (t *tally) majority() bool       { return t.yes >= t.quorum() }
+func (t *tally) denied() bool         { return t.nodes-t.no < t.quorum() }
+func (t *tally) decided() bool        { return t.majority() || t.denied() }
+func (t *tally) noMajorityLeft() bool { return t.nodes-t.fatal < t.quorum() }
 
-// result reports whether a majority voted yes. It is an error if that is not certain.
-func (r *round) result() (bool, error) {
-	if r.decided() {
-		return r.majority(), nil
-	}
-	return false, quorumError{r}
+// settled reports whether the votes that are left can no longer decide anything.
+func (t *tally) settled() bool {
+	left := t.nodes - t.answered()
+	return t.decided() || t.yes+left < t.quorum() && t.nodes-t.no-left >= t.quorum()
 }
 
-// A quorumError is a round that was not won.
-type quorumError struct{ *round }
+// result reports whether a majority voted yes. It is an error if that is not certain.
+func (t *tally) result() (bool, error) {
+	if t.decided() {
+		return t.majority(), nil
+	}
+	return false, quorumError{t}
+}
+
+// A quorumError is a vote that was not won.
+type quorumError struct{ *tally }
 
 func (e quorumError) Unwrap() []error { return e.errs }
 func (e quorumError) Error() string {

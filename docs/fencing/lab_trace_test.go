@@ -146,6 +146,9 @@ func (tr *trace) text(who string, args []string) string {
 			words[3+i] = names[i] + "=" + words[3+i]
 		}
 	}
+	if len(names) > 1 { // what the first line does not name is not worth a reader's time
+		words = words[:min(len(words), 3+len(names))]
+	}
 	return strings.Join(append(names[:1:1], words[3:]...), " ")
 }
 

@@ -19,6 +19,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -29,7 +30,7 @@ import (
 
 var (
 	ErrNotAcquired = errors.New("lock not acquired") // usually because it is taken
-	ErrNotHeld     = errors.New("lock not held")     // by this Lock, or no longer
+	ErrNotHeld     = errors.New("lock not held")     // by this Lock, or lost in the meantime
 )
 
 // pollInterval is the time that Lock waits between two attempts.
@@ -69,8 +70,8 @@ type Lock struct {
 	key string
 	ttl time.Duration
 
-	owner         atomic.Value // string: the random value to release, "" if there is none
-	maybeReleased atomic.Value // string: an owner whose release got no reply
+	owner         atomic.Pointer[string] // of the current acquisition; nil if there is none
+	maybeReleased atomic.Pointer[string] // its release got no reply
 }
 
 // New returns a handle on the lock at key, which expires after ttl (at least 1ms). Its
@@ -96,12 +97,13 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, l.wrap("acquire", err) // nothing was sent, so there is nothing to release
 	}
-	// 130 random bits identify the owner. Only the number tells which acquisition is later.
+	// At least 128 random bits identify the owner. Only the number tells which acquisition
+	// is later.
 	owner := rand.Text()
 	if token, err = l.acquire(ctx, owner); err != nil {
 		return 0, l.wrap("acquire", err)
 	}
-	l.owner.Store(owner)
+	l.owner.Store(&owner)
 	return token, nil
 }
 
@@ -109,14 +111,17 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 // ends during the wait, the error matches both ErrNotAcquired and ctx.Err(). Any other
 // error from TryLock ends the wait and is returned.
 func (l *Lock) Lock(ctx context.Context) (token int64, err error) {
+	var before error
 	for {
 		token, err := l.TryLock(ctx)
+		err = afterRefusal(ctx, before, err)
 		if !errors.Is(err, ErrNotAcquired) {
 			return token, err // the lock, or an error that waiting does not change
 		}
+		before = err
 		select {
 		case <-ctx.Done():
-		case <-time.After(pollInterval):
+		case <-time.After(pollInterval/2 + mathrand.N(pollInterval)):
 		}
 		if ctx.Err() != nil {
 			return 0, fmt.Errorf("%w: %w", err, ctx.Err())
@@ -134,15 +139,15 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	if err := l.validate(); err != nil {
 		return l.wrap("release", err)
 	}
-	owner, _ := l.owner.Load().(string)
-	if owner == "" {
+	owner := l.owner.Load()
+	if owner == nil {
 		return l.wrap("release", ErrNotHeld)
 	}
 	released, err := l.release(ctx, owner)
 	if err != nil {
 		return l.wrap("release", err)
 	}
-	l.owner.CompareAndSwap(owner, "") // unless another goroutine has acquired since
+	l.owner.CompareAndSwap(owner, nil) // unless another goroutine has acquired since
 	if !released {
 		return l.wrap("release", ErrNotHeld)
 	}
@@ -154,27 +159,20 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) acquire(ctx context.Context, owner string) (token int64, err error) {
 	token, err = acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)}, owner, l.ttl.Milliseconds()).Int64()
 	if err != nil {
-		l.release(ctx, owner) // otherwise the key may block all others for a whole TTL
+		// Otherwise the key may block all others for a whole TTL.
+		_, _, _ = sendRelease(ctx, undoPatience, l.rdb, releaseScript, l.key, owner)
 	} else if token == 0 {
 		err = ErrNotAcquired
 	}
 	return token, err
 }
 
-// release deletes the lock if owner has it, and reports whether it did. If a reply is lost
-// after Redis has run the script, the retry finds no key, and reporting that as "not held"
-// would be a false alarm: maybeReleased prevents it.
-func (l *Lock) release(ctx context.Context, owner string) (released bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	for range releaseAttempts {
-		released, err = sendOnce(ctx, l.rdb, releaseScript, l.key, owner)
-		if !mayHaveRun(err) {
-			break
-		}
-		if l.owner.Load() == owner { // false if this undoes a failed TryLock
-			l.maybeReleased.Store(owner)
-		}
+// release deletes the lock if owner has it, and reports whether it did. A release whose
+// reply was lost counts: the retry finds no key, and "not held" would be a false alarm.
+func (l *Lock) release(ctx context.Context, owner *string) (bool, error) {
+	released, unsure, err := sendRelease(ctx, releaseTimeout, l.rdb, releaseScript, l.key, *owner)
+	if unsure {
+		l.maybeReleased.Store(owner)
 	}
 	return released || l.maybeReleased.Load() == owner, err
 }

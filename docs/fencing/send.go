@@ -5,6 +5,7 @@ package fencing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -14,31 +15,103 @@ import (
 const (
 	// releaseTimeout replaces the caller's deadline: a request past its deadline must still
 	// release its lock.
-	releaseTimeout  = 3 * time.Second
-	releaseAttempts = 4 // as many as go-redis makes by default
+	releaseTimeout = 3 * time.Second
+	maxResends     = 3 // after a lost reply, as go-redis does by default
+	releasePause   = 100 * time.Millisecond
+	undoPatience   = 3 * releasePause // for what a failed TryLock may have acquired
 )
+
+// detach returns a context that ignores the end of ctx, and ends after releaseTimeout.
+func detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+}
+
+// sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
+// even if ctx has ended. While the server is away, it pauses and tries again until patience
+// ends. unsure reports that Redis may have run an attempt whose reply was lost: the next one
+// then finds no lock, although it was held.
+func sendRelease(
+	ctx context.Context, patience time.Duration, rdb redis.UniversalClient, script, key string, args ...any,
+) (released, unsure bool, err error) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	start, resends := time.Now(), 0
+	for {
+		before := err
+		released, err = sendOnce(ctx, rdb, script, key, args...)
+		unsure = unsure || mayHaveRun(err)
+		switch {
+		case before != nil && errors.Is(err, context.DeadlineExceeded): // the time is up
+			return false, unsure, before // says more
+		case mayHaveRun(err) && resends < maxResends:
+			resends++
+		case (mayHaveRun(err) || isAway(err)) && time.Since(start) < patience-releasePause:
+			time.Sleep(releasePause)
+		default:
+			return released, unsure, err
+		}
+	}
+}
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
 // reply, without telling its caller (MaxRetries).
 func sendOnce(
 	ctx context.Context, rdb redis.UniversalClient, script, key string, args ...any,
 ) (bool, error) {
-	cmd := redis.NewCmd(ctx, append([]any{"eval", script, 1, key}, args...)...)
-	rdb.Process(ctx, noRetryCmd{cmd}) // stores the reply or the error in cmd
-	return cmd.Bool()
+	return send(ctx, rdb, true, script, key, args...).Bool()
 }
 
-type noRetryCmd struct{ *redis.Cmd }
+// send sends a script through Process, where a client in a wrapper of yours can act on all
+// commands alike.
+func send(
+	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
+) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, append([]any{"eval", script, 1, key}, args...)...)
+	if err := rdb.Process(ctx, &scriptCmd{cmd, once}); err != nil {
+		cmd.SetErr(err) // the wrapper need not have stored it
+	}
+	return cmd
+}
 
-func (noRetryCmd) NoRetry() bool { return true }
+// A scriptCmd tells go-redis whether to resend it (since 9.19; older versions would not
+// ask, and do not compile here).
+type scriptCmd struct {
+	*redis.Cmd
+	once bool
+}
+
+func (c *scriptCmd) NoRetry() bool { return c.once }
+
+var _ interface{ NoRetry() bool } = (*redis.Cmd)(nil)
 
 // mayHaveRun reports whether Redis may have run a command that failed with err. Each line
 // below is a case in which it has not.
 func mayHaveRun(err error) bool {
 	var reply redis.Error
-	var network *net.OpError
 	return err != nil && !errors.As(err, &reply) && // rejected by Redis
-		!(errors.As(err, &network) && network.Op == "dial") && // not sent: no connection
+		!isDial(err) && // not sent: no connection
 		!errors.Is(err, redis.ErrPoolTimeout) && // not sent: the pool is full
+		!errors.Is(err, redis.ErrClosed) && // not sent: the client is closed
 		!errors.Is(err, context.DeadlineExceeded) // not sent: no connection in time
+}
+
+// isAway reports whether a command has not run for a reason that may soon be over: the
+// server cannot be reached, is still loading, or was demoted by a failover.
+func isAway(err error) bool {
+	return isDial(err) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err)
+}
+
+func isDial(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
+}
+
+// afterRefusal returns err, the outcome of an attempt in Lock. If the attempt before was
+// refused, and ctx has cut this one off, that is how the wait for a taken lock ends, and not
+// trouble with Redis: it matches ErrNotAcquired.
+func afterRefusal(ctx context.Context, before, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || !errors.Is(before, ErrNotAcquired) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", before, err)
 }

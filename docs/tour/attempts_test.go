@@ -93,7 +93,7 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
 	require.NoError(t, os.WriteFile(file, playable(a.src), 0o666))
 	b := greenBuild(a.step)
 	b.leaveOut(tr.sources(a.step.Dir)...)
-	b.leaveOut(course.BugFile, course.DemoFile)
+	b.leaveOut(course.NotAsked()...)
 	b.replace[course.LockFile] = file
 	list, err := tr.stories(a.step.Dir, a.step.Guarantees())
 	require.NoError(t, err)

@@ -100,7 +100,7 @@ func (t *tour) lockBuild(tests, lock course.Step) build {
 	if t.exists(lock.Dir, course.NewFile) {
 		b.replace[course.NewFile] = lock.Dir + "/" + course.NewFile
 	}
-	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
+	b.leaveOut(course.NotAsked()...)
 	for _, f := range course.Files() {
 		if f.Needs != nil || f.To < course.Last.N && f.From != tests.N {
 			b.leaveOut(f.Name)

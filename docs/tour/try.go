@@ -130,7 +130,7 @@ func (t *tour) tryBuild(a *attemptAt) (build, error) {
 		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
 	}
 	b.leaveOut(t.sources(s.Dir)...)
-	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
+	b.leaveOut(course.NotAsked()...)
 	written := lock{}
 	for name, text := range a.src {
 		written[name] = asMine(name, text)

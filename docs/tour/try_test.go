@@ -60,7 +60,7 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 
 func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 	tr, _ := tourIn(t)
-	own := []string{course.BugFile, course.DemoFile, course.ExampleFile}
+	own := course.NotAsked()
 	for _, tt := range []struct {
 		name  string
 		step  int

@@ -92,7 +92,13 @@ func (k *study) build(ctx context.Context, t *tour) error {
 // first what tells a reader most: a story in which nothing goes wrong but what the mutant
 // does, and of those a short one.
 func (k *study) probe(ctx context.Context, t *tour) error {
-	list, err := t.stories(k.Step.Dir, k.Step.Guarantees())
+	files := k.Step.Guarantees()
+	for _, f := range course.Hardening {
+		if t.exists(k.Step.Dir, f.Name) {
+			files = append(files, f)
+		}
+	}
+	list, err := t.stories(k.Step.Dir, files)
 	if err != nil {
 		return err
 	}

@@ -233,6 +233,25 @@ var besides = []File{
 	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 }
 
+// Hardening is what a lock survives if callers, clients and servers do to it what they did
+// to somebody. Only the step's own lock has to pass these tests: red, try and the matrix
+// leave them out, why does not.
+var Hardening = []File{
+	{Name: "more_5_client_test.go", From: 5, To: 8},
+	{Name: "more_5_single_test.go", From: 5, To: 7},
+	{Name: "more_7_holders_test.go", From: 7, To: 8},
+	{Name: "more_8_client_test.go", From: 8, To: 8},
+}
+
+// NotAsked are the files of tests that only a step's own lock has to pass.
+func NotAsked() []string {
+	names := []string{BugFile, DemoFile, ExampleFile}
+	for _, f := range Hardening {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // Files returns what all steps guarantee, in the order of the course.
 func Files() []File {
 	var list []File

@@ -1,0 +1,83 @@
+package redislock
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// What happens when many locks are held on one client: renewals share its connections with
+// each other and with everybody else. One command takes 60 ms, and one connection carries 16
+// a second, of which the renewals of 30 locks need 9.
+
+func TestManyHoldersOnOneClient_TwoSlowSecondsCostNoLock(t *testing.T) {
+	needsVirtualTime(t, "on a busy machine, it is the client that is slow")
+	manyHolders(t, 30, func(lab *lab, holds []*handle) {
+		goOn := everyNode(lab.hang)
+		time.Sleep(2 * time.Second)
+		goOn()
+		for range 30 {
+			time.Sleep(time.Second)
+			for i, h := range holds {
+				select {
+				case <-h.Lost():
+					require.Failf(lab.t, "a lock is lost",
+						"Redis was slow for 2s and has recovered, but alice lost lock %d of %d", i+1, len(holds))
+				default:
+				}
+			}
+		}
+	})
+}
+
+func TestManyHoldersOnOneClient_TheQueueOfRenewalsEndsWithItsCause(t *testing.T) {
+	needsVirtualTime(t, "on a busy machine, it is the client that is slow")
+	manyHolders(t, 10, func(lab *lab, holds []*handle) {
+		goOn := everyNode(lab.hang)
+		time.Sleep(5 * time.Second)
+		goOn()
+		time.Sleep(2 * ttl)
+		require.Less(lab.t, goroutines(lab), 2*nodes*len(holds),
+			"Redis was slow for 5s and recovered 20s ago, but alice's renewals still queue for a connection")
+		other := aliceLocks(lab, "other")
+		start := time.Now()
+		require.NoError(lab.t, other.TryLock(ctx), "Redis recovered 20s ago, but alice cannot acquire another lock")
+		took := time.Since(start)
+		require.Less(lab.t, took, time.Second, "Redis recovered 20s ago, but alice's next TryLock took %v", took)
+	})
+}
+
+// manyHolders plays a story in which alice holds n locks on one client, and then releases
+// them.
+func manyHolders(t *testing.T, n int, story func(lab *lab, holds []*handle)) {
+	// go-redis keeps the timers of those who wait for a connection, and one from an earlier
+	// bubble must not be used in this one. A sync.Pool forgets in two collections.
+	runtime.GC()
+	runtime.GC()
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
+		lab.client("alice", func(opt *redis.Options) { opt.PoolSize = 1 })
+		lab.far("alice", 60*time.Millisecond)
+		var holds []*handle
+		for i := range n {
+			h := aliceLocks(lab, i)
+			require.NoError(t, h.TryLock(ctx))
+			holds = append(holds, h)
+		}
+		story(lab, holds)
+		for _, h := range holds {
+			require.NoError(t, h.Unlock(ctx))
+		}
+	})
+}
+
+// aliceLocks returns a handle on another of her locks.
+func aliceLocks(lab *lab, which any) *handle {
+	h := lab.lockOn("alice", lab.client("alice").nodes, fmt.Sprintf("%s-%v", key, which), ttl)
+	h.set("NodeTimeout", time.Second) // a node that takes 60 ms has not failed
+	return h
+}

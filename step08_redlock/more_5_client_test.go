@@ -1,0 +1,339 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// What the client between the lock and Redis can do to a lock: a Redis that is away for a
+// moment, a wrapper of the caller's own, a hook, a mock, a circuit breaker. The lock is
+// used only through New, TryLock, Lock and Unlock, so these stories are the same in all
+// steps from 05 on. A story named TestLimit pins what no lock here prevents: it passes as
+// long as the limit shows.
+
+// away makes as many nodes unreachable as a lock can notice: the only one, or a majority.
+// It returns once alice's connections to them are gone, so that her next command needs a
+// new one.
+func (l *lab) away() (back func()) {
+	var starts []func()
+	for node := range nodes/2 + 1 {
+		starts = append(starts, l.stop(node))
+		l.client("alice").nodes[node].Ping(ctx) // go-redis notices that its connection is broken
+	}
+	return func() {
+		for _, start := range starts {
+			start()
+		}
+	}
+}
+
+func TestRedisRefusesConnectionsForAMoment_UnlockGetsThrough(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		time.AfterFunc(150*time.Millisecond, lab.away())
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		took := time.Since(start)
+		require.NoError(t, err, "Redis refused connections for 150ms, but alice's Unlock gave up after %v", took)
+		require.Less(t, took, slack(time.Second), "Redis is back after 150ms, but alice's Unlock took %v", took)
+		require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
+	})
+}
+
+// demoted is what a server replies to a write once a failover has made it a replica.
+const demoted = "READONLY You can't write against a read only replica."
+
+func TestRedisIsDemoted_UnlockAsksAgain(t *testing.T) {
+	for _, lasts := range []time.Duration{0, 150 * time.Millisecond} { // 0: one reply on each node
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			lab.fault("a failover demotes the master: it replies READONLY, to alice's next command or for %v", lasts)
+			for node := range nodes {
+				lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, again: lasts > 0,
+					reply: errors.New(demoted)})
+			}
+			if lasts > 0 {
+				time.AfterFunc(lasts, func() { lab.removeHooks("alice") })
+			}
+			err := alice.Unlock(ctx)
+			require.NoError(t, err, "a demoted master replied READONLY to alice's release, but her Unlock gave up")
+			require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+		})
+	}
+}
+
+func TestRedisStaysAway_UnlockTriesForThreeSecondsAndSaysWhatHappened(t *testing.T) {
+	for _, fault := range []struct {
+		what string
+		fail func(lab *lab)
+		is   func(err error) bool
+	}{
+		{"refuses connections", func(lab *lab) { lab.away() }, refused},
+		{"replies READONLY", func(lab *lab) { lab.answer(demoted) }, redis.IsReadOnlyError},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			fault.fail(lab)
+			dials, sent := lab.client("alice").dials.Load(), lab.sent()
+			start := time.Now()
+			err := alice.Unlock(ctx)
+			took := time.Since(start)
+			require.Error(t, err, "Redis %s, but alice's Unlock returned nil", fault.what)
+			require.NotErrorIs(t, err, ErrNotHeld, "Redis %s, but alice's Unlock returned ErrNotHeld", fault.what)
+			require.True(t, fault.is(err),
+				"Redis %s, but the error from alice's Unlock does not say so: %v", fault.what, err)
+			require.NotErrorIs(t, err, context.DeadlineExceeded,
+				"Redis %s, but the error from alice's Unlock says that a context ended, and hers did not", fault.what)
+			require.Greater(t, took, 2500*time.Millisecond,
+				"Redis %s, and alice's Unlock gave up after %v: it has 3s", fault.what, took)
+			require.Less(t, took, slack(3100*time.Millisecond),
+				"Redis %s, but alice's Unlock did not return until %v had passed", fault.what, took)
+			require.LessOrEqual(t, lab.client("alice").dials.Load()-dials, int64(40*nodes),
+				"Redis %s, and alice's Unlock asks for a connection without a pause", fault.what)
+			require.LessOrEqual(t, lab.sent()-sent, 40*nodes,
+				"Redis %s, and alice's Unlock repeats its release without a pause", fault.what)
+		})
+	}
+}
+
+// refused reports whether err says that a connection could not be made.
+func refused(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
+}
+
+func TestRedisIsDead_TryLockSaysSoSoon(t *testing.T) {
+	for _, connected := range []bool{false, true} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			if connected {
+				require.NoError(t, alice.TryLock(ctx))
+				require.NoError(t, alice.Unlock(ctx))
+			}
+			for node := range nodes {
+				lab.stop(node)
+			}
+			start := time.Now()
+			err := alice.TryLock(ctx)
+			took := time.Since(start)
+			require.Error(t, err, "Redis is down, but alice's TryLock returned nil")
+			require.NotErrorIs(t, err, ErrNotAcquired, "Redis is down, but alice's TryLock returned ErrNotAcquired")
+			require.Less(t, took, slack(350*time.Millisecond),
+				"Redis is down, but alice's TryLock did not return until %v had passed: undoing it may take 0.3s", took)
+		})
+	}
+}
+
+// A breaker is a client in the caller's own wrapper. While it is open, it sends nothing:
+// it returns an error of its own, and does not store it in the command.
+type breaker struct {
+	redis.UniversalClient
+	open *atomic.Bool
+}
+
+var errOpen = errors.New("circuit breaker is open")
+
+func (b breaker) Process(ctx context.Context, cmd redis.Cmder) error {
+	if b.open.Load() {
+		return errOpen
+	}
+	return b.UniversalClient.Process(ctx, cmd)
+}
+
+func TestAWrapperReturnsItsOwnError_UnlockPassesItOn(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var open atomic.Bool
+		var wrapped []redis.UniversalClient
+		for _, rdb := range lab.client("alice").nodes {
+			wrapped = append(wrapped, breaker{rdb, &open})
+		}
+		alice := lab.lockOn("alice", wrapped, key, ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("the circuit breaker in alice's client opens")
+		open.Store(true)
+		err := alice.Unlock(ctx)
+		require.ErrorIs(t, err, errOpen,
+			"alice's client returned an error of its own, but the error from Unlock does not match it")
+		lab.fault("the circuit breaker closes")
+		open.Store(false)
+		require.NoError(t, alice.Unlock(ctx), "alice's client works again, but she cannot release what she still holds")
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
+	})
+}
+
+// A tenant is a client that adds a prefix to every key, so that several customers can
+// share one Redis.
+type tenant string
+
+// prefix changes the keys of the commands that a lock sends.
+func (p tenant) prefix(cmd redis.Cmder) {
+	args := cmd.Args()
+	switch name := strings.ToLower(fmt.Sprint(args[0])); {
+	case strings.HasPrefix(name, "eval"): // EVAL script numkeys key...
+		args[3] = fmt.Sprint(p, args[3])
+	case name == "set" || name == "get":
+		args[1] = fmt.Sprint(p, args[1])
+	}
+}
+
+// As a hook, it sees every command.
+func (p tenant) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (p tenant) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		p.prefix(cmd)
+		return next(ctx, cmd)
+	}
+}
+func (p tenant) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// As a wrapper, it must act in Process. Step 05 also calls SetNX and Get; scripts are
+// always sent through Process.
+type tenantClient struct {
+	redis.UniversalClient
+	tenant
+}
+
+func (c tenantClient) Process(ctx context.Context, cmd redis.Cmder) error {
+	c.prefix(cmd)
+	return c.UniversalClient.Process(ctx, cmd)
+}
+
+func (c tenantClient) SetNX(ctx context.Context, on string, value any, ttl time.Duration) *redis.BoolCmd {
+	return c.UniversalClient.SetNX(ctx, string(c.tenant)+on, value, ttl)
+}
+
+func (c tenantClient) Get(ctx context.Context, on string) *redis.StringCmd {
+	return c.UniversalClient.Get(ctx, string(c.tenant)+on)
+}
+
+func TestTwoTenantsUseOneName_EachHasALockOfItsOwn(t *testing.T) {
+	for _, kind := range []struct {
+		what string
+		as   func(rdb redis.UniversalClient, p tenant) redis.UniversalClient
+	}{
+		{"a hook", func(rdb redis.UniversalClient, p tenant) redis.UniversalClient { rdb.AddHook(p); return rdb }},
+		{"a wrapper", func(rdb redis.UniversalClient, p tenant) redis.UniversalClient { return tenantClient{rdb, p} }},
+	} {
+		t.Run(kind.what, func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				lockOf := func(name string, p tenant) *handle {
+					var rdbs []redis.UniversalClient
+					for _, rdb := range lab.client(name).nodes {
+						rdbs = append(rdbs, kind.as(rdb, p))
+					}
+					return lab.lockOn(name, rdbs, key, ttl)
+				}
+				alice, colleague, bob := lockOf("alice", "tea:"), lockOf("carol", "tea:"), lockOf("bob", "coffee:")
+				require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
+				require.NoError(t, bob.TryLock(ctx), "bob is another tenant than alice, but her lock keeps him out")
+				require.ErrorIs(t, colleague.TryLock(ctx), ErrNotAcquired,
+					"alice is inside, but carol, of the same tenant, is inside with her")
+				for node := range nodes {
+					require.False(t, lab.server(node).Exists(key),
+						"%s prefixes alice's keys, but her lock was stored without the prefix", kind.what)
+				}
+				if alice.set("MaxHold", 0) { // there is a watchdog
+					time.Sleep(3*ttl + ttl/10)
+					require.ErrorIs(t, colleague.TryLock(ctx), ErrNotAcquired,
+						"%s prefixes the keys, and alice's lock was not renewed: carol is inside with her", kind.what)
+				}
+				require.NoError(t, alice.Unlock(ctx),
+					"%s prefixes the keys, and alice holds the lock, but Unlock failed", kind.what)
+				require.NoError(t, colleague.TryLock(ctx), "alice has left, but carol, of the same tenant, was refused")
+				require.NoError(t, colleague.Unlock(ctx), "carol holds the lock, but Unlock failed")
+				require.NoError(t, bob.Unlock(ctx), "the other tenant's lock was released, but bob's is gone as well")
+				require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
+			})
+		})
+	}
+}
+
+// A mock reads and sets the result of each command by reflection, as redismock does: the
+// command must be a pointer to a struct that has val.
+type mock struct{ panicked atomic.Value }
+
+func (m *mock) look(cmd redis.Cmder) {
+	defer func() {
+		if p := recover(); p != nil { // in a goroutine of the lock's, it would end the process
+			m.panicked.Store(fmt.Sprintf("%s: %v", strings.ToUpper(cmd.Name()), p))
+		}
+	}()
+	if !reflect.ValueOf(cmd).Elem().FieldByName("val").CanAddr() {
+		panic("cannot set val")
+	}
+}
+
+func (m *mock) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (m *mock) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		m.look(cmd)
+		return next(ctx, cmd)
+	}
+}
+func (m *mock) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestAMockSetsResultsByReflection_NothingPanics(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var mock mock
+		for _, rdb := range lab.client("alice").nodes {
+			rdb.AddHook(&mock)
+		}
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, bob.TryLock(ctx))
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
+		require.NoError(t, bob.Unlock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 2) // a renewal, if the lock has them
+		require.Nil(t, mock.panicked.Load(),
+			"alice tests her service with redismock, which panicked at a command of her lock")
+		require.NoError(t, alice.Unlock(ctx))
+		require.Nil(t, mock.panicked.Load(),
+			"alice tests her service with redismock, which panicked at a command of her lock")
+	})
+}
+
+func TestRedisHangsAndTheCallerHasNoDeadline_UnlockNamesTheTimeout(t *testing.T) {
+	for _, options := range []func(*redis.Options){
+		func(*redis.Options) {},
+		// 1.1s, not 1s: otherwise a read would end together with the 3s of Unlock.
+		func(opt *redis.Options) { opt.ReadTimeout = 1100 * time.Millisecond },
+		// Here go-redis ends the read itself together with them, so the third read and the
+		// context end at the same moment.
+		func(opt *redis.Options) { opt.ReadTimeout, opt.ContextTimeoutEnabled = 1100*time.Millisecond, true },
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice", options)
+			require.NoError(t, alice.TryLock(ctx))
+			for node := range nodes {
+				lab.hang(node)
+			}
+			err := alice.Unlock(context.Background())
+			require.Error(t, err, "Redis has not answered, but Unlock returned nil")
+			require.NotErrorIs(t, err, context.DeadlineExceeded,
+				"alice's context has no deadline, but the error from Unlock says that hers has passed")
+			if nodes == 1 { // a lock on several nodes does not wait for go-redis, and counts them
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded,
+					"Redis hangs, but the error from Unlock does not say that a read has timed out")
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a client can do to a lock on five nodes, in addition to more_5_client_test.go.
+
+func TestOneOfFiveIsDown_NoCallWaitsForIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.stop(0)
+		for range 3 {
+			for _, h := range []*handle{alice, bob} {
+				start := time.Now()
+				require.NoError(t, h.TryLock(ctx), "four of five nodes work, but %s was refused", h.who)
+				took := time.Since(start)
+				require.Less(t, took, slack(51*time.Millisecond),
+					"one of five nodes is down, but %s's TryLock took %v", h.who, took)
+				start = time.Now()
+				require.NoError(t, h.Unlock(ctx), "four of five nodes work, but %s's Unlock failed", h.who)
+				took = time.Since(start)
+				require.Less(t, took, slack(51*time.Millisecond),
+					"one of five nodes is down, but %s's Unlock took %v", h.who, took)
+			}
+		}
+	})
+}
+
+func TestTwoNodesWereDownDuringUnlock_TheyVoteInTheNextTryLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		back := []func(){lab.stop(0), lab.stop(1)}
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes work, but alice's Unlock failed")
+		for node, up := range back {
+			up()
+			lab.stop(3 + node)
+		}
+		require.NoError(t, alice.TryLock(ctx),
+			"nodes 1 to 3 are up, but alice was refused: her last Unlock still keeps nodes 1 and 2 busy")
+		require.NoError(t, alice.Unlock(ctx), "three of five nodes work, but alice's Unlock failed")
+	})
+}
+
+func TestAMajorityIsDownAndOneHangs_UnlockAsksTheOthersAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		back := lab.away() // nodes 1, 2 and 3
+		lab.hang(4)
+		time.AfterFunc(150*time.Millisecond, back)
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		took := time.Since(start)
+		require.NoError(t, err,
+			"nodes 1 to 3 refused connections for 150ms and node 5 hangs, but alice's Unlock gave up after %v", took)
+		require.Less(t, took, slack(time.Second),
+			"nodes 1 to 3 are back after 150ms, but alice's Unlock took %v: it waited for node 5 first", took)
+	})
+}
