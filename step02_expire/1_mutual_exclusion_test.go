@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Guarantee 1: two clients never hold the lock at once, Unlock lets the next one in, and
-// Lock waits for it.
+// Guarantee 1: of clients that ask at the same moment, one gets the lock; Unlock lets the
+// next one in, and Lock waits for it.
 
 func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

@@ -89,7 +89,7 @@ func TestGreen(t *testing.T) {
 	inMini(t)
 	out := shows(t, "green 7", 0, "green: 7_watchdog_test.go, 7_lost_test.go on the lock of step 07",
 		"  ok    TestLeadWatchdog\n          0.1ms  alice  SET 07 one\n\n", "  ok    TestControlWatchdog\n", "TestLeadLost",
-		"All 29 tests passed.\n  What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  two clients", "still broken: The master")
+		"All 29 tests passed.\n  What step07_watchdog guarantees now:\n\n    1_mutual_exclusion_test.go  of clients", "still broken: The master")
 	require.NotContains(t, out, "TestLeadWaiting")
 	shows(t, "green 7 TestBug TestLeadWaiting", 0, "green: bug_test.go, 6_waiting_test.go on the lock of step 07", "ok    TestBug", "ok    TestLeadWaiting")
 

@@ -50,10 +50,10 @@ var Steps = numbered([8]Step{
 		Problem:   "two clients are inside at once",
 		Lock:      "SETNX; DEL",
 		Words:     "It writes the key with SETNX, which fails if the key exists. Unlock deletes it.",
-		Asks:      "Two clients never hold the lock at once. Unlock lets the next one in, and Lock waits for that.",
+		Asks:      "Of clients that ask at the same moment, one gets the lock. Unlock lets the next one in, and Lock waits for that.",
 		Fresh:     "One command decides who is in. Lock polls every 30 ms.",
 		File:      "1_mutual_exclusion_test.go",
-		Guarantee: "two clients never hold it at once",
+		Guarantee: "of clients that ask at the same moment, one gets in",
 		Broken:    "A holder that dies leaves the key behind: locked forever.",
 	},
 	{
