@@ -206,7 +206,7 @@ return 0
 func acquire(
 	ctx context.Context, rdb redis.Cmdable, key string, ttl time.Duration,
 ) (string, error) {
-	token := rand.Text() // 130 random bits, new for every acquisition
+	token := rand.Text() // at least 128 random bits, new for every acquisition
 	for {
 		// SET key token EX ttl NX
 		acquired, err := rdb.SetNX(ctx, key, token, ttl).Result()
