@@ -140,3 +140,67 @@ func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's release has freed the lock: this lesson needs a new example")
 	})
 }
+
+// numbered is a reentrant lock whose caller says who it is, by a number.
+type numbered struct{ rdb redis.UniversalClient }
+
+func (l numbered) TryLock(ctx context.Context, id int) (bool, error) {
+	return counting.Eval(ctx, l.rdb, []string{key}, id, ttl.Milliseconds()).Bool()
+}
+
+func (l numbered) Unlock(ctx context.Context, id int) error {
+	reply, err := uncounting.Eval(ctx, l.rdb, []string{key}, id).Int()
+	if err == nil && reply != 1 {
+		return ErrNotHeld
+	}
+	return err
+}
+
+var uncounting = redis.NewScript(`-- leave token
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+	return -1 -- another's, or no one's
+end
+if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
+	return 0 -- still nested
+end
+return redis.call('DEL', KEYS[1])
+`)
+
+func TestTheCallerPassesItsID_TwoProcessesNestIntoEachOther(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		lock := func(who string, id int) error {
+			return lab.call(who, "TryLock", func() error {
+				acquired, err := numbered{lab.client(who).nodes[0]}.TryLock(ctx, id)
+				if err == nil && !acquired {
+					return ErrNotAcquired
+				}
+				return err
+			})
+		}
+		require.NoError(t, lock("alice", 1))
+		require.ErrorIs(t, lock("carol", 2), ErrNotAcquired, "alice is inside, but carol, with another id, is inside with her")
+		require.NoError(t, lock("bob", 1), "bob passed the same id as alice and was refused: the bug is gone")
+	})
+}
+
+func TestOneErrorForNestedAndLost_TheCallerCannotTell(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := numbered{lab.client("alice").nodes[0]}, numbered{lab.client("bob").nodes[0]}
+		for range 2 {
+			acquired, err := alice.TryLock(ctx, 1)
+			require.NoError(t, err)
+			require.True(t, acquired)
+		}
+		inner := alice.Unlock(ctx, 1)
+		acquired, err := bob.TryLock(ctx, 2)
+		require.NoError(t, err)
+		require.False(t, acquired, "alice has left only the inner lock, but bob is inside with her")
+
+		lab.endLease()
+		acquired, err = bob.TryLock(ctx, 2)
+		require.NoError(t, err)
+		require.True(t, acquired)
+		require.Error(t, inner, "alice's inner Unlock worked and returned nil: the bug is gone")
+		require.Equal(t, inner, alice.Unlock(ctx, 1), "alice's Unlock tells a loss from an inner Unlock that worked: the bug is gone")
+	})
+}
