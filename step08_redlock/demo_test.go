@@ -89,6 +89,27 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 	})
 }
 
+// 150 ms is far less than the TTL of 10 s, but more than the 102 ms that are subtracted.
+func TestAClockErrorFarBelowTheTTL_TwoAreInside(t *testing.T) {
+	needsVirtualTime(t, "it needs a clock that jumps")
+	for _, jump := range []time.Duration{50 * time.Millisecond, 150 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := heldOnThree(t, lab), lab.lock("bob")
+			lab.mute("alice", "alice's network is down: no renewal arrives")
+			lab.server(2).FastForward(jump)
+			lab.fault("the clock of node 3 jumps ahead by %v", jump)
+			time.Sleep(time.Until(alice.ValidUntil()) - 10*time.Millisecond)
+			err := bob.TryLock(ctx)
+			require.True(t, time.Now().Before(alice.ValidUntil()), "bob asked too late")
+			if jump < ttl/100 {
+				require.ErrorIs(t, err, ErrNotAcquired, "the validity allows for a jump of %v, but bob is inside with alice", jump)
+			} else {
+				require.NoError(t, err, "a clock has jumped by %v and bob was refused: the bug is gone", jump)
+			}
+		})
+	}
+}
+
 // acquireFor acquires the lock for work that cannot be interrupted: if less is left than the
 // work needs, it releases the lock and tries again.
 func acquireFor(l *handle, work time.Duration) error {
