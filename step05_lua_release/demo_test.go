@@ -192,6 +192,21 @@ func TestTwoGoroutinesShareAField_TheRefusedOneOverwritesTheOwner(t *testing.T) 
 	})
 }
 
+// numkeys is the number of keys, not of all arguments: what follows the keys is ARGV.
+func TestNumkeysCountsTheTokenAsWell_NobodyCanUnlock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, rdb := lab.lock("alice"), lab.client("alice").nodes[0]
+		require.NoError(t, alice.TryLock(ctx))
+		token := lab.owner(0)
+		deleted, err := rdb.Do(ctx, "EVAL", releaseScript, 2, key, token).Bool()
+		require.NoError(t, err)
+		require.False(t, deleted, "the token was counted as a key, but the script found it in ARGV: the bug is gone")
+		deleted, err = rdb.Do(ctx, "EVAL", releaseScript, 1, key, token).Bool()
+		require.NoError(t, err)
+		require.True(t, deleted, "the token is ARGV[1], but the script did not delete the lock")
+	})
+}
+
 // The whiteboard version: what docs/read/interview/whiteboard.md shows of this step, in as few
 // lines as are still right.
 
