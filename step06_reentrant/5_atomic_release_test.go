@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -440,6 +441,53 @@ func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // which is longer than go-redis tries
 		require.Zero(t, goroutines(lab), "alice's Unlock gave up long ago, but it left a goroutine behind that still has the reply for it")
+	})
+}
+
+func TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysThatTheLockIsTaken(t *testing.T) {
+	for _, retries := range []int{0, -1} { // go-redis's default, and none
+		inLab(t, func(t *T, lab *lab) {
+			// Then go-redis ends a read when the context ends.
+			endsReads := func(opt *redis.Options) { opt.ContextTimeoutEnabled, opt.MaxRetries = true, retries }
+			alice, bob := lab.lock("alice", endsReads), lab.lock("bob")
+			require.NoError(t, bob.TryLock(ctx))
+			leaves := time.Now().Add(ttl / 10)
+			time.AfterFunc(ttl/10, func() { bob.Unlock(ctx) })
+			later := func(command string, nth int) bool { return isWrite(command, nth) && !time.Now().Before(leaves) }
+			attempt := lab.inject("alice", &hook{match: later, before: func() {
+				for node := range nodes {
+					lab.hang(node)
+				}
+			}})
+			patience, cancel := context.WithTimeout(ctx, ttl/5)
+			defer cancel()
+			err := alice.Lock(patience)
+			require.True(t, attempt.fired, "bob left while alice waited, but she did not try again")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context has ended, but the error does not say so")
+			if nodes == 1 { // a lock on several nodes says what the last votes were
+				require.ErrorIs(t, err, ErrNotAcquired,
+					"alice was refused, and her context ended during her next attempt, but the error does not say that the lock is taken")
+				if retries < 0 {
+					require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's last attempt got no reply, but the error does not say so")
+				}
+			}
+		})
+	}
+}
+
+func TestAReplyIsLostAndAnotherGoroutineLocksWithTheHandle_UnlockReturnsNil(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, other := lab.lock("alice"), make(chan error, 1)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {
+			go func() { other <- alice.TryLock(ctx) }()
+			time.Sleep(slack(10 * time.Millisecond)) // some locks let it wait until Unlock returns
+		})
+		require.NoError(t, alice.Unlock(ctx),
+			"alice's release has run and its reply was lost; before it was resent, another goroutine locked with the same handle, and Unlock returned ErrNotHeld")
+		require.NoError(t, <-other, "alice has released the lock, but another goroutine that uses her handle was refused")
+		require.NoError(t, alice.Unlock(ctx), "the other goroutine holds the lock, but Unlock failed")
+		require.Empty(t, lab.keys(), "all have left, but something was left behind in Redis")
 	})
 }
 

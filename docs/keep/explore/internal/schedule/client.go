@@ -223,7 +223,7 @@ func (c *Client) release() (known bool) {
 	}
 	// Not errors.Is: ErrNotHeld is another one in each step.
 	notHeld := strings.Contains(err.Error(), "lock not held")
-	lost := strings.Contains(err.Error(), "lock lost") // known before, even if the key is still there
+	lost := strings.Contains(err.Error(), "lock lost") // known before: the key may be there
 	if notHeld && !lost && !c.Dead() && c.s.held(c) {
 		c.s.violate(c, FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
