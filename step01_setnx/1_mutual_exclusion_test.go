@@ -231,6 +231,7 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			lab.inject("alice", &hook{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
+			require.NotContains(t, err.Error(), "%!", "a reply to alice was lost and her context ended, but the error from Lock is not well formed")
 			if !taken { // otherwise the error may say what the last reply was
 				require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
 			}

@@ -42,10 +42,10 @@ func sendRelease(
 		unsure = unsure || mayHaveRun(err)
 		switch {
 		case before != nil && errors.Is(err, context.DeadlineExceeded): // the time is up
-			return false, unsure, before // says more
+			return released, unsure, before // says more
 		case mayHaveRun(err) && resends < maxResends:
 			resends++
-		case (mayHaveRun(err) || isAway(err)) && time.Since(start) < patience-releasePause:
+		case (mayHaveRun(err) || isAway(err)) && time.Since(start) < patience:
 			time.Sleep(releasePause)
 		default:
 			return released, unsure, err

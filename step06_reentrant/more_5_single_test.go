@@ -1,0 +1,137 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// On one Redis: how a wait ends, how waiters keep out of each other's way, and how often
+// Unlock asks again.
+
+func TestTheContextEndsAsTheLockIsGranted_LockReturnsNil(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, bob.TryLock(ctx))
+		leaves := time.Now().Add(ttl / 10)
+		time.AfterFunc(ttl/10, func() { bob.Unlock(ctx) })
+		request, cancel := context.WithCancel(ctx)
+		granted := func(command string, nth int) bool {
+			return isWrite(command, nth) && !time.Now().Before(leaves.Add(slack(5*time.Millisecond)))
+		}
+		lab.inject("alice", &hook{match: granted, after: cancel})
+		require.NoError(t, alice.Lock(request),
+			"alice's context ended as she was granted the lock; Lock returned an error, but she holds it")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+	})
+}
+
+func TestTheContextEndsDuringAnAttempt_TheErrorSaysEachThingOnce(t *testing.T) {
+	for _, refused := range []bool{false, true} { // before
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			require.NoError(t, bob.TryLock(ctx))
+			if refused {
+				require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
+			}
+			request, cancel := context.WithCancel(ctx)
+			nth := 1
+			if refused {
+				nth = 3
+			}
+			lab.afterNth("alice", nth, cancel)
+			err := alice.Lock(request)
+			require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
+			require.Equal(t, 1, strings.Count(err.Error(), ErrNotAcquired.Error()),
+				"alice was refused, and her error should say once that the lock is taken: %v", err)
+			require.NotContains(t, err.Error(), "%!", "the error from alice's Lock is not well formed")
+		})
+	}
+}
+
+func TestTwentyWait_TheyDoNotPollInStep(t *testing.T) {
+	needsVirtualTime(t, "it is about milliseconds")
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
+		holder := lab.lock("holder")
+		require.NoError(t, holder.TryLock(ctx))
+		var all sync.WaitGroup
+		for range 20 {
+			waiter := lab.lockOn("waiter", lab.client("waiter").nodes, key, ttl)
+			all.Go(func() {
+				waiter.lockOf.Lock(ctx)
+				time.Sleep(time.Millisecond)
+				waiter.lockOf.Unlock(ctx)
+			})
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		require.NoError(t, holder.Unlock(ctx))
+		all.Wait()
+		took := time.Since(start)
+		require.Less(t, took, 400*time.Millisecond,
+			"20 clients wait, and each is inside for 1ms, but the last one left only after %v: one enters at each poll", took)
+	})
+}
+
+func TestTheClientIsClosed_UnlockSaysSoAtOnce(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, lab.client("alice").nodes[0].Close())
+		start := time.Now()
+		require.ErrorIs(t, alice.Unlock(ctx), redis.ErrClosed, "alice closed her client before Unlock, but the error does not say so")
+		took := time.Since(start)
+		require.Less(t, took, slack(50*time.Millisecond), "alice's client is closed for good, but Unlock took %v", took)
+	})
+}
+
+func TestAReplyIsLost_UnlockAsksAgainAtOnce(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		start := time.Now()
+		require.NoError(t, alice.Unlock(ctx), "alice's release has run and its reply was lost, but Unlock failed")
+		took := time.Since(start)
+		require.Less(t, took, slack(50*time.Millisecond), "one reply was lost, and alice's Unlock took %v", took)
+	})
+}
+
+func TestConnectionsBreakForAMoment_UnlockGetsThrough(t *testing.T) {
+	for _, fault := range []struct {
+		what string
+		hook *hook
+	}{
+		{"accepted connections and closed them", &hook{lose: func(*message) bool { return true }}},
+		{"was loading its data", &hook{reply: errors.New("LOADING Redis is loading the dataset in memory")}},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			fault.hook.match, fault.hook.again = isWrite, true
+			lab.inject("alice", fault.hook)
+			time.AfterFunc(150*time.Millisecond, func() { lab.removeHooks("alice") })
+			require.NoError(t, alice.Unlock(ctx), "Redis %s for 150ms, but alice's Unlock gave up", fault.what)
+			require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+		})
+	}
+}
+
+func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		var err error
+		sendNothing(lab.client("alice"), context.DeadlineExceeded, func() { err = alice.Unlock(ctx) })
+		require.Error(t, err, "alice's release was never sent, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "alice's release was never sent, but Unlock returned ErrNotHeld")
+		require.NoError(t, alice.Unlock(ctx), "a connection is free again, but alice cannot release what she still holds")
+	})
+}
