@@ -3,6 +3,9 @@ package redislock
 import (
 	"fmt"
 	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,16 +41,63 @@ func TestManyHoldersOnOneClient_TheQueueOfRenewalsEndsWithItsCause(t *testing.T)
 	needsVirtualTime(t, "on a busy machine, it is the client that is slow")
 	manyHolders(t, 10, func(lab *lab, holds []*handle) {
 		goOn := everyNode(lab.hang)
-		time.Sleep(5 * time.Second)
+		time.Sleep(4 * time.Second)
+		waiting := 0
+		for range 10 {
+			time.Sleep(100 * time.Millisecond)
+			waiting += attempts(lab)
+		}
+		require.Less(lab.t, waiting/10, 17*len(holds)/10,
+			"Redis has hung for 5s, and %d attempts to renew %d locks wait", waiting/10, len(holds))
 		goOn()
 		time.Sleep(2 * ttl)
-		require.Less(lab.t, goroutines(lab), 2*nodes*len(holds),
+		require.Less(lab.t, attempts(lab), len(holds),
 			"Redis was slow for 5s and recovered 20s ago, but alice's renewals still queue for a connection")
 		other := aliceLocks(lab, "other")
 		start := time.Now()
 		require.NoError(lab.t, other.TryLock(ctx), "Redis recovered 20s ago, but alice cannot acquire another lock")
 		took := time.Since(start)
 		require.Less(lab.t, took, time.Second, "Redis recovered 20s ago, but alice's next TryLock took %v", took)
+	})
+}
+
+func TestOthersFillThePool_TheLockIsKept(t *testing.T) {
+	needsVirtualTime(t, "on a busy machine, it is the client that is slow")
+	manyHolders(t, 1, func(lab *lab, holds []*handle) {
+		var over atomic.Bool
+		var others sync.WaitGroup
+		for range 10 { // the last one waits for 540 ms, longer than until a renewal's next attempt
+			others.Go(func() {
+				for !over.Load() {
+					everyNode(func(node int) func() {
+						lab.client("alice").nodes[node].Get(ctx, key+"-stock")
+						return func() {}
+					})
+				}
+			})
+		}
+		time.Sleep(3 * ttl)
+		over.Store(true)
+		others.Wait()
+		select {
+		case <-holds[0].Lost():
+			require.Fail(lab.t, "a lock is lost", "others use alice's connections as well, and her renewals do not wait until one is free")
+		default:
+		}
+	})
+}
+
+func TestTheOnlyConnectionHangs_TheLossSaysThat(t *testing.T) {
+	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the ttl there")
+	manyHolders(t, 1, func(lab *lab, holds []*handle) {
+		goOn := everyNode(lab.hang)
+		time.Sleep(ttl)
+		err := holds[0].Unlock(ctx)
+		require.ErrorIs(lab.t, err, ErrLost, "Redis hung for a ttl, but alice's Unlock does not say that the lock is lost")
+		require.NotContains(lab.t, err.Error(), "canceled",
+			"Redis hung, but alice's Unlock says that an attempt gave up waiting for a connection")
+		goOn()
+		require.NoError(lab.t, holds[0].TryLock(ctx), "Redis works again, but alice cannot acquire the lock")
 	})
 }
 
@@ -80,4 +130,11 @@ func aliceLocks(lab *lab, which any) *handle {
 	h := lab.lockOn("alice", lab.client("alice").nodes, fmt.Sprintf("%s-%v", key, which), ttl)
 	h.set("NodeTimeout", time.Second) // a node that takes 60 ms has not failed
 	return h
+}
+
+// attempts counts the renewals in progress.
+func attempts(lab *lab) int {
+	lab.wait()
+	stacks := make([]byte, 1<<24)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), ".(*Lock).renew(")
 }
