@@ -134,6 +134,38 @@ func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 	}
 }
 
+// Also passes on step 05, because that lock polls at a fixed rate and does not ask for the
+// TTL.
+func TestTheTTLIsBeyondWhatADurationHolds_TheWaiterStillPauses(t *testing.T) {
+	needsVirtualTime(t, "Redis must reply with a TTL that it has not")
+	inLab(t, func(t *T, lab *lab) {
+		const years = 400 // a time.Duration ends after 292
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		limitHold(alice, time.Millisecond)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("an operator sets the TTL of alice's key to %d years", years)
+		for node := range nodes {
+			memory := lab.server(node).backend.(*miniredis.Miniredis)
+			memory.Server().SetPreHook(func(peer *miniserver.Peer, cmd string, _ ...string) bool {
+				if cmd == "PTTL" {
+					peer.WriteInt(years * 365 * 24 * 60 * 60 * 1000)
+				}
+				return cmd == "PTTL"
+			})
+		}
+		err := bob.TryLock(ctx)
+		require.ErrorIs(t, err, ErrNotAcquired, "alice is inside, but bob's error does not say so")
+		require.NotRegexp(t, `-\d`, err.Error(),
+			"alice's lock has a TTL of %d years, but bob's error says that it is negative", years)
+		waiting, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		before := lab.sent()
+		require.ErrorIs(t, bob.Lock(waiting), ErrNotAcquired, "alice is inside, but bob's error does not say so")
+		asked := lab.sent() - before
+		require.LessOrEqual(t, asked, 10, "alice's lock has a TTL of %d years, but bob sent %d commands in 100ms: that is a storm", years, asked)
+	})
+}
+
 // Also passes on step 05, because that lock polls and has no subscription.
 func TestTheWaitersSubscriptionBreaks_TheReleaseIsNotMissed(t *testing.T) {
 	// It takes go-redis 40ms to subscribe again.

@@ -139,6 +139,18 @@ func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
 	})
 }
 
+func TestANegativeMaxHold_IsRefusedBeforeAnyCommand(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.MaxHold = -time.Second // the result of a subtraction
+		for _, err := range []error{alice.TryLock(ctx), alice.Lock(ctx)} {
+			require.ErrorContains(t, err, "MaxHold -1s is negative", "alice's MaxHold is negative, but the error does not say so")
+			require.NotErrorIs(t, err, ErrNotAcquired, "alice's MaxHold is negative, but the error says that the lock is taken")
+		}
+		require.Zero(t, lab.sent(), "alice's MaxHold is negative, but something was sent to Redis")
+	})
+}
+
 func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"reflect"
@@ -363,4 +364,227 @@ func TestRedisHangsAndTheCallerHasNoDeadline_UnlockNamesTheTimeout(t *testing.T)
 			}
 		})
 	}
+}
+
+func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
+	for _, readTimeout := range []time.Duration{1100 * time.Millisecond, 3100 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			options := func(opt *redis.Options) { opt.ReadTimeout = readTimeout }
+			alice, bob := lab.lock("alice"), lab.lock("bob", options)
+			require.NoError(t, alice.TryLock(ctx))
+			hangs := lab.afterNth("bob", 1, func() { // step 05 asks a second question
+				for node := range nodes {
+					lab.hang(node)
+				}
+			})
+			request, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			err := bob.TryLock(request)
+			took := time.Since(start)
+			require.True(t, hangs.fired, "bob's TryLock sent no command")
+			require.Error(t, err, "alice is inside, but bob's TryLock returned nil: both are inside")
+			require.Less(t, took, slack(3*time.Second+readTimeout+100*time.Millisecond),
+				"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3s and a read", took)
+		})
+	}
+}
+
+func TestAHookPrefixesTheKeys_AWaiterEntersAtOnce(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		for _, name := range []string{"alice", "bob"} {
+			for _, rdb := range lab.client(name).nodes {
+				rdb.AddHook(tenant("tea:"))
+			}
+		}
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			require.False(t, lab.server(node).Exists(key),
+				"a hook prefixes alice's keys, but her lock was stored without the prefix")
+		}
+		leaves := time.Now().Add(ttl / 2)
+		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) })
+		patience, cancel := context.WithTimeout(ctx, 2*ttl)
+		defer cancel()
+		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, but bob did not get in")
+		late := time.Since(leaves)
+		require.GreaterOrEqual(t, late, time.Duration(0), "bob entered while alice was inside")
+		require.Less(t, late, slack(200*time.Millisecond),
+			"a hook prefixes only the keys: alice has left, but bob did not get in until %v later", late)
+	})
+}
+
+// What follows is pinned, not mended: docs/read/client.md says so.
+
+// A limiter refuses one command. go-redis asks it before it sends.
+type limiter struct{ refuses atomic.Bool }
+
+func (l *limiter) ReportResult(error) {}
+func (l *limiter) Allow() error {
+	if l.refuses.CompareAndSwap(true, false) {
+		return errOpen
+	}
+	return nil
+}
+
+func TestLimit_ALimiterRefusesTheRelease_ItCountsAsALostReply(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var limiters []*limiter // one for each node
+		alice, bob := lab.lock("alice", func(opt *redis.Options) {
+			limiters = append(limiters, &limiter{})
+			opt.Limiter = limiters[len(limiters)-1]
+		}), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx))
+		for _, l := range limiters {
+			l.refuses.Store(true)
+		}
+		lab.fault("alice's limiter refuses her next command: it is not sent")
+		require.NoError(t, alice.Unlock(ctx),
+			"alice's release was refused unsent, and bob is inside: now Unlock says so, and the limit is gone")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
+	})
+}
+
+// A retrier is a hook that sends a command again below the lock, which does not know.
+type retrier struct{ tenant }
+
+func (r retrier) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if errors.Is(err, io.EOF) {
+			cmd.SetErr(nil)
+			err = next(ctx, cmd)
+		}
+		return err
+	}
+}
+
+func TestLimit_AHookResends_ALostReplyIsErrNotHeld(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		for _, rdb := range lab.client("alice").nodes {
+			rdb.AddHook(retrier{})
+		}
+		require.NoError(t, alice.TryLock(ctx))
+		lab.loseReply("alice", func() {})
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"a hook resent alice's release, whose reply was lost, but Unlock knows better: the limit is gone")
+		require.Empty(t, lab.keys(), "alice has released her lock, but something was left behind in Redis")
+	})
+}
+
+// A hasty hook gives up on a command after a second, and the command continues.
+type hasty struct{ tenant }
+
+func (hasty) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		args := cmd.Args()
+		if fmt.Sprint(args[0]) != "eval" {
+			return next(ctx, cmd)
+		}
+		sent, done := redis.NewCmd(ctx, args...), make(chan error, 1)
+		go func() { done <- next(context.WithoutCancel(ctx), sent) }()
+		select {
+		case err := <-done:
+			cmd.(interface{ SetVal(any) }).SetVal(sent.Val())
+			cmd.SetErr(err)
+			return err
+		case <-time.After(time.Second):
+			cmd.SetErr(context.DeadlineExceeded)
+			return context.DeadlineExceeded
+		}
+	}
+}
+
+func TestLimit_AHookGivesUpOnTheRelease_UnlockRepeatedIsErrNotHeld(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		for _, rdb := range lab.client("alice").nodes {
+			rdb.AddHook(hasty{})
+		}
+		var goOn []func()
+		for node := range nodes {
+			goOn = append(goOn, lab.hang(node))
+		}
+		require.ErrorIs(t, alice.Unlock(ctx), context.DeadlineExceeded,
+			"Redis hangs and a hook gave up on alice's release")
+		for _, goOn := range goOn {
+			goOn() // runs it
+		}
+		require.Empty(t, lab.keys(), "Redis has run alice's release, but something was left behind")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"a hook gave up on alice's release, which ran later, but her next Unlock knows that: the limit is gone")
+	})
+}
+
+func TestLimit_TheFirstCopyOfAnAcquisitionArrivesAfterTheRelease_ItsKeyStaysForATTL(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		impatient := func(opt *redis.Options) { opt.ReadTimeout = time.Second }
+		alice, bob := lab.lock("alice", impatient), lab.lock("bob")
+		var first *message
+		lab.server(0).intercept(func(m *message) bool {
+			if m.wire.client.name != "alice" || first != nil {
+				return false
+			}
+			first = m
+			return true
+		})
+		lab.fault("the next connection of alice stalls")
+		require.NoError(t, alice.TryLock(ctx), "go-redis resent alice's command, but she was refused")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+		time.Sleep(slack(2 * time.Second))
+		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
+		lab.fault("what was sent on that connection arrives")
+		late := record{Kind: "command", Who: "alice", Node: 1, Text: first.record.Text, Late: true}
+		first.record = lab.trace.add(late)
+		first.run(&hook{})
+		lab.wait()
+		require.True(t, lab.server(0).Exists(key),
+			"alice's TryLock arrived after her Unlock, but it stored nothing: the limit is gone")
+		if nodes > 1 {
+			require.NoError(t, bob.TryLock(ctx),
+				"one of five nodes has a key that no one holds, but bob did not get the other four")
+			return
+		}
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "no one is inside, and bob got in: the limit is gone")
+		time.Sleep(ttl)
+		require.NoError(t, bob.TryLock(ctx), "that key has expired, but bob was refused")
+	})
+}
+
+func TestLimit_AnAutoPipelinerIgnoresTheContext_TryLockTakesLonger(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var pipelines []redis.UniversalClient
+		endsReads := func(opt *redis.Options) {
+			opt.ReadTimeout, opt.ContextTimeoutEnabled = 1100*time.Millisecond, true
+		}
+		for _, rdb := range lab.client("alice", endsReads).nodes {
+			pipeline, err := rdb.(*redis.Client).AutoPipeline()
+			require.NoError(t, err)
+			defer pipeline.Close()
+			pipelines = append(pipelines, pipeline)
+		}
+		alice := lab.lockOn("alice", pipelines, key, ttl)
+		require.NoError(t, alice.TryLock(ctx), "an AutoPipeliner can be alice's client, but TryLock failed")
+		require.NoError(t, alice.Unlock(ctx), "an AutoPipeliner can be alice's client, but Unlock failed")
+		for node := range nodes {
+			lab.hang(node)
+		}
+		request, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		require.Error(t, alice.TryLock(request), "Redis hangs, but alice's TryLock returned nil")
+		took := time.Since(start)
+		if nodes > 1 {
+			require.Less(t, took, slack(210*time.Millisecond),
+				"a lock on several nodes waits for none, but TryLock took %v", took)
+			return
+		}
+		require.Greater(t, took, 4*time.Second,
+			"alice's context ended after 100ms and undoing takes 3s: TryLock took %v, the limit is gone", took)
+	})
 }

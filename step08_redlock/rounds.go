@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +53,7 @@ func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 		if r.decided() {
 			r.count(context.Background(), l.nodeDeadline(), r.onlyBusyLeft)
 		}
-		if r.decided() || r.noMajorityLeft() || time.Until(deadline) <= releasePause {
+		if r.decided() || !slices.ContainsFunc(r.errs, mayPass) || time.Until(deadline) <= releasePause {
 			return r.result()
 		}
 	}

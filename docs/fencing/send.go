@@ -21,10 +21,17 @@ const (
 	undoPatience   = 3 * releasePause // for what a failed TryLock may have acquired
 )
 
-// detach returns a context that ignores the end of ctx, and ends after releaseTimeout.
+// detach returns a context that ignores the end of ctx, and ends releaseTimeout after the
+// first detach.
 func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	if ctx.Value(detached{}) != nil {
+		return context.WithCancel(ctx)
+	}
+	ctx = context.WithValue(context.WithoutCancel(ctx), detached{}, true)
+	return context.WithTimeout(ctx, releaseTimeout)
 }
+
+type detached struct{}
 
 // sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
 // even if ctx has ended. While the server is away, it pauses and tries again until patience
@@ -45,7 +52,7 @@ func sendRelease(
 			return released, unsure, before // says more
 		case mayHaveRun(err) && resends < maxResends:
 			resends++
-		case (mayHaveRun(err) || isAway(err)) && time.Since(start) < patience:
+		case mayPass(err) && time.Since(start) < patience:
 			time.Sleep(releasePause)
 		default:
 			return released, unsure, err
@@ -94,6 +101,9 @@ func mayHaveRun(err error) bool {
 		!errors.Is(err, redis.ErrClosed) && // not sent: the client is closed
 		!errors.Is(err, context.DeadlineExceeded) // not sent: no connection in time
 }
+
+// mayPass reports whether a release that failed with err is worth another attempt.
+func mayPass(err error) bool { return mayHaveRun(err) || isAway(err) }
 
 // isAway reports whether a command has not run for a reason that may soon be over: the
 // server cannot be reached, is still loading, or was demoted by a failover.
