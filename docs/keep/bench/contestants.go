@@ -60,11 +60,12 @@ var contestants = []contestant{
 	{"step 06", 1, true, openStep(6)},
 	{"step 07", 1, true, openStep(7)},
 	{"bsm/redislock", 1, true, openBSM},
-	{"redsync", 1, true, openRedsync},
+	{"redsync", 1, true, openRedsync()},
 	{"rueidislock", 1, true, openRueidis},
 	{"5 raw pairs", 5, false, openRaw},
 	{"step 08 on 5", 5, true, openStep(8)},
-	{"redsync on 5", 5, true, openRedsync},
+	{"redsync on 5", 5, true, openRedsync()},
+	{"redsync on 5, WithFailFast", 5, true, openRedsync(failFast)},
 }
 
 // waitingOnes are those that can wait.
@@ -147,15 +148,22 @@ func openBSM(n network) (locker, error) {
 	return locker{lock, closeAll}, nil
 }
 
+// failFast lets redsync return when a majority of the nodes has replied. By default, it
+// waits for all of them.
+var failFast = redsync.WithFailFast(true)
+
 // openRedsync tries 32 times, redsync's default. Then the crowd calls it again.
-func openRedsync(n network) (locker, error) {
-	rs, closeAll := newRedsync(n)
-	lock := func(ctx context.Context, key string) (unlock, error) {
-		m := rs.NewMutex(key, redsync.WithExpiry(ttl))
-		release := func(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
-		return release, m.LockContext(ctx)
+func openRedsync(options ...redsync.Option) func(network) (locker, error) {
+	options = append(options, redsync.WithExpiry(ttl))
+	return func(n network) (locker, error) {
+		rs, closeAll := newRedsync(n)
+		lock := func(ctx context.Context, key string) (unlock, error) {
+			m := rs.NewMutex(key, options...)
+			release := func(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
+			return release, m.LockContext(ctx)
+		}
+		return locker{lock, closeAll}, nil
 	}
-	return locker{lock, closeAll}, nil
 }
 
 func newRedsync(n network) (*redsync.Redsync, func()) {
