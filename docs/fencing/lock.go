@@ -78,6 +78,9 @@ type Lock struct {
 // counter is at {key}:fence, or at key:fence if the key has a hash tag, and never expires.
 // New does not contact Redis. TryLock and Lock reject an empty key, a key with a } but
 // without a hash tag, a nil client, a Ring and a ttl that is too short.
+//
+// A client in a wrapper of yours sees scripts in Process only, not in Eval. To act on
+// every command, such as to prefix its key, use a hook (AddHook).
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
