@@ -40,7 +40,8 @@ func (h *Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		case what == renewal && err == nil && confirmed(cmd):
 			h.Renewed.Add(1)
 		case what == renewal && !errors.Is(err, context.Canceled) && !redis.HasErrorPrefix(err, "NOSCRIPT"):
-			// The two that do not count: the hold has ended, and EVAL follows.
+			// The two that do not count: the hold has ended or an earlier renewal still waits for
+			// a connection, and EVAL follows.
 			h.Failed.Add(1)
 			h.Log.WarnContext(ctx, "lock not renewed", "key", key, "token", token, "err", err)
 		}
@@ -58,7 +59,8 @@ const (
 //	SET key token PX ttl NX                       acquisition of 05
 //	EVALSHA or EVAL script 1 key token ttl depth  acquisition of 06 to 08, outermost at depth 1
 //	EVALSHA or EVAL script 1 key token ttl        renewal
-//	EVALSHA or EVAL script 1 key token depth      release, in 05 without depth; it is not an int64
+//	EVALSHA or EVAL script 1 key token depth      release; depth is not an int64. In 05 without
+//	                                              depth, in 06 and 07 with a channel
 func command(args []any) (key, token any, what int) {
 	switch {
 	case len(args) == 6 && args[0] == "set":
