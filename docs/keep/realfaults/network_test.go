@@ -116,9 +116,9 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"no answer to a dial; defaults, context of 100ms", hole, defaults, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"no answer to a dial; the page's, context of 100ms", hole, page, 100 * ms, false, 1100 * ms, 1100 * ms},
 		{"nothing listens; defaults, context of 100ms", noListener, defaults, 100 * ms, false, 600 * ms, 1100 * ms},
-		{"nothing listens; the page's, context of 100ms", noListener, page, 100 * ms, false, 100 * ms, 100 * ms},
+		{"nothing listens; the page's, context of 100ms", noListener, page, 100 * ms, false, 300 * ms, 200 * ms},
 		{"nothing listens; defaults, Lock, context of 5s", noListener, defaults, 5000 * ms, true, 2200 * ms, 6000 * ms},
-		{"nothing listens; the page's, Lock, context of 5s", noListener, page, 5000 * ms, true, 200 * ms, 6000 * ms},
+		{"nothing listens; the page's, Lock, context of 5s", noListener, page, 5000 * ms, true, 300 * ms, 6000 * ms},
 		{"hangs, no connection; defaults, context of 100ms", deaf.Addr, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
 		{"hangs, no connection; the page's, context of 100ms", deaf.Addr, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"hangs; defaults", hung.Addr, defaults, ever, false, 15100 * ms, 1000 * ms},
@@ -165,6 +165,61 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		table += fmt.Sprintf("%-52s%8.2fs%8.2fs%8.2fs%8.2fs\n", c.what, took[i][0], took[i][1], took[i][2], took[i][3])
 	}
 	t.Logf("how long a call takes, steps 05 to 08:\n%s", table)
+}
+
+// How long Unlock takes when Redis hangs: 3 s, plus one ReadTimeout for an attempt that began
+// before. client.md shows these times.
+func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
+	t.Parallel()
+	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
+	cases := []struct {
+		what    string
+		options redis.Options
+		want    time.Duration // in 05 to 07
+	}{
+		{"defaults", redis.Options{}, 5 * time.Second},
+		{"the page's", page, 3 * time.Second},
+		{"ReadTimeout 1s", redis.Options{ReadTimeout: time.Second}, 4 * time.Second},
+		{"ReadTimeout 2.9s", redis.Options{ReadTimeout: 2900 * time.Millisecond}, 5800 * time.Millisecond},
+	}
+	servers := serve(t, nodesOf(8))
+	var addrs []string
+	for _, server := range servers {
+		addrs = append(addrs, server.Addr)
+	}
+	took := make([][4]float64, len(cases)) // seconds, of steps 05 to 08
+	begin := make(chan struct{})
+	var calls sync.WaitGroup
+	for i, c := range cases {
+		for step := 5; step <= 8; step++ {
+			rdbs := connect(t, addrs[:nodesOf(step)], c.options)
+			lock := newLock(fmt.Sprintf("%s-%d-%d", key, i, step), step, rdbs, time.Minute)
+			require.NoError(t, lock.TryLock(ctx))
+			want := c.want
+			if step == 8 {
+				want = 3 * time.Second
+			}
+			calls.Go(func() {
+				<-begin
+				start := time.Now()
+				err := lock.Unlock(ctx)
+				took[i][step-5] = time.Since(start).Seconds()
+				assert.Error(t, err, "step %02d, %s", step, c.what)
+				assert.False(t, locks.NotHeld(err), "step %02d, %s: Redis hangs, but the error says that the lock was lost: %v", step, c.what, err)
+				assert.Less(t, time.Since(start), want+time.Second, "step %02d, %s: it takes longer than client.md says", step, c.what)
+			})
+		}
+	}
+	for _, server := range servers {
+		require.NoError(t, server.Signal(syscall.SIGSTOP))
+	}
+	close(begin)
+	calls.Wait()
+	table := ""
+	for i, c := range cases {
+		table += fmt.Sprintf("%-20s%8.2fs%8.2fs%8.2fs%8.2fs\n", c.what, took[i][0], took[i][1], took[i][2], took[i][3])
+	}
+	t.Logf("how long Unlock takes, steps 05 to 08:\n%s", table)
 }
 
 // A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no
