@@ -99,7 +99,7 @@ var Steps = numbered([8]Step{
 		Title:   "compare and delete in one Lua script",
 		Problem: "the lease ends in the middle of Unlock",
 		Lock:    "SET token NX EX; a script that compares and deletes",
-		Words:   "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock polls every 30 ms.",
+		Words:   "It writes a random token with one SET, unless the key exists. Unlock is a script in Redis that compares the token and deletes. Lock polls every 15 to 45 ms.",
 		Asks: "Nothing fits between the check and the delete. A command whose reply was " +
 			"lost may have run, and go-redis silently sends it again: Unlock must not " +
 			"return ErrNotHeld for a release that has run. It works with a cancelled " +
