@@ -76,8 +76,8 @@ var lesson = []string{"The incident", "Timeline", "See it fail", "Predict", "Wri
 // spoiler begins the last line before what gives the fix away.
 const spoiler = "**Spoiler:** from here on, this page gives the fix away."
 
-// solutions are the sources of a lesson's lock, what it does, and links to it.
-const solutions = `^<!-- code: |^<!-- (run|picture):.* (green|diff) |^\s*` + "```+(go|diff|lua)$" + `|\]\((\.\./%s/)?\w+\.go\b`
+// solutions are the sources of a lesson's lock, what it or a later one does, and links to it.
+const solutions = `^<!-- code: |^<!-- (run|picture):.* (green|diff) [%[2]s-9f]|^\s*` + "```+(go|diff|lua)$" + `|\]\((\.\./%[1]s/)?\w+\.go\b`
 
 var ownHint = reject(`<summary>Hint`, "hints come from the command ("+tourCommand+" hint), a page has none")
 
@@ -99,7 +99,7 @@ func lessonForm(file, page string) (wrong []string) {
 	if n := strings.Count(start, "\n<!-- picture: "); n > maxPictures {
 		complain(`%d pictures before "Write it", %d are enough`, n, maxPictures)
 	}
-	fix := reject(fmt.Sprintf(solutions, path.Dir(file)), `it gives the fix away before "Why"`).unless(`\w+_test\.go`)
+	fix := reject(fmt.Sprintf(solutions, path.Dir(file), file[len("step0"):][:1]), `it gives the fix away before "Why"`).unless(`\w+_test\.go`)
 	wrong = append(wrong, check([]rule{fix}, file, start+"\n\n"+write)...)
 	wrong = append(wrong, check([]rule{ownHint}, file, page)...)
 	question, _, folded := strings.Cut(predict, "<details>")

@@ -60,6 +60,7 @@ func TestLesson_WhoReadsFromTheTopWritesBeforeHeSeesTheFix(t *testing.T) {
 		"too long in a folded answer": {"Answer</summary>\n", "Answer</summary>\n\n" + words, tooLong},
 		"too many pictures":           {"## Timeline\n", "## Timeline\n" + strings.Repeat("<!-- picture: b | B | red 5 TestX -->\n", maxPictures), `4 pictures before "Write it", 3 are enough`},
 		"green output":                {"## See it fail\n", "## See it fail\n<!-- run: go run ./docs/tour green 5 TestX -->\n", fix},
+		"a green picture of the old":  {"## Timeline\n", "## Timeline\n<!-- picture: a | A | green 4 TestX: well -->\n", ""},
 		"a green picture":             {"## Timeline\n", "## Timeline\n<!-- picture: a | A | red 5 TestX | green 5 TestX: well -->\n", fix},
 		"the diff":                    {"## Write it\n", "## Write it\n<!-- run: go run ./docs/tour diff 5 Lock.release -->\n", fix},
 		"an excerpt":                  {"## Write it\n", "## Write it\n<!-- code: step05_lua_release/lock.go Lock.release -->\n", fix},
