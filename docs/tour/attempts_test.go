@@ -187,7 +187,7 @@ var importable = []string{"bytes", "context", "crypto/rand", "crypto/sha256", "e
 var (
 	// importName finds how a file that imports a path names it.
 	importName = regexp.MustCompile(`([a-z0-9]+)(/v[0-9]+)?$`)
-	imported   = regexp.MustCompile(`"(\S+)"`)
+	imported   = regexp.MustCompile(`(?:\t(\w+) )?"(\S+)"`)
 	// fileHead is what a file may have only once, and before its declarations.
 	fileHead = regexp.MustCompile(`(?m)^package .*|^import (\([^)]*\)|".*")`)
 )
@@ -208,7 +208,7 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 	// The attempt's own are the last: it may want math/rand.
 	for _, head := range fileHead.FindAllString(theirs+mine, -1) {
 		for _, of := range imported.FindAllStringSubmatch(head, -1) {
-			imports[importName.FindStringSubmatch(of[1])[1]] = of[1]
+			imports[cmp.Or(of[1], importName.FindStringSubmatch(of[2])[1])] = of[2]
 		}
 	}
 	mine = fileHead.ReplaceAllString(mine, "")
@@ -240,7 +240,7 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 	head := ""
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		if uses(`\b`+name+`\.[A-Z]`) > 0 {
-			head += fmt.Sprintf("import %q\n", imports[name])
+			head += fmt.Sprintf("import %s %q\n", name, imports[name])
 		}
 	}
 	return format.Source([]byte(strings.Replace(code, "\n", "\n"+head, 1)))
@@ -261,12 +261,13 @@ func (l *Lock) TryLock() error { return send() }
 `), "send.go": []byte(`package redislock
 
 import (
+	mathrand "math/rand/v2"
 	"time"
 )
 
 // send sends.
 func send() error {
-	time.Sleep(1)
+	time.Sleep(1 + mathrand.N(2))
 	return ErrA
 }
 `)}
@@ -275,11 +276,12 @@ func send() error {
 		without    string
 		body, want string // want is the source without its package clause, or an error
 	}{
-		{"ErrB", "func send() error { return help() }\n\nfunc help() error { return ErrA }\n",
-			"import \"errors\"\n\n" + theirs +
-				"func (l *Lock) TryLock() error { return send() }\n\nfunc send() error { return help() }\n\nfunc help() error { return ErrA }\n"},
+		{"ErrB", "func (l *Lock) TryLock() error { return rand.Text() + help() }\n\nfunc help() error { return send() }\n",
+			"import errors \"errors\"\nimport mathrand \"math/rand/v2\"\nimport rand \"crypto/rand\"\nimport time \"time\"\n\n" + theirs +
+				"func send() error {\n\ttime.Sleep(1 + mathrand.N(2))\n\treturn ErrA\n}\n\n" +
+				"func (l *Lock) TryLock() error { return rand.Text() + help() }\n\nfunc help() error { return send() }\n"},
 		{"send", "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n",
-			"import \"errors\"\nimport \"os\"\nimport \"math/rand\"\n\n" + theirs +
+			"import errors \"errors\"\nimport os \"os\"\nimport rand \"math/rand\"\n\n" + theirs +
 				"var ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n"},
 		{"ErrB", "func help() {}", "the lock has no help to leave out"},
 		{"ErrB", "func (l *Lock) help() {}", "the lock has no Lock.help to leave out"},
