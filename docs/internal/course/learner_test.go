@@ -63,7 +63,7 @@ func TestHintSaying_IsForWhatTheFailureSays(t *testing.T) {
 		want string // in the last stage
 	}{
 		{4, "alice unlocked twice\nexpected: ok   got: redis: nil", "errors.Is(err, redis.Nil)"},
-		{4, "every goroutine that locked has unlocked, but the lock is not free", "l.token.Store(token)"},
+		{4, "every goroutine that locked has unlocked, but the lock is not free", "l.token.Store(&token)"},
 		{4, "alice was inside when bob came", ""},
 		{5, "bob's context had ended before the call, but something was sent\nexpected: 3", "ctx.Err()"},
 		{3, "bob's context had ended before the call, but something was sent", ""},
