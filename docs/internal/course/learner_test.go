@@ -118,6 +118,7 @@ func TestParts_HaveStoriesAndASimpleBeginning(t *testing.T) {
 			for _, d := range declarationsIn(t, s) {
 				if d.IsTest() && s.PartOf(d.File, d.Name) == i {
 					stories++
+					require.True(t, !strings.Contains(d.Text, ".Do(") || slices.Contains(p.Needs, "Do"), "part %s: %s calls Do", p.Name, d.Name)
 				}
 				for _, of := range p.of {
 					found[of] = found[of] || d.File == of || d.IsTest() && strings.HasPrefix(d.Name, of)
