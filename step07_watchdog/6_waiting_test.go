@@ -202,7 +202,8 @@ func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 				limitHold(alice, time.Millisecond)
 				require.NoError(t, alice.TryLock(ctx))
 				entered := inBackground(func() error { return bob.Lock(ctx) })
-				time.Sleep(slack(2 * time.Millisecond)) // he listens, or has polled and waits at least 15ms
+				// He listens, or has polled and waits for at least 15ms.
+				time.Sleep(slack(2 * time.Millisecond))
 
 				up := lab.stop(0)
 				time.Sleep(10 * time.Millisecond)

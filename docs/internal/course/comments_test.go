@@ -35,13 +35,6 @@ func TestCommentsAreNotTooWide(t *testing.T) {
 	}))
 }
 
-func TestWideComments(t *testing.T) {
-	wide := strings.Repeat("ä", maxColumns-len("// "))
-	src := "package x\n\n// " + wide + "\n// " + wide + "!\n\nvar s = `// " + wide + "`\n\n\t// " + wide[8:] + "\n" +
-		"\tvar long_ = 1 // " + wide + "\n/*\n" + wide + "wide\n*/\n"
-	require.Equal(t, []int{4, 9, 11}, wideComments(src))
-}
-
 // wideComments returns the lines on which a comment ends beyond maxColumns.
 func wideComments(src string) (wide []int) {
 	lines := strings.Split(src, "\n")

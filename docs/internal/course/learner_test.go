@@ -3,8 +3,6 @@ package course
 import (
 	"fmt"
 	"io/fs"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,55 +145,3 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	require.NotEmpty(t, older)
 	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "no one can guess it")
 }
-
-// What a story measures is a number that a learner has to know: it is in a rule, or it
-// is about something that every lock does.
-func TestNumbersInStories_StandInRules(t *testing.T) {
-	const ofEveryLock = ""
-	numbers := map[string]string{ // in an assertion -> in a rule
-		"bob entered while alice was inside":                   ofEveryLock,
-		"bob noticed too late that alice had left":             "acquires the lock at most 1s after",
-		"bob kept waiting after his context had ended":         "returns at most 1s after its context has ended",
-		"bob's program closed the client, but he kept waiting": "or its client was closed",
-		"the error does not say that the lock is taken":        "the error matches both",
-		"randomBits(tokens), 100.0":                            "at least 100 random bits",
-		"Unlock did not return until":                          "returns within 6s",
-		"had a ttl of an hour":                                 ofEveryLock,
-		"gave up long before her lease expired":                "as long as the lease is valid",
-		"alice's renewal extended bob's lock":                  ofEveryLock,
-		"but her nested Lock waited":                           "a nested TryLock is ErrNotHeld",
-		"ValidUntil is not the time before the command":        "ttl - (ttl/100 + 2ms)",
-		"ValidUntil is not that time plus a ttl":               "Renew every ttl/3",
-		"a renewal gets no reply, but Unlock waited":           "it returns within 4s",
-		"may send one renewal every ttl/20":                    "every ttl/20 to ttl/30",
-		"may send one renewal every ttl/30":                    "every ttl/20 to ttl/30",
-		"a goroutine was left behind":                          "no goroutine is left",
-		"that is a storm":                                      "sends nothing",
-		"before+before/10":                                     "sends nothing",
-		"bob did not get in until":                             "within a millisecond of the release",
-	}
-	var texts strings.Builder
-	for _, r := range rules {
-		texts.WriteString(r.Text + "\n")
-	}
-	for _, rule := range numbers {
-		assert.Contains(t, texts.String(), rule)
-	}
-	files, err := fs.Glob(root, "step07_watchdog/[1-7]_*")
-	require.NoError(t, err)
-	all := ""
-	for _, name := range files {
-		text := read(t, name)
-		all += text
-		for line := range strings.Lines(text) {
-			in := func(part string) bool { return strings.Contains(line, part) }
-			known := slices.ContainsFunc(slices.Collect(maps.Keys(numbers)), in)
-			assert.Truef(t, known || !measured.MatchString(line), "%s: is this number in a rule?\n%s", name, line)
-		}
-	}
-	for assertion := range numbers {
-		assert.Contains(t, all, assertion, "no story says so today")
-	}
-}
-
-var measured = regexp.MustCompile(`require\.(Less|LessOrEqual|Greater|GreaterOrEqual|InDelta|WithinDuration)\(`)
