@@ -27,7 +27,7 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Value(detached{}) != nil {
 		return context.WithCancel(ctx)
 	}
-	ctx = context.WithValue(context.WithoutCancel(ctx), detached{}, true)
+	ctx = context.WithValue(context.WithoutCancel(ctx), detached{}, detached{})
 	return context.WithTimeout(ctx, releaseTimeout)
 }
 
