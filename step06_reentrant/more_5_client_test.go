@@ -97,9 +97,9 @@ func TestRedisStaysAway_UnlockTriesForThreeSecondsAndSaysWhatHappened(t *testing
 			require.Error(t, err, "Redis %s, but alice's Unlock returned nil", fault.what)
 			require.NotErrorIs(t, err, ErrNotHeld, "Redis %s, but alice's Unlock returned ErrNotHeld", fault.what)
 			require.True(t, fault.is(err),
-				"Redis %s, but the error from alice's Unlock does not say so: %v", fault.what, err)
+				"Redis %s, but the error from alice's Unlock does not name it: %v", fault.what, err)
 			require.NotErrorIs(t, err, context.DeadlineExceeded,
-				"Redis %s, but the error from alice's Unlock says that a context ended, and hers did not", fault.what)
+				"Redis %s, but the error from alice's Unlock names the end of a context, and hers has not ended", fault.what)
 			require.Greater(t, took, 2500*time.Millisecond,
 				"Redis %s, and alice's Unlock gave up after %v: it has 3s", fault.what, took)
 			require.Less(t, took, slack(3100*time.Millisecond),
@@ -167,7 +167,7 @@ func TestRedisIsAwayAfterALostReply_TryLockLeavesNothingInTheWay(t *testing.T) {
 }
 
 // A breaker is a client in the caller's own wrapper. While it is open, it sends nothing:
-// it returns an error of its own, and does not store it in the command.
+// it returns its own error, and does not store it in the command.
 type breaker struct {
 	redis.UniversalClient
 	open *atomic.Bool
@@ -195,7 +195,7 @@ func TestAWrapperReturnsItsOwnError_UnlockPassesItOn(t *testing.T) {
 		open.Store(true)
 		err := alice.Unlock(ctx)
 		require.ErrorIs(t, err, errOpen,
-			"alice's client returned an error of its own, but the error from Unlock does not match it")
+			"alice's client returned its own error, but the error from Unlock does not match it")
 		lab.fault("the circuit breaker closes")
 		open.Store(false)
 		require.NoError(t, alice.Unlock(ctx), "alice's client works again, but she cannot release what she still holds")
@@ -357,10 +357,10 @@ func TestRedisHangsAndTheCallerHasNoDeadline_UnlockNamesTheTimeout(t *testing.T)
 			err := alice.Unlock(context.Background())
 			require.Error(t, err, "Redis has not answered, but Unlock returned nil")
 			require.NotErrorIs(t, err, context.DeadlineExceeded,
-				"alice's context has no deadline, but the error from Unlock says that hers has passed")
+				"alice's context has no deadline, but the error from Unlock names one")
 			if nodes == 1 { // a lock on several nodes does not wait for go-redis, and counts them
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded,
-					"Redis hangs, but the error from Unlock does not say that a read has timed out")
+					"Redis hangs, but the error from Unlock does not name the read that has timed out")
 			}
 		})
 	}
@@ -443,7 +443,7 @@ func TestLimit_ALimiterRefusesTheRelease_ItCountsAsALostReply(t *testing.T) {
 		}
 		lab.fault("alice's limiter refuses her next command: it is not sent")
 		require.NoError(t, alice.Unlock(ctx),
-			"alice's release was refused unsent, and bob is inside: now Unlock says so, and the limit is gone")
+			"alice's release was refused unsent, and bob is inside: now Unlock reports it, and the limit is gone")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
 }

@@ -763,8 +763,8 @@ func TestUnlockAfterALoss_SaysItsCause(t *testing.T) {
 			requireLost(t, alice, 5*ttl, "%s, but alice was not notified", story.what)
 			err := alice.Unlock(ctx)
 			require.ErrorIs(t, err, ErrNotHeld, "%s and alice was notified, but her Unlock did not return ErrNotHeld", story.what)
-			require.ErrorIs(t, err, ErrLost, "%s and alice was notified, but her Unlock does not say that the lock was lost", story.what)
-			require.ErrorContains(t, err, story.says, "%s, but alice's Unlock does not say so", story.what)
+			require.ErrorIs(t, err, ErrLost, "%s and alice was notified, but her Unlock does not match ErrLost", story.what)
+			require.ErrorContains(t, err, story.says, "%s, but alice's Unlock does not name it", story.what)
 		})
 	}
 }
@@ -778,15 +778,15 @@ func TestTheReleaseAfterALossFails_UnlockMayBeRepeated(t *testing.T) {
 		lab.removeHooks("alice")
 		lab.failFrom("alice", 1, "OOM out of memory")
 		err := alice.Unlock(ctx)
-		require.ErrorIs(t, err, ErrLost, "alice lost the lock and knows it, but her Unlock does not say so")
-		require.ErrorContains(t, err, "NOPERM", "Redis had rejected alice's renewals, but her Unlock does not say so")
-		require.ErrorContains(t, err, "OOM", "Redis rejected alice's release as well, but her Unlock does not say so")
+		require.ErrorIs(t, err, ErrLost, "alice lost the lock and knows it, but her Unlock does not name it")
+		require.ErrorContains(t, err, "NOPERM", "Redis had rejected alice's renewals, but her Unlock does not name it")
+		require.ErrorContains(t, err, "OOM", "Redis rejected alice's release as well, but her Unlock does not name it")
 		lab.removeHooks("alice")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrLost, "alice repeated her Unlock, but it forgot that the lock was lost")
 		err = alice.Unlock(ctx)
 		require.ErrorIs(t, err, ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
-		require.NotErrorIs(t, err, ErrLost, "alice's hold is over, but another Unlock says that it was lost")
-		require.NoError(t, alice.TryLock(ctx), "alice's hold is over and the lock is free, but she cannot acquire it")
+		require.NotErrorIs(t, err, ErrLost, "alice's hold has ended, but another Unlock matches ErrLost")
+		require.NoError(t, alice.TryLock(ctx), "alice's hold has ended and the lock is free, but she cannot acquire it")
 	})
 }
 
@@ -803,7 +803,7 @@ func TestTheReleaseIsAnsweredAfterTheLease_TheHoldIsNotLost(t *testing.T) {
 }
 
 func TestARenewalArrivesAfterTheRelease_TheHoldIsNotLost(t *testing.T) {
-	needsVirtualTime(t, "the renewal is held back on its way")
+	needsVirtualTime(t, "the renewal is held back before it reaches Redis")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))

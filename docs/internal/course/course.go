@@ -233,9 +233,8 @@ var besides = []File{
 	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 }
 
-// Hardening is what a lock survives if callers, clients and servers do to it what they did
-// to somebody. Only the step's own lock has to pass these tests: red, try and the matrix
-// leave them out, why does not.
+// Hardening is what callers, clients and servers have done to other locks. Only a step's own
+// lock has to survive it: red, try and the matrix leave these tests out, why does not.
 var Hardening = []File{
 	{Name: "more_5_client_test.go", From: 5, To: 8},
 	{Name: "more_5_single_test.go", From: 5, To: 7},

@@ -55,7 +55,7 @@ func inLab(t *testing.T, s step, j job, explore func(*lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		logging.Disable()
 		f, err := faultNamed(j.Fault)
-		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Fault: f.Fault, Clients: 2}}
+		l := &lab{job: j, stage: schedule.Stage{Lock: s.make, Random: s.random(), Fault: f.Fault, Clients: 2}}
 		if err != nil {
 			t.Fatal(err)
 		}

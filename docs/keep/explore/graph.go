@@ -29,11 +29,10 @@ func compare(g *graph.Graph, c graph.Cell, played []graph.Schedule, violating in
 	return nil
 }
 
-// repeats reports whether the same choices give the same times. In Lock, step 08 pauses at
-// random.
+// repeats reports whether the same choices give the same times.
 func (j job) repeats() bool {
 	f, _ := faultNamed(j.Fault)
-	return steps[j.Step].nodes == 1 || !f.Wait
+	return !steps[j.Step].random() || !f.Wait
 }
 
 // writeGraph writes the graph of all cells for docs/play.

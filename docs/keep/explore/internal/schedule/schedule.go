@@ -29,6 +29,7 @@ var Names = []string{"alice", "bob", "carol"}
 // A Stage is where the schedules of a cell play: all in one bubble, and on the same nodes.
 type Stage struct {
 	Lock    func([]redis.UniversalClient) locks.Lock
+	Random  bool // it waits for random times
 	Fault   Fault
 	Clients int
 
@@ -176,13 +177,13 @@ func (s *Schedule) point(opts []search.Option) {
 }
 
 // settled reports whether there are no choices left: after the fault, all clients that
-// are left ask for the lock again and again. On several nodes, one pause is enough: its
-// length is chosen at random, and no name of a schedule could say it.
+// are left ask for the lock again and again. If their pauses are random, one is enough: no
+// name of a schedule could say how long it is.
 func (s *Schedule) settled(opts []search.Option) bool {
 	if !s.stage.Fault.Wait || !s.Struck || len(opts) == 0 || s.Late != nil {
 		return false
 	}
-	if len(s.Nodes) > 1 && s.Pauses > 0 {
+	if s.stage.Random && s.Pauses > 0 {
 		return true
 	}
 	left := 0
