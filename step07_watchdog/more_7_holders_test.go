@@ -91,7 +91,12 @@ func TestTheOnlyConnectionHangs_TheLossSaysThat(t *testing.T) {
 	needsVirtualTime(t, "go-redis waits 5s for a reply, longer than the ttl there")
 	manyHolders(t, 1, func(lab *lab, holds []*handle) {
 		goOn := everyNode(lab.hang)
-		time.Sleep(ttl)
+		time.Sleep(ttl - 100*time.Millisecond)
+		select {
+		case <-holds[0].Lost():
+		default:
+			require.Fail(lab.t, "not notified of a loss", "Redis hangs and alice's key is about to expire, but her Lost is not closed")
+		}
 		err := holds[0].Unlock(ctx)
 		require.ErrorIs(lab.t, err, ErrLost, "Redis hung for a ttl, but alice's Unlock does not match ErrLost")
 		require.NotContains(lab.t, err.Error(), "canceled",
