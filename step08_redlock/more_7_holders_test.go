@@ -106,6 +106,42 @@ func TestTheOnlyConnectionHangs_TheLossSaysThat(t *testing.T) {
 	})
 }
 
+func TestLimit_AllConnectionsDieSilently_AtMostAsManyLocksAreLost(t *testing.T) {
+	needsVirtualTime(t, "on a busy machine, it is the client that is slow")
+	const pool = 1
+	runtime.GC() // as in manyHolders
+	runtime.GC()
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
+		lab.client("alice", func(opt *redis.Options) { opt.PoolSize = pool })
+		lab.far("alice", 60*time.Millisecond)
+		var holds []*handle
+		for i := range 30 {
+			h := aliceLocks(lab, i)
+			require.NoError(t, h.TryLock(ctx))
+			holds = append(holds, h)
+		}
+		time.Sleep(ttl)
+		dead := map[*wire]bool{}
+		for _, w := range lab.client("alice").wires {
+			dead[w] = true
+		}
+		for node := range nodes {
+			lab.server(node).intercept(func(m *message) bool { return dead[m.wire] })
+		}
+		lab.fault("all of alice's connections are dead, and new ones work")
+		time.Sleep(2 * ttl)
+		lost := 0
+		for _, h := range holds {
+			if h.ValidUntil().IsZero() {
+				lost++
+			}
+		}
+		require.Positive(t, lost, "all of alice's connections died, and she lost no lock: the limit is gone")
+		require.LessOrEqual(t, lost, pool, "alice's only connection died, and she lost %d of 30 locks", lost)
+	})
+}
+
 // manyHolders plays a story in which alice holds n locks on one client, and then releases
 // them.
 func manyHolders(t *testing.T, n int, story func(lab *lab, holds []*handle)) {
