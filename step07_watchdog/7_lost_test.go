@@ -829,6 +829,23 @@ func TestARenewalArrivesAfterTheRelease_TheHoldIsNotLost(t *testing.T) {
 	})
 }
 
+func TestAnOldRenewalFailsAfterALaterOne_ItsErrorIsNotTheCause(t *testing.T) {
+	needsVirtualTime(t, "the renewal is held back before it reaches Redis")
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		alice.MaxHold = ttl / 2
+		require.NoError(t, alice.TryLock(ctx))
+		var held [nodes]atomic.Bool
+		// The first renewal gets no reply until go-redis gives up, after 5s.
+		for node := range nodes {
+			lab.server(node).intercept(func(*message) bool { return !held[node].Swap(true) })
+		}
+		requireLost(t, alice, 2*ttl, "alice's MaxHold has ended, but she was not notified")
+		require.ErrorContains(t, alice.Unlock(ctx), "MaxHold",
+			"alice's first renewal failed after a later one had succeeded, and her MaxHold ended the hold, but Unlock names another cause")
+	})
+}
+
 func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		// Unlock waits 3s for a hung Redis.

@@ -3,8 +3,10 @@ package redislock
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +49,8 @@ func TestTheContextEndsDuringAnAttempt_TheErrorSaysEachThingOnce(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
 			require.Equal(t, 1, strings.Count(err.Error(), ErrNotAcquired.Error()),
 				"alice was refused, and her error should say once that the lock is taken: %v", err)
+			require.Equal(t, 1, strings.Count(err.Error(), context.Canceled.Error()),
+				"alice's context ended, and her error should say so once: %v", err)
 			require.NotContains(t, err.Error(), "%!", "the error from alice's Lock is not well formed")
 		})
 	}
@@ -102,13 +106,15 @@ func TestAReplyIsLost_UnlockAsksAgainAtOnce(t *testing.T) {
 }
 
 func TestConnectionsBreakForAMoment_UnlockGetsThrough(t *testing.T) {
-	for _, fault := range []struct {
+	type fault struct {
 		what string
 		hook *hook
-	}{
-		{"accepted connections and closed them", &hook{lose: func(*message) bool { return true }}},
-		{"was loading its data", &hook{reply: errors.New("LOADING Redis is loading the dataset in memory")}},
-	} {
+	}
+	faults := []fault{{"accepted connections and closed them", &hook{lose: func(*message) bool { return true }}}}
+	for _, reply := range []string{"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS"} {
+		faults = append(faults, fault{"replied " + reply, &hook{reply: errors.New(reply + " soon over")}})
+	}
+	for _, fault := range faults {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
@@ -130,5 +136,37 @@ func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
 		require.Error(t, err, "alice's release was never sent, but Unlock returned nil")
 		require.NotErrorIs(t, err, ErrNotHeld, "alice's release was never sent, but Unlock returned ErrNotHeld")
 		require.NoError(t, alice.Unlock(ctx), "a connection is free again, but alice cannot release what she still holds")
+	})
+}
+
+func TestDialsTimeOutForAMoment_UnlockGetsThrough(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var away atomic.Bool
+		alice := lab.lock("alice", func(opt *redis.Options) {
+			dial := opt.Dialer
+			opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if away.Load() { // the error of net's Dialer matches this one as well
+					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
+				}
+				return dial(ctx, network, addr)
+			}
+		})
+		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("alice's connection breaks, and for 350ms new ones time out")
+		away.Store(true)
+		lab.client("alice").hangUp(func(*wire) bool { return true })
+		time.AfterFunc(350*time.Millisecond, func() { away.Store(false) })
+		require.NoError(t, alice.Unlock(ctx), "dials timed out for 350ms, but alice's Unlock gave up")
+		require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+	})
+}
+
+func TestNoConnectionMayBeMade_TheReleaseWasNotSent(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		sendNothing(lab.client("alice"), redis.ErrPoolExhausted, func() { alice.Unlock(ctx) })
+		lab.endLease()
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease expired before her release was sent, but Unlock returned nil")
 	})
 }

@@ -62,3 +62,31 @@ func TestAMajorityIsDownAndOneHangs_UnlockAsksTheOthersAgain(t *testing.T) {
 			"nodes 1 to 3 are back after 150ms, but alice's Unlock took %v: it waited for node 5 first", took)
 	})
 }
+
+func TestTheValidityEndsAndTooFewAnswered_NobodyHasRefused(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl/100)
+		alice.NodeTimeout = 3 * ttl / 100
+		for node := range nodes {
+			if node < 3 {
+				lab.stop(node)
+			} else {
+				lab.hang(node)
+			}
+		}
+		err := alice.TryLock(ctx)
+		require.Error(t, err, "no node has answered, but TryLock returned nil")
+		require.NotErrorIs(t, err, ErrNotAcquired, "three nodes are down and two hang, but alice's error says that the lock is taken")
+	})
+}
+
+func TestVotesThatAreThere_CountAfterTheDeadline(t *testing.T) {
+	for range 100 { // a select would choose at random
+		v := newTally(5)
+		for n := range 3 {
+			v.votes <- vote{node: n + 1, yes: true}
+		}
+		v.count(ctx, time.Now().Add(-time.Second), v.majority)
+		require.True(t, v.majority(), "the process was paused, and three votes had arrived before it looked, but one was dropped")
+	}
+}

@@ -24,14 +24,19 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 		return nil
 	}
 	undo, deadline := l.ask(ctx, releasing, h, depth-1), l.nodeDeadline()
-	if ctx.Err() != nil { // it cut off the votes that say whether the lock is taken
+	if ctx.Err() != nil { // the count ended early; the other votes say whether the lock is taken
 		r.count(context.Background(), deadline, r.denied)
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
+	return r.whyNot(ctx, expired)
+}
+
+// whyNot returns the error of an acquisition that was not won.
+func (r *round) whyNot(ctx context.Context, expired bool) error {
 	err := error(quorumError{r.tally})
-	split := depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // no one won
+	split := r.depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // enough have answered
 	switch {
-	case expired:
+	case expired && r.majority():
 		err = fmt.Errorf("%w: granted after the validity had ended: %w", ErrNotAcquired, err)
 	case r.denied(), split:
 		err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
@@ -43,9 +48,10 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 }
 
 // release sets the depth of the hold on all nodes that may have it, and reports whether a
-// majority did; depth 0 deletes the lock. If too few answer, it pauses and asks again; no
-// node is busy during the pause. Once the result is certain, it waits up to NodeTimeout for
-// the other nodes: the next client should not run into leftover keys.
+// majority did; depth 0 deletes the lock. If too few answer, it pauses and asks again (here
+// and not in sendRelease, where a pause would keep a node busy). Once the result is certain,
+// it waits up to NodeTimeout for the other nodes: the next client should not run into
+// leftover keys.
 func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 	for deadline := time.Now().Add(releaseTimeout); ; time.Sleep(releasePause) {
 		r := l.ask(ctx, releasing, h, depth)
@@ -62,7 +68,8 @@ func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 // extend renews the lease on all nodes where the hold owns the lock, and reports whether a
 // majority does. A renewal does not wait for an earlier command on its node: it may succeed
 // on another connection. If a majority owns the lock, the nodes that lack it re-acquire it
-// (healing). That is not a vote in this tally: another client may have come and gone.
+// (healing). They count from the next renewal on: while the key was missing, another client
+// may have come and gone.
 func (l *Lock) extend(h *hold) (bool, error) {
 	t := newTally(len(l.nodes))
 	for _, n := range l.nodes {
@@ -73,9 +80,11 @@ func (l *Lock) extend(h *hold) (bool, error) {
 		}()
 	}
 	t.count(h.lost, time.Now().Add(l.ttl), t.decided)
-	for _, n := range l.nodes {
-		if t.majority() && n.lacks.Swap(false) {
-			n.tell(l.newRound(h.lost, acquiring, h, 1)) // depth 1 acquires a free key
+	if t.majority() {
+		for _, n := range l.nodes {
+			if n.lacks.Swap(false) {
+				n.tell(l.newRound(h.lost, acquiring, h, 1)) // depth 1 acquires a free key
+			}
 		}
 	}
 	return t.result()
@@ -96,11 +105,11 @@ type round struct {
 }
 
 // A request is what a round asks of the nodes.
-type request string
+type request int
 
 const (
-	acquiring request = "store the hold with this depth, unless the lock is taken"
-	releasing request = "set the depth where the hold is stored"
+	acquiring request = iota // to store the hold with this depth, unless the lock is taken
+	releasing                // to set the depth where the hold is stored; 0 deletes it
 )
 
 func (l *Lock) newRound(ctx context.Context, q request, h *hold, depth int) *round {
@@ -144,22 +153,32 @@ func (t *tally) count(ctx context.Context, deadline time.Time, enough func() boo
 	defer cancel()
 	for t.answered() < t.nodes && !enough() {
 		select {
+		case v := <-t.votes: // even after the deadline: the process may have been paused
+			t.add(v)
+			continue
+		default:
+		}
+		select {
+		case v := <-t.votes:
+			t.add(v)
 		case <-ctx.Done():
 			return
-		case v := <-t.votes:
-			var reply redis.Error
-			switch {
-			case v.err != nil:
-				t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
-				if !isAway(v.err) && errors.As(v.err, &reply) || errors.Is(v.err, redis.ErrClosed) {
-					t.fatal++
-				}
-			case v.yes:
-				t.yes++
-			default:
-				t.no++
-			}
 		}
+	}
+}
+
+func (t *tally) add(v vote) {
+	var reply redis.Error
+	switch {
+	case v.err != nil:
+		t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
+		if (errors.As(v.err, &reply) && !isAway(v.err)) || errors.Is(v.err, redis.ErrClosed) {
+			t.fatal++
+		}
+	case v.yes:
+		t.yes++
+	default:
+		t.no++
 	}
 }
 
@@ -173,7 +192,8 @@ func (t *tally) noMajorityLeft() bool { return t.nodes-t.fatal < t.quorum() }
 // settled reports whether the votes that are left can no longer decide anything.
 func (t *tally) settled() bool {
 	left := t.nodes - t.answered()
-	return t.decided() || t.yes+left < t.quorum() && t.nodes-t.no-left >= t.quorum()
+	mayWin, mayBeDenied := t.yes+left >= t.quorum(), t.nodes-t.no-left < t.quorum()
+	return t.decided() || (!mayWin && !mayBeDenied)
 }
 
 // result reports whether a majority voted yes. It is an error if that is not certain.
@@ -187,7 +207,15 @@ func (t *tally) result() (bool, error) {
 // A quorumError is a vote that was not won.
 type quorumError struct{ *tally }
 
-func (e quorumError) Unwrap() []error { return e.errs }
+// Unwrap leaves out renewals that gave up waiting for a connection, unless all did.
+func (e quorumError) Unwrap() []error {
+	gaveUp := func(err error) bool { return errors.Is(err, context.Canceled) }
+	if errs := slices.DeleteFunc(slices.Clone(e.errs), gaveUp); len(errs) > 0 {
+		return errs
+	}
+	return e.errs
+}
+
 func (e quorumError) Error() string {
 	return fmt.Sprintf("%d of %d nodes said yes, %d no, %d did not answer in time, %d failed %v",
 		e.yes, e.nodes, e.no, e.nodes-e.answered(), len(e.errs), e.errs)

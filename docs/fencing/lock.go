@@ -64,7 +64,8 @@ return redis.call('DEL', KEYS[1])
 `
 
 // A Lock is a handle on the distributed lock stored at one key. Each Lock is a separate
-// owner, even within one process. It is safe for concurrent use.
+// owner, even within one process. It is safe for concurrent use, but goroutines that share
+// a Lock share its ownership: a late Unlock of one releases what another has acquired.
 type Lock struct {
 	rdb redis.UniversalClient
 	key string

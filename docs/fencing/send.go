@@ -1,12 +1,14 @@
 package fencing
 
-// How a script is sent, and what a lost reply means. The same in steps 05 to 08.
+// How a script is sent, what a lost reply means, and how a wait ends. The same in steps 05
+// to 08.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,49 +18,10 @@ const (
 	// releaseTimeout replaces the caller's deadline: a request past its deadline must still
 	// release its lock.
 	releaseTimeout = 3 * time.Second
-	maxResends     = 3 // after a lost reply, as go-redis does by default
+	quickResends   = 3 // after a lost reply; those that follow come after pauses
 	releasePause   = 100 * time.Millisecond
 	undoPatience   = 3 * releasePause // for what a failed TryLock may have acquired
 )
-
-// detach returns a context that ignores the end of ctx, and ends releaseTimeout after the
-// first detach.
-func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx.Value(detached{}) != nil {
-		return context.WithCancel(ctx)
-	}
-	ctx = context.WithValue(context.WithoutCancel(ctx), detached{}, detached{})
-	return context.WithTimeout(ctx, releaseTimeout)
-}
-
-type detached struct{}
-
-// sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
-// even if ctx has ended. While the server is away, it pauses and tries again until patience
-// ends. unsure reports that Redis may have run an attempt whose reply was lost: the next one
-// then finds no lock, although it was held.
-func sendRelease(
-	ctx context.Context, patience time.Duration, rdb redis.UniversalClient, script, key string, args ...any,
-) (released, unsure bool, err error) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	start, resends := time.Now(), 0
-	for {
-		before := err
-		released, err = sendOnce(ctx, rdb, script, key, args...)
-		unsure = unsure || mayHaveRun(err)
-		switch {
-		case before != nil && errors.Is(err, context.DeadlineExceeded): // the time is up
-			return released, unsure, before // says more
-		case mayHaveRun(err) && resends < maxResends:
-			resends++
-		case mayPass(err) && time.Since(start) < patience:
-			time.Sleep(releasePause)
-		default:
-			return released, unsure, err
-		}
-	}
-}
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
 // reply, without telling its caller (MaxRetries).
@@ -69,7 +32,7 @@ func sendOnce(
 }
 
 // send sends a script through Process, where a client in a wrapper of yours can act on all
-// commands alike.
+// scripts alike.
 func send(
 	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
 ) *redis.Cmd {
@@ -98,6 +61,7 @@ func mayHaveRun(err error) bool {
 	return err != nil && !errors.As(err, &reply) && // rejected by Redis
 		!isDial(err) && // not sent: no connection
 		!errors.Is(err, redis.ErrPoolTimeout) && // not sent: the pool is full
+		!errors.Is(err, redis.ErrPoolExhausted) && // not sent: the same, with MaxActiveConns
 		!errors.Is(err, redis.ErrClosed) && // not sent: the client is closed
 		!errors.Is(err, context.DeadlineExceeded) // not sent: no connection in time
 }
@@ -105,15 +69,58 @@ func mayHaveRun(err error) bool {
 // mayPass reports whether a release that failed with err is worth another attempt.
 func mayPass(err error) bool { return mayHaveRun(err) || isAway(err) }
 
-// isAway reports whether a command has not run for a reason that may soon be over: the
-// server cannot be reached, is still loading, or was demoted by a failover.
+// isAway reports whether a command has not run for a reason that may soon pass: the server
+// cannot be reached, or gave a reply after which go-redis would resend the command, as
+// during a restart or a failover.
 func isAway(err error) bool {
-	return isDial(err) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err)
+	return isDial(err) || slices.ContainsFunc([]string{
+		"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS",
+	}, func(reply string) bool { return redis.HasErrorPrefix(err, reply) })
 }
 
 func isDial(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network) && network.Op == "dial"
+}
+
+// detach returns a context that ignores the end of ctx, and ends after releaseTimeout. What
+// is detached already keeps its end: all that a TryLock does after its first command takes
+// releaseTimeout at most.
+func detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Value(detached{}) != nil {
+		return context.WithCancel(ctx)
+	}
+	ctx = context.WithValue(context.WithoutCancel(ctx), detached{}, detached{})
+	return context.WithTimeout(ctx, releaseTimeout)
+}
+
+type detached struct{}
+
+// sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
+// even if ctx has ended. While the server is away, it pauses and tries again until patience
+// ends. unsure reports that Redis may have run an attempt whose reply was lost: the next one
+// then finds no lock, although it was held.
+func sendRelease(
+	ctx context.Context, patience time.Duration, rdb redis.UniversalClient, script, key string, args ...any,
+) (released, unsure bool, err error) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	start, resends := time.Now(), 0
+	for {
+		last := err
+		released, err = sendOnce(ctx, rdb, script, key, args...)
+		unsure = unsure || mayHaveRun(err)
+		switch {
+		case last != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			return released, unsure, last // err only says that the time is up
+		case mayHaveRun(err) && resends < quickResends:
+			resends++ // at once: perhaps only a connection has died
+		case mayPass(err) && time.Since(start) < patience:
+			time.Sleep(releasePause)
+		default:
+			return released, unsure, err
+		}
+	}
 }
 
 // afterRefusal returns err, the outcome of an attempt in Lock. If the attempt before was
@@ -122,6 +129,9 @@ func isDial(err error) bool {
 func afterRefusal(ctx context.Context, before, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || !errors.Is(before, ErrNotAcquired) {
 		return err
+	}
+	if errors.Is(err, ctx.Err()) {
+		return before // Lock adds ctx.Err()
 	}
 	return fmt.Errorf("%w: %w", before, err)
 }

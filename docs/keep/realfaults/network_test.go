@@ -179,7 +179,6 @@ func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
 	}{
 		{"defaults", redis.Options{}, 5 * time.Second},
 		{"the page's", page, 3 * time.Second},
-		{"ReadTimeout 1s", redis.Options{ReadTimeout: time.Second}, 4 * time.Second},
 		{"ReadTimeout 2.9s", redis.Options{ReadTimeout: 2900 * time.Millisecond}, 5800 * time.Millisecond},
 	}
 	servers := serve(t, nodesOf(8))
@@ -187,7 +186,6 @@ func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
 	for _, server := range servers {
 		addrs = append(addrs, server.Addr)
 	}
-	took := make([][4]float64, len(cases)) // seconds, of steps 05 to 08
 	begin := make(chan struct{})
 	var calls sync.WaitGroup
 	for i, c := range cases {
@@ -195,18 +193,14 @@ func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
 			rdbs := connect(t, addrs[:nodesOf(step)], c.options)
 			lock := newLock(fmt.Sprintf("%s-%d-%d", key, i, step), step, rdbs, time.Minute)
 			require.NoError(t, lock.TryLock(ctx))
-			want := c.want
-			if step == 8 {
-				want = 3 * time.Second
-			}
 			calls.Go(func() {
 				<-begin
 				start := time.Now()
 				err := lock.Unlock(ctx)
-				took[i][step-5] = time.Since(start).Seconds()
+				t.Logf("%s, step %02d: %.2fs", c.what, step, time.Since(start).Seconds())
 				assert.Error(t, err, "step %02d, %s", step, c.what)
 				assert.False(t, locks.NotHeld(err), "step %02d, %s: Redis hangs, but the error says that the lock was lost: %v", step, c.what, err)
-				assert.Less(t, time.Since(start), 5*want, "step %02d, %s: it takes longer than client.md says", step, c.what)
+				assert.Less(t, time.Since(start), 5*c.want, "step %02d, %s: it takes longer than client.md says", step, c.what)
 			})
 		}
 	}
@@ -215,11 +209,6 @@ func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
 	}
 	close(begin)
 	calls.Wait()
-	table := ""
-	for i, c := range cases {
-		table += fmt.Sprintf("%-20s%8.2fs%8.2fs%8.2fs%8.2fs\n", c.what, took[i][0], took[i][1], took[i][2], took[i][3])
-	}
-	t.Logf("how long Unlock takes, steps 05 to 08:\n%s", table)
 }
 
 // A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no
