@@ -237,7 +237,9 @@ var besides = []File{
 // lock has to survive it: red, try and the matrix leave these tests out, why does not.
 var Hardening = []File{
 	{Name: "more_5_client_test.go", From: 5, To: 8},
+	{Name: "more_5_evalsha_test.go", From: 5, To: 8},
 	{Name: "more_5_single_test.go", From: 5, To: 7},
+	{Name: "more_6_proxy_test.go", From: 6, To: 7},
 	{Name: "more_7_holders_test.go", From: 7, To: 8},
 	{Name: "more_7_wait_test.go", From: 7, To: 8},
 	{Name: "more_8_client_test.go", From: 8, To: 8},
