@@ -14,7 +14,9 @@ import (
 
 // doWithin is Do, except that it waits for the lock only for the time given. The limit of
 // the work is ctx.
-func doWithin(ctx context.Context, l *Lock, wait time.Duration, work func(context.Context) error) error {
+func doWithin(
+	ctx context.Context, l *Lock, wait time.Duration, work func(context.Context) error,
+) error {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := l.Lock(waiting); err != nil {
