@@ -32,19 +32,18 @@ func TestTheContextEndsAsTheLockIsGranted_LockReturnsNil(t *testing.T) {
 }
 
 func TestTheContextEndsDuringAnAttempt_TheErrorSaysEachThingOnce(t *testing.T) {
-	for _, refused := range []bool{false, true} { // before
+	for _, attempt := range []int{1, 2} {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
 			require.NoError(t, bob.TryLock(ctx))
-			if refused {
-				require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired)
-			}
 			request, cancel := context.WithCancel(ctx)
-			nth := 1
-			if refused {
-				nth = 3
-			}
-			lab.afterNth("alice", nth, cancel)
+			writes := 0
+			lab.inject("alice", &hook{after: cancel, match: func(command string, nth int) bool {
+				if isWrite(command, nth) {
+					writes++
+				}
+				return writes == attempt
+			}})
 			err := alice.Lock(request)
 			require.ErrorIs(t, err, context.Canceled, "alice's context ended, but the error does not say so")
 			require.Equal(t, 1, strings.Count(err.Error(), ErrNotAcquired.Error()),
@@ -136,6 +135,27 @@ func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
 		require.Error(t, err, "alice's release was never sent, but Unlock returned nil")
 		require.NotErrorIs(t, err, ErrNotHeld, "alice's release was never sent, but Unlock returned ErrNotHeld")
 		require.NoError(t, alice.Unlock(ctx), "a connection is free again, but alice cannot release what she still holds")
+	})
+}
+
+// A full pool is a client whose connections are all in use for longer than Unlock waits.
+type full struct{ unsent }
+
+func (f *full) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+func TestThePoolIsFullForLonger_UnlockIsAnError(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		lab.client("alice").nodes[0].AddHook(&full{})
+		err := alice.Unlock(ctx)
+		require.Error(t, err, "alice's release was never sent, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "alice's release was never sent, but Unlock returned ErrNotHeld")
 	})
 }
 
