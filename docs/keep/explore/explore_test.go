@@ -114,8 +114,8 @@ func TestExpectations_AreComplete(t *testing.T) {
 func TestALine_IsThatOfTheLock(t *testing.T) {
 	for id, senders := range map[string][]string{
 		"05/pause/aFbBA": {"SET lock.go Lock.acquire", "release lock.go Lock.release"},
-		"07/slow/aF":     {"acquire lock.go Lock.acquire", "release lock.go Lock.release", "renew lock.go Lock.extend"},
-		"08/slow/a1a2F":  {"acquire nodes.go node.acquire", "release nodes.go node.release", "renew rounds.go Lock.extend"},
+		"07/slow/aF":     {"acquire lock.go Lock.acquire", "release lock.go Lock.acquire", "release lock.go Lock.release", "renew watchdog.go Lock.sendRenewal"},
+		"08/slow/a1a2F":  {"acquire nodes.go node.acquire", "release nodes.go node.release", "renew watchdog.go Lock.sendRenewal"},
 		"09/none/aAa":    {"acquire lock.go Lock.acquire", "release lock.go Lock.release"},
 	} {
 		j, err := parseID(id)
