@@ -820,8 +820,7 @@ func TestARenewalArrivesAfterTheRelease_TheHoldIsNotLost(t *testing.T) {
 		}
 		time.Sleep(ttl/3 + ttl/100)
 		require.NoError(t, alice.Unlock(ctx), "a renewal was in flight, but Unlock failed")
-		lab.note("alice's renewal arrives")
-		lab.wait()
+		lab.wait() // then her renewal arrives
 		for range nodes {
 			(<-late).run(&hook{})
 		}
