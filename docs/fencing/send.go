@@ -20,7 +20,7 @@ const (
 	releaseTimeout = 3 * time.Second
 	quickResends   = 3 // after a lost reply; those that follow come after pauses
 	releasePause   = 100 * time.Millisecond
-	undoPatience   = 3 * releasePause // for what a failed TryLock may have acquired
+	undoPatience   = 4 * releasePause // three pauses, for what a failed TryLock may have acquired
 )
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
@@ -115,7 +115,7 @@ func sendRelease(
 			return released, unsure, last // err only says that the time is up
 		case mayHaveRun(err) && resends < quickResends:
 			resends++ // at once: perhaps only a connection has died
-		case mayPass(err) && time.Since(start) < patience:
+		case mayPass(err) && time.Since(start)+releasePause < patience:
 			time.Sleep(releasePause)
 		default:
 			return released, unsure, err
