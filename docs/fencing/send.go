@@ -32,7 +32,7 @@ func sendOnce(
 }
 
 // send sends a script through Process, where a client in a wrapper of yours can act on all
-// scripts alike.
+// scripts alike. Unless once, go-redis may resend it.
 func send(
 	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
 ) *redis.Cmd {

@@ -110,7 +110,7 @@ func (e *entrant) measure(key string) error {
 // hung is what two of five nodes cost that take commands and never answer.
 type hung struct {
 	Pair     time.Duration // a lock+unlock of step 08
-	FailFast time.Duration `json:",omitzero"` // a lock+unlock of redsync with WithFailFast
+	FailFast time.Duration // a lock+unlock of redsync with WithFailFast
 	// One attempt of redsync with go-redis's default options and an expiry of 8 s, its
 	// default, and one with ContextTimeoutEnabled.
 	Redsync, WithTimeout attempt
