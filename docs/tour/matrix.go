@@ -82,7 +82,7 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 	var builds []build
 	for _, s := range course.Steps {
 		// The last folder has every guarantee.
-		own, err := t.stories(course.Last.Dir, []course.File{{Name: s.File}})
+		own, err := t.stories(course.Last.Dir, s.Kept())
 		if err != nil {
 			return nil, err
 		}
@@ -102,11 +102,11 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 			return nil, err
 		}
 		for row, g := range course.Entries() {
-			file := g.File
+			files := g.Kept()
 			if g.IsEpilogue() {
-				file = lateWriteFile
+				files = []course.File{{Name: lateWriteFile}}
 			}
-			if own := of(results, []course.File{{Name: file}}); own != nil {
+			if own := of(results, files); own != nil {
 				rows[row] = append(rows[row], cell{g, lock, own})
 			}
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 // runRed runs stories that begin in a step on the lock before it. Of all, it shows the first
-// of each file in full, and of the others what went wrong. Some, by their names, it shows in
-// full: the judgement is the same, the rest of the lesson is left out.
+// of each file with a number in full, and of the others what went wrong. Some, by their names,
+// it shows in full: the judgement is the same, the rest of the lesson is left out.
 func (t *tour) runRed(ctx context.Context, req request) error {
 	s, some := req.steps[0], req.names != nil
 	list, err := t.stories(s.Dir, s.Red())
@@ -43,7 +43,7 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 		case r.verdict == passed && some:
 			t.line(r)
 		case r.verdict == passed: // they are counted below
-		case r.verdict == failed && r.file == lead.file && !some && !req.has("-all"):
+		case r.verdict == failed && (r.file == lead.file || course.IsSecond(r.file)) && !some && !req.has("-all"):
 			t.summary(r)
 		default:
 			t.failure(r, whole)

@@ -70,13 +70,13 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		later int // stories that cannot be played yet
 	}{
 		{"all of 7", 7, miniLock(7), nil, nil, 0},
-		{"a field of 7 is missing", 7, miniLock(6), []string{"7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}, 3},
+		{"a field of 7 is missing", 7, miniLock(6), []string{"7_lost_test.go", "more_7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}, 3},
 		{"Do is missing: its part comes later", 7, strings.Replace(miniLock(7), ") Do()", ") Undo()", 1), nil, []string{"7_lost_test.go needs Do"}, 0},
 		{"Lost is missing", 7, strings.Replace(miniLock(7), ") Lost()", ") Last()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
 		{"a function has its name", 7, strings.Replace(miniLock(7), "(l *Lock) Lost()", "Lost()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
 		{"a step that needs nothing", 3, miniLock(2), nil, nil, 0},
 		{"all of 8", 8, miniLock(8), nil, nil, 0},
-		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}, 3},
+		{"7 at 8", 8, miniLock(7), []string{"8_validity_test.go", "more_8_validity_test.go"}, []string{"8_validity_test.go needs NodeTimeout"}, 3},
 	} {
 		a := attemptAt{step: course.Steps[tt.step-1], src: lockOf(tt.src)}
 		b, err := tr.tryBuild(&a)

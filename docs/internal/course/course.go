@@ -217,7 +217,7 @@ const (
 var OwnFiles = []string{LockFile, NewFile, BugFile, DemoFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what has its own
-// file next to it.
+// file next to it. The files with a number are a first reading: they hold the fix.
 type File struct {
 	Name      string
 	Guarantee string
@@ -232,6 +232,22 @@ var besides = []File{
 	{"7_lost_test.go", "the holder is notified that it lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
 	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 }
+
+// second is the second reading: what a lock with the fix must survive as well.
+var second = []File{
+	{"more_1_test.go", "", 1, 8, nil},
+	{"more_2_test.go", "", 2, 8, nil},
+	{"more_4_test.go", "", 4, 8, nil},
+	{"more_5_test.go", "", 5, 8, nil},
+	{"more_6_test.go", "", 6, 8, nil},
+	{"more_6_waiting_test.go", "", 6, 7, nil},
+	{"more_7_lost_test.go", "", 7, 8, besides[1].Needs},
+	{"more_8_test.go", "", 8, 8, nil},
+	{"more_8_validity_test.go", "", 8, 8, besides[2].Needs},
+}
+
+// IsSecond tells the files of the second reading from those with a number.
+func IsSecond(file string) bool { return strings.HasPrefix(file, "more_") }
 
 // Hardening is what callers, clients and servers have done to other locks. Only a step's own
 // lock has to survive it: red, try and the matrix leave these tests out, why does not.
@@ -259,7 +275,7 @@ func Files() []File {
 	var list []File
 	for _, s := range Steps {
 		list = append(list, File{s.File, s.Guarantee, s.N, len(Steps), nil})
-		for _, f := range besides {
+		for _, f := range slices.Concat(besides, second) {
 			if f.From == s.N {
 				list = append(list, f)
 			}
@@ -290,6 +306,11 @@ func (s Step) Red() []File {
 		return s.Guarantees()[:1]
 	}
 	return slices.DeleteFunc(s.Beginning(), func(f File) bool { return f.Needs != nil })
+}
+
+// Kept returns what begins in s, and can be run on every lock.
+func (s Step) Kept() []File {
+	return slices.DeleteFunc(s.Red(), func(f File) bool { return f.To < Last.N })
 }
 
 // IsEpilogue tells the epilogue from the steps.

@@ -26,7 +26,7 @@ func TestTheTableIsCompleteAndTrueOfTheFolders(t *testing.T) {
 // What needs newer methods does not compile with the lock before, and the lock of the
 // epilogue is the same on both sides.
 func TestRed_IsWhatTheLockBeforeCanBeAsked(t *testing.T) {
-	require.Len(t, Steps[5].Red(), 2)
+	require.Len(t, Steps[5].Red(), 4, "two files, each with its second reading")
 	require.Equal(t, Steps[6].Beginning()[:1], Steps[6].Red())
 	require.Equal(t, Epilogue.Beginning()[:1], Epilogue.Red())
 }

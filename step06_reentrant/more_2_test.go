@@ -1,0 +1,60 @@
+package redislock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays(t *testing.T) {
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
+		t.Run(ttl.String(), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) {
+				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
+				limitHold(alice, time.Millisecond)
+				lab.note("alice takes the lock for %v", ttl)
+				require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
+				requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
+			})
+		})
+	}
+}
+
+func TestTryLock_InvalidTTL_SendsNothing(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		for _, bad := range []time.Duration{0, -1, -time.Second, time.Microsecond, time.Millisecond - 1} {
+			lab.note("alice wants a lock with a ttl of %v", bad)
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, bad)
+			waiting, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			for _, call := range []func(context.Context) error{alice.TryLock, alice.Lock} {
+				err := call(waiting)
+				require.Error(t, err, "a lock with a ttl of %v expires at once or never, but alice got no error", bad)
+				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, but the error says that the lock is taken", bad)
+			}
+		}
+		require.Zero(t, lab.sent(), "an invalid ttl was sent to Redis")
+	})
+}
+
+// Also passes on step 01, because that lock has no ttl to reject.
+func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, time.Millisecond)
+		if err := alice.TryLock(ctx); err != nil { // where the clock drift allowance uses it up
+			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(), "alice's ttl is a millisecond, but the error says that it must be at least that")
+		}
+	})
+}
+
+func TestRedisRefusesTheTTL_TheHolderIsTold(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
+		if alice.TryLock(ctx) == nil {
+			require.Positive(t, lab.server(0).TTL(key), "alice's TryLock returned nil, but the key has no ttl: if she dies now, no one can ever get in again")
+		}
+	})
+}
