@@ -138,14 +138,40 @@ func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
 	})
 }
 
-// A full pool is a client whose connections are all in use for longer than Unlock waits.
-type full struct{ unsent }
+// A full pool is a client whose connections are all in use for longer than Unlock waits,
+// after some that were refused.
+type full struct {
+	unsent
+	refused atomic.Int32
+}
 
 func (f *full) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if f.over.Load() {
+			return next(ctx, cmd)
+		}
+		if f.refused.Add(-1) >= 0 {
+			return &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		}
 		<-ctx.Done()
 		return ctx.Err()
 	}
+}
+
+func TestConnectionsAreRefusedAndThenThePoolIsFull_NothingWasSent(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		hook := &full{}
+		hook.refused.Store(2)
+		lab.client("alice").nodes[0].AddHook(hook)
+		require.ErrorContains(t, alice.Unlock(ctx), "refused", "Redis refused connections, but alice's error does not say so")
+		hook.over.Store(true)
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has ended, but bob was refused")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice's release was never sent and bob is inside, but her second Unlock returned nil")
+	})
 }
 
 func TestThePoolIsFullForLonger_UnlockIsAnError(t *testing.T) {

@@ -18,13 +18,15 @@ import (
 // to undo it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	r := l.ask(ctx, acquiring, h, depth)
+	// A refused attempt waits for all nodes: those that are slow are then free for the undo.
 	r.count(ctx, l.nodeDeadline(), r.majority)
 	expired := depth == 1 && !time.Now().Before(h.validUntil)
 	if r.majority() && !expired {
 		return nil
 	}
-	undo, deadline := l.ask(ctx, releasing, h, depth-1), l.nodeDeadline()
-	if ctx.Err() != nil { // the count ended early; the other votes say whether the lock is taken
+	undo := l.ask(ctx, releasing, h, depth-1)
+	deadline := l.nodeDeadline() // for both counts: TryLock returns that soon after ctx ends
+	if ctx.Err() != nil {        // the votes that are left say whether the lock is taken
 		r.count(context.Background(), deadline, r.denied)
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
@@ -101,7 +103,7 @@ type round struct {
 	request request
 	hold    *hold
 	depth   int
-	waiting atomic.Int32 // nodes still busy with an earlier round
+	waiting atomic.Int32 // nodes busy with an earlier round; a round that is replaced keeps them
 }
 
 // A request is what a round asks of the nodes.
@@ -135,7 +137,7 @@ type tally struct {
 	votes   chan vote // with room for all: no node waits for the counter
 	yes, no int
 	errs    []error
-	fatal   int // errs assumed to last: Redis replied with one, or the client is closed
+	fatal   int // errs that will not pass: Redis replied with one, or the client is closed
 }
 
 type vote struct {
@@ -182,14 +184,16 @@ func (t *tally) add(v vote) {
 	}
 }
 
-func (t *tally) answered() int        { return t.yes + t.no + len(t.errs) }
-func (t *tally) quorum() int          { return t.nodes/2 + 1 } // of all nodes, up or down
-func (t *tally) majority() bool       { return t.yes >= t.quorum() }
-func (t *tally) denied() bool         { return t.nodes-t.no < t.quorum() }
-func (t *tally) decided() bool        { return t.majority() || t.denied() }
+func (t *tally) answered() int  { return t.yes + t.no + len(t.errs) }
+func (t *tally) quorum() int    { return t.nodes/2 + 1 } // of all nodes, up or down
+func (t *tally) majority() bool { return t.yes >= t.quorum() }
+func (t *tally) denied() bool   { return t.nodes-t.no < t.quorum() } // too many said no
+func (t *tally) decided() bool  { return t.majority() || t.denied() }
+
+// noMajorityLeft reports whether so many nodes fail for good that asking again is in vain.
 func (t *tally) noMajorityLeft() bool { return t.nodes-t.fatal < t.quorum() }
 
-// settled reports whether the votes that are left can no longer decide anything.
+// settled reports whether the vote is decided, or can no longer be: too many have failed.
 func (t *tally) settled() bool {
 	left := t.nodes - t.answered()
 	mayWin, mayBeDenied := t.yes+left >= t.quorum(), t.nodes-t.no-left < t.quorum()

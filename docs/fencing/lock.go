@@ -80,8 +80,8 @@ type Lock struct {
 // New does not contact Redis. TryLock and Lock reject an empty key, a key with a } but
 // without a hash tag, a nil client, a Ring and a ttl that is too short.
 //
-// A client in a wrapper of yours sees scripts in Process only, not in Eval. To act on
-// every command, such as to prefix its key, use a hook (AddHook).
+// If rdb is a wrapper of your own, override Process: scripts do not pass through Eval. To
+// act on every command, such as to prefix its key, use a hook (AddHook).
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }
@@ -163,7 +163,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) acquire(ctx context.Context, owner string) (token int64, err error) {
 	token, err = acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)}, owner, l.ttl.Milliseconds()).Int64()
 	if err != nil {
-		// Otherwise the key may block all others for a whole TTL.
+		// Even if err says that it was not sent: an earlier attempt of go-redis may have run.
 		_, _, _ = sendRelease(ctx, undoPatience, l.rdb, releaseScript, l.key, owner)
 	} else if token == 0 {
 		err = ErrNotAcquired

@@ -1,6 +1,6 @@
 package fencing
 
-// How a script is sent, what a lost reply means, and how a wait ends. The same in steps 05
+// How a script is sent, what a lost reply means, and which error ends a wait. The same in steps 05
 // to 08.
 
 import (
@@ -18,9 +18,9 @@ const (
 	// releaseTimeout replaces the caller's deadline: a request past its deadline must still
 	// release its lock.
 	releaseTimeout = 3 * time.Second
-	quickResends   = 3 // after a lost reply; those that follow come after pauses
+	quickResends   = 3 // of a release whose reply was lost, at once; then with pauses
 	releasePause   = 100 * time.Millisecond
-	undoPatience   = 4 * releasePause // three pauses, for what a failed TryLock may have acquired
+	undoPatience   = 4 * releasePause // room for three pauses: a failed TryLock takes no longer
 )
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
@@ -43,8 +43,7 @@ func send(
 	return cmd
 }
 
-// A scriptCmd tells go-redis whether to resend it (since 9.19; older versions would not
-// ask, and do not compile here).
+// A scriptCmd tells go-redis whether to resend it.
 type scriptCmd struct {
 	*redis.Cmd
 	once bool
@@ -52,13 +51,15 @@ type scriptCmd struct {
 
 func (c *scriptCmd) NoRetry() bool { return c.once }
 
+// go-redis asks since 9.19. With an older version, this does not compile.
 var _ interface{ NoRetry() bool } = (*redis.Cmd)(nil)
 
 // mayHaveRun reports whether Redis may have run a command that failed with err. Each line
 // below is a case in which it has not.
 func mayHaveRun(err error) bool {
 	var reply redis.Error
-	return err != nil && !errors.As(err, &reply) && // rejected by Redis
+	return err != nil &&
+		!errors.As(err, &reply) && // rejected by Redis
 		!isDial(err) && // not sent: no connection
 		!errors.Is(err, redis.ErrPoolTimeout) && // not sent: the pool is full
 		!errors.Is(err, redis.ErrPoolExhausted) && // not sent: the same, with MaxActiveConns
@@ -66,7 +67,8 @@ func mayHaveRun(err error) bool {
 		!errors.Is(err, context.DeadlineExceeded) // not sent: no connection in time
 }
 
-// mayPass reports whether a release that failed with err is worth another attempt.
+// mayPass reports whether a release that failed with err is worth another attempt: its reply
+// was lost, or the server is away for a moment.
 func mayPass(err error) bool { return mayHaveRun(err) || isAway(err) }
 
 // isAway reports whether a command has not run for a reason that may soon pass: the server
@@ -83,9 +85,9 @@ func isDial(err error) bool {
 	return errors.As(err, &network) && network.Op == "dial"
 }
 
-// detach returns a context that ignores the end of ctx, and ends after releaseTimeout. What
-// is detached already keeps its end: all that a TryLock does after its first command takes
-// releaseTimeout at most.
+// detach returns a context that ignores the end of ctx, and ends after releaseTimeout. To
+// detach it again changes nothing: all that a TryLock does after its first command shares
+// one releaseTimeout.
 func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Value(detached{}) != nil {
 		return context.WithCancel(ctx)
@@ -107,14 +109,14 @@ func sendRelease(
 	defer cancel()
 	start, resends := time.Now(), 0
 	for {
-		last := err
+		previous := err
 		released, err = sendOnce(ctx, rdb, script, key, args...)
 		unsure = unsure || mayHaveRun(err)
 		switch {
-		case last != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
-			return released, unsure, last // err only says that the time is up
+		case previous != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			return released, unsure, previous // err only says that the time is up
 		case mayHaveRun(err) && resends < quickResends:
-			resends++ // at once: perhaps only a connection has died
+			resends++ // perhaps only a connection has died
 		case mayPass(err) && time.Since(start)+releasePause < patience:
 			time.Sleep(releasePause)
 		default:

@@ -259,6 +259,7 @@ var Hardening = []File{
 	{Name: "more_7_holders_test.go", From: 7, To: 8},
 	{Name: "more_7_wait_test.go", From: 7, To: 8},
 	{Name: "more_8_client_test.go", From: 8, To: 8},
+	{Name: "more_8_votes_test.go", From: 8, To: 8},
 }
 
 // NotAsked are the files of tests that only a step's own lock has to pass.
