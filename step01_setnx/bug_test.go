@@ -9,7 +9,7 @@ import (
 
 // This test passes while step 01's bug exists. Step 02 removes the bug.
 
-func TestBug_TheHolderDies_LockedForEver(t *testing.T) {
+func TestBug_TheHolderDies_NobodyGetsInAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))

@@ -84,6 +84,20 @@ func inLab(t *testing.T, story func(t *T, lab *lab)) {
 	})
 }
 
+// eachNth plays a story with nth 1, 2, 3 and so on, and returns how often it was true. It ends
+// when the story returns false: its client has sent fewer than nth commands.
+func eachNth(t *testing.T, name string, story func(t *T, lab *lab, nth int) bool) (n int) {
+	for more := true; more && n < 20; {
+		t.Run(fmt.Sprintf(name, n+1), func(t *testing.T) {
+			inLab(t, func(t *T, lab *lab) { more = story(t, lab, n+1) })
+		})
+		if more {
+			n++
+		}
+	}
+	return n
+}
+
 // Each Redis has the lock's scripts loaded, like one in use. Otherwise every first call
 // would send its script twice.
 var (
@@ -290,7 +304,8 @@ func (l *lab) hang(node int) (goOn func()) {
 		s.intercept(nil)
 		l.fault("%s resumes", s.name)
 		for _, m := range held {
-			m.record = l.trace.add(record{Kind: "command", Who: m.record.Who, Node: m.record.Node, Text: m.record.Text, Late: true})
+			m.record = l.trace.add(record{Kind: "command", Who: m.record.Who, Node: m.record.Node,
+				Text: m.record.Text, Late: true})
 			m.run(&hook{})
 		}
 		l.wait()

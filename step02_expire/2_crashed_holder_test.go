@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -30,31 +29,33 @@ func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 }
 
 func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
-	for nth, came := 1, true; came && nth < 20; nth++ {
-		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
-			inLab(t, func(t *T, lab *lab) {
-				alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-				require.NoError(t, alice.TryLock(ctx))
-				lab.crash("alice")
-				time.Sleep(ttl + slack(ttl/10))
-				var carolErr error
-				comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
-				bobErr := bob.TryLock(ctx)
-				if came = comes.fired; !came {
-					return // bob's TryLock sends fewer than nth commands: all cases are done
-				}
-				require.False(t, bobErr != nil && carolErr != nil, "alice died inside, her ttl of %v has expired, bob and carol come, but both are refused", ttl)
-				require.False(t, bobErr == nil && carolErr == nil, "alice died inside, her ttl of %v has expired, bob and carol come at the same moment, and both are inside", ttl)
-				require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired, "alice's ttl has expired, bob or carol is inside, but dave was not refused")
-			})
-		})
-	}
+	eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
+		alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.crash("alice")
+		time.Sleep(ttl + slack(ttl/10))
+		var carolErr error
+		comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
+		bobErr := bob.TryLock(ctx)
+		if !comes.fired {
+			return false
+		}
+		require.False(t, bobErr != nil && carolErr != nil,
+			"alice died inside, her ttl of %v has expired, bob and carol come, but both are refused", ttl)
+		require.False(t, bobErr == nil && carolErr == nil,
+			"alice died inside, her ttl of %v has expired, bob and carol come at the same moment, and both are "+
+				"inside", ttl)
+		require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
+			"alice's ttl has expired, bob or carol is inside, but dave was not refused")
+		return true
+	})
 }
 
 func requireFreeAfter(t *T, ttl time.Duration, bob *handle, story string) {
 	t.Helper()
 	time.Sleep(ttl - slack(10*time.Millisecond))
-	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "%s, her ttl of %v has not expired yet, but bob was not refused", story, ttl)
+	require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+		"%s, her ttl of %v has not expired yet, but bob was not refused", story, ttl)
 	time.Sleep(2 * slack(10*time.Millisecond))
 	require.NoError(t, bob.TryLock(ctx), "%s, her ttl of %v has expired, but bob is still locked out", story, ttl)
 }

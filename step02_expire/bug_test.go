@@ -11,7 +11,7 @@ import (
 
 // These tests pass while step 02's bug exists. Step 03 removes the bug.
 
-func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+func TestBug_DiesBetweenSETNXAndEXPIRE_NobodyGetsInAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.crashAfter("alice", 1)
@@ -21,7 +21,7 @@ func TestBug_DiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	})
 }
 
-func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_NobodyGetsInAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		impatient := func(opt *redis.Options) { opt.ReadTimeout = ttl / 10 }
 		alice, bob := lab.lock("alice", impatient), lab.lock("bob")
@@ -44,7 +44,7 @@ func TestBug_TheNetworkBreaksBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 }
 
 // As with appendfsync always: the server still has the key when it comes back.
-func TestBug_RedisDiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
+func TestBug_RedisDiesBetweenSETNXAndEXPIRE_NobodyGetsInAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var start func()
@@ -56,7 +56,7 @@ func TestBug_RedisDiesBetweenSETNXAndEXPIRE_LockedForEver(t *testing.T) {
 	})
 }
 
-func TestBug_RedisRefusesTheEXPIRE_LockedForEver(t *testing.T) {
+func TestBug_RedisRefusesTheEXPIRE_NobodyGetsInAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")

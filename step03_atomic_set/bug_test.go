@@ -30,7 +30,8 @@ func TestBug_TheReplyToDELIsLost_TheResendDeletesTheNextOwnersLock(t *testing.T)
 		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
 		require.NoError(t, alice.Unlock(ctx))
 		require.NoError(t, bobErr)
-		require.NoError(t, carol.TryLock(ctx), "the DEL that go-redis sent again did not delete bob's lock: the bug is gone")
+		require.NoError(t, carol.TryLock(ctx),
+			"the DEL that go-redis sent again did not delete bob's lock: the bug is gone")
 	})
 }
 

@@ -16,14 +16,15 @@ import (
 
 // Also passes on step 00, because EXISTS and SET are enough as long as no other client
 // comes in between.
-func TestUnlock_LetsTheNextOneIn(t *testing.T) {
+func TestTheHolderLeaves_TheNextOneGetsIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked twice, but the second Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice unlocked twice, but the second Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
@@ -31,7 +32,7 @@ func TestUnlock_LetsTheNextOneIn(t *testing.T) {
 }
 
 // Also passes on step 00, because its Lock polls as well.
-func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
+func TestAWaiter_EntersWhenTheHolderLeaves(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
@@ -45,7 +46,7 @@ func TestLock_WaitsAndEntersAfterUnlock(t *testing.T) {
 	})
 }
 
-func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
+func TestTwoClientsComeAtOnce_OneGetsIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobErr error
@@ -56,15 +57,18 @@ func TestTryLock_TwoClientsAtOnce_OneWins(t *testing.T) {
 		if aliceErr != nil {
 			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but alice's error does not say so")
 		}
-		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")
+		require.ErrorIs(t, aliceErr, ErrNotAcquired,
+			"bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")
 	})
 }
 
 // Three servers sell 100 coupons to 120 customers, twelve at a time.
-func TestCouponShop_SellsEachCouponOnce(t *testing.T) {
+func TestACouponShop_SellsEachCouponOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		sold, left := sellCoupons(t, lab, true)
-		require.Equal(t, 100, sold, "there were 100 coupons, but %d were sold and %d are left: sellers were inside together, and one overwrote the other's sale", sold, left)
+		require.Equal(t, 100, sold,
+			"there were 100 coupons, but %d were sold and %d are left: sellers were inside together, and one "+
+				"overwrote the other's sale", sold, left)
 		require.Zero(t, left, "all 100 coupons were sold, but %d are left", left)
 	})
 }

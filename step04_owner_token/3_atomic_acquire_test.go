@@ -10,7 +10,7 @@ import (
 
 // Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
 
-func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
+func TestTheClientDiesAnywhereInTryLock_ItBlocksAtMostOneTTL(t *testing.T) {
 	commands := commandsOfTryLock(t)
 	require.NotEmpty(t, commands, "alice's TryLock sends no command, so she cannot die in it")
 	for i := range commands {
@@ -23,9 +23,11 @@ func TestTryLock_CrashMidway_BlocksAtMostOneTTL(t *testing.T) {
 					lab.client("alice").cut()
 				})
 				alice.TryLock(ctx)
-				require.True(t, death.fired, "alice's TryLock did not send the same commands as before, so she did not die")
+				require.True(t, death.fired,
+					"alice's TryLock did not send the same commands as before, so she did not die")
 				time.Sleep(ttl + ttl/10)
-				require.NoError(t, bob.TryLock(ctx), "alice died in her TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
+				require.NoError(t, bob.TryLock(ctx),
+					"alice died in her TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
 			})
 		})
 	}
@@ -53,7 +55,8 @@ func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
 		require.NoError(t, bob.TryLock(ctx),
-			"Redis rejected the second command of alice's TryLock, her ttl of %v has expired, but bob is still locked out", ttl)
+			"Redis rejected the second command of alice's TryLock, her ttl of %v has expired, but bob is still "+
+				"locked out", ttl)
 	})
 }
 
@@ -61,6 +64,7 @@ func TestAFreeLock_IsTakenWithOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, nodes, lab.sent(), "the lock was free, but alice's TryLock sent more than one command to a Redis: SET can do it in one")
+		require.Equal(t, nodes, lab.sent(),
+			"the lock was free, but alice's TryLock sent more than one command to a Redis: SET can do it in one")
 	})
 }

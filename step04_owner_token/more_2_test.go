@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 2: a ttl that is odd, too short, or rejected by Redis.
+
 func TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays(t *testing.T) {
 	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
 		t.Run(ttl.String(), func(t *testing.T) {
@@ -15,7 +17,8 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItLastsAsLongAsItSays(t *testing.T) {
 				alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
 				limitHold(alice, time.Millisecond)
 				lab.note("alice takes the lock for %v", ttl)
-				require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
+				require.NoError(t, alice.TryLock(ctx),
+					"the lock is free, but alice, who wants it for %v, was refused", ttl)
 				requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
 			})
 		})
@@ -32,7 +35,8 @@ func TestTryLock_InvalidTTL_SendsNothing(t *testing.T) {
 			for _, call := range []func(context.Context) error{alice.TryLock, alice.Lock} {
 				err := call(waiting)
 				require.Error(t, err, "a lock with a ttl of %v expires at once or never, but alice got no error", bad)
-				require.NotErrorIs(t, err, ErrNotAcquired, "a ttl of %v is a mistake, but the error says that the lock is taken", bad)
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"a ttl of %v is a mistake, but the error says that the lock is taken", bad)
 			}
 		}
 		require.Zero(t, lab.sent(), "an invalid ttl was sent to Redis")
@@ -44,7 +48,8 @@ func TestATTLOfAMillisecond_IsNotTooShortForRedis(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, time.Millisecond)
 		if err := alice.TryLock(ctx); err != nil { // where the clock drift allowance uses it up
-			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(), "alice's ttl is a millisecond, but the error says that it must be at least that")
+			require.NotRegexp(t, "(at least|minimum of) 1ms", err.Error(),
+				"alice's ttl is a millisecond, but the error says that it must be at least that")
 		}
 	})
 }
@@ -54,7 +59,8 @@ func TestRedisRefusesTheTTL_TheHolderIsTold(t *testing.T) {
 		alice := lab.lock("alice")
 		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		if alice.TryLock(ctx) == nil {
-			require.Positive(t, lab.server(0).TTL(key), "alice's TryLock returned nil, but the key has no ttl: if she dies now, no one can ever get in again")
+			require.Positive(t, lab.server(0).TTL(key),
+				"alice's TryLock returned nil, but the key has no ttl: if she dies now, no one can ever get in again")
 		}
 	})
 }

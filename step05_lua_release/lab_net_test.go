@@ -149,11 +149,13 @@ func (c *client) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	time.Sleep(2 * c.oneWay())
 	s := c.lab.at(addr)
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if c.dead.Load() || c.overdoes(&c.dials, 1000, "%s has made %d connections and keeps going: a lock needs one for each call in progress") {
+	if c.dead.Load() || c.overdoes(&c.dials, 1000,
+		"%s has made %d connections and keeps going: a lock needs one for each call in progress") {
 		return nil, refused
 	}
 	if s.down.Load() {
-		c.lab.trace.add(record{Kind: "refused", Who: c.name, Node: s.node + 1, Text: "cannot reach " + s.name + ": connection refused"})
+		c.lab.trace.add(record{Kind: "refused", Who: c.name, Node: s.node + 1,
+			Text: "cannot reach " + s.name + ": connection refused"})
 		return nil, refused
 	}
 	up, err := s.Dial()
@@ -246,7 +248,8 @@ func (w *wire) read() {
 		switch name := strings.ToLower(args[0]); {
 		case name == "subscribe":
 			w.listens.Store(true)
-			w.client.lab.trace.add(record{Kind: "note", Who: w.client.name, Text: "listens on " + w.client.lab.trace.name(args[1])})
+			w.client.lab.trace.add(record{Kind: "note", Who: w.client.name,
+				Text: "listens on " + w.client.lab.trace.name(args[1])})
 			fallthrough
 		case w.listens.Load():
 			time.Sleep(w.client.oneWay())
@@ -261,7 +264,8 @@ func (w *wire) read() {
 	if unanswered == nil { // otherwise a hung Redis still has to run it
 		w.up.Close()
 	} else if !w.client.dead.Load() && !w.server.down.Load() {
-		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who, Text: "no longer waits for the reply to " + unanswered.Text})
+		w.client.lab.trace.add(record{Kind: "timeout", Who: unanswered.Who,
+			Text: "no longer waits for the reply to " + unanswered.Text})
 	}
 }
 
@@ -304,8 +308,10 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	m := &message{wire: w, args: args}
 	holds := s.holds.Load()
 	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() ||
-		c.overdoes(&c.commands, 10_000, "%s has sent %d commands and keeps going: a lock that waits must not poll Redis without a pause")
-	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1, Text: c.lab.trace.text(c.name, args), held: held})
+		c.overdoes(&c.commands, 10_000,
+			"%s has sent %d commands and keeps going: a lock that waits must not poll Redis without a pause")
+	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1,
+		Text: c.lab.trace.text(c.name, args), held: held})
 	if held {
 		return m.record
 	}
@@ -406,7 +412,8 @@ func (c *client) arrive(node int, command string) (now *hook) {
 
 func nthIs(n int) func(string, int) bool { return func(_ string, nth int) bool { return nth == n } }
 func isWrite(command string, _ int) bool {
-	return !slices.Contains([]string{"exists", "get", "pttl", "ttl", "hget", "hexists", "script", "watch", "unwatch", "multi"}, command)
+	return !slices.Contains(
+		[]string{"exists", "get", "pttl", "ttl", "hget", "hexists", "script", "watch", "unwatch", "multi"}, command)
 }
 
 // disconnect breaks all connections to a server.

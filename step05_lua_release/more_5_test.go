@@ -21,6 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 5: lost replies, contexts that end, calls that are repeated, and what they
+// leave behind in Redis.
+
 // Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -30,35 +33,34 @@ func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 		lab.loseReply("bob", func() {})
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"bob was refused, but he got no reply, released a lock that was never his and deleted alice's: carol is inside with her")
+			"bob was refused, but he got no reply, released a lock that was never his and deleted alice's: carol is "+
+				"inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 	})
 }
 
 // Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
-	for nth, ended := 2, true; ended && nth < 20; nth++ {
-		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
-			inLab(t, func(t *T, lab *lab) {
-				noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
-				alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
-				var aliceErr error
-				end := lab.beforeNth("bob", nth, func() {
-					lab.endLease()
-					aliceErr = alice.TryLock(ctx)
-				})
-				lab.loseReply("bob", func() {})
-				require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
-				if ended = end.fired; !ended {
-					return // he has sent fewer than nth commands: all cases are done
-				}
-				require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
-				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"the reply to bob's TryLock was lost; while he undid his TryLock, his lease expired and alice entered, but he deleted her lock: carol is inside with her")
-				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-			})
+	eachNth(t, "before command %d of the clean-up", func(t *T, lab *lab, nth int) bool {
+		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
+		var aliceErr error
+		end := lab.beforeNth("bob", 1+nth, func() {
+			lab.endLease()
+			aliceErr = alice.TryLock(ctx)
 		})
-	}
+		lab.loseReply("bob", func() {})
+		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
+		if !end.fired {
+			return false
+		}
+		require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"the reply to bob's TryLock was lost; while he undid his TryLock, his lease expired and alice entered, "+
+				"but he deleted her lock: carol is inside with her")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+		return true
+	})
 }
 
 func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
@@ -70,9 +72,11 @@ func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 			cancel()
 		})
 		err := alice.TryLock(request)
-		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
+		require.ErrorIs(t, err, context.Canceled,
+			"alice's request was cancelled before the reply came, but the error does not say so")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled during TryLock, but what she left in Redis blocks bob")
+		require.NoError(t, bob.TryLock(ctx),
+			"alice's request was cancelled during TryLock, but what she left in Redis blocks bob")
 	})
 }
 
@@ -116,8 +120,10 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 				heal()
 				require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, but bob was refused")
 				require.NoError(t, alice.Unlock(ctx),
-					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock returned ErrNotHeld", fault.name)
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+					"%s: alice's release has run, but she does not know; bob entered, she unlocks again, but Unlock "+
+						"returned ErrNotHeld", fault.name)
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+					"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 				require.NoError(t, bob.Unlock(ctx), "alice repeated her Unlock, but it released bob's lock")
 			})
 		})
@@ -129,15 +135,18 @@ func TestATryLockFailsBetweenTwoUnlocks_TheSecondOneKnowsOfTheFirst(t *testing.T
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl)
 		require.NoError(t, alice.TryLock(ctx))
 		begun := false
-		lab.inject("alice", &hook{again: true, lose: func(*message) bool { return true }, match: func(command string, nth int) bool {
-			begun = begun || isWrite(command, nth)
-			return begun
-		}})
+		lab.inject("alice", &hook{again: true, lose: func(*message) bool { return true },
+			match: func(command string, nth int) bool {
+				begun = begun || isWrite(command, nth)
+				return begun
+			}})
 		require.Error(t, alice.Unlock(ctx), "all replies were lost, but alice's Unlock returned nil")
 		require.Error(t, alice.TryLock(ctx), "all replies were lost, but alice's TryLock returned nil")
 		lab.removeHooks("alice")
 		time.Sleep(slack(ttl / 100))
-		require.NoError(t, alice.Unlock(ctx), "alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock returned ErrNotHeld")
+		require.NoError(t, alice.Unlock(ctx),
+			"alice's release has run, but she does not know; a TryLock of hers fails, she unlocks again, but Unlock "+
+				"returned ErrNotHeld")
 	})
 }
 
@@ -178,7 +187,8 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 				require.NoError(t, alice.TryLock(ctx))
 				before.fail(lab, alice)
 				lab.endLease()
-				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease had expired before her release arrived, but Unlock returned nil")
+				require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+					"alice's lease had expired before her release arrived, but Unlock returned nil")
 			})
 		})
 	}
@@ -236,7 +246,8 @@ func TestAScript_NamesItsKey(t *testing.T) {
 		astray := make(chan string, 100)
 		for node := range nodes {
 			lab.server(node).intercept(func(m *message) bool {
-				if keys, ok := scriptKeys(m.args); ok && (len(keys) == 0 || slices.ContainsFunc(keys, func(k string) bool { return hashTag(k) != hashTag(key) })) {
+				if keys, ok := scriptKeys(m.args); ok && (len(keys) == 0 ||
+					slices.ContainsFunc(keys, func(k string) bool { return hashTag(k) != hashTag(key) })) {
 					astray <- fmt.Sprintf("%q", keys)
 				}
 				return false
@@ -247,7 +258,9 @@ func TestAScript_NamesItsKey(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		lab.wait()
 		close(astray)
-		require.Empty(t, <-astray, "alice's lock is %q, but the KEYS of her script do not name it: a Redis Cluster, which chooses the server by KEYS, sends the script to the wrong one", key)
+		require.Empty(t, <-astray,
+			"alice's lock is %q, but the KEYS of her script do not name it: a Redis Cluster, which chooses the "+
+				"server by KEYS, sends the script to the wrong one", key)
 	})
 }
 
@@ -279,7 +292,8 @@ func TestRedisForgetsItsScripts_UnlockWorks(t *testing.T) {
 			for _, rdb := range operator.nodes {
 				require.NoError(t, rdb.ScriptFlush(ctx).Err())
 			}
-			require.NoError(t, alice.Unlock(ctx), "Redis has forgotten its scripts, but that keeps alice from releasing her lock")
+			require.NoError(t, alice.Unlock(ctx),
+				"Redis has forgotten its scripts, but that keeps alice from releasing her lock")
 		}
 		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 	})
@@ -307,7 +321,8 @@ func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.Unlock(ctx),
-			"Redis released alice's lock and the connection was reset; the command was resent and found nothing, but Unlock returned ErrNotHeld")
+			"Redis released alice's lock and the connection was reset; the command was resent and found nothing, but "+
+				"Unlock returned ErrNotHeld")
 	})
 }
 
@@ -338,7 +353,8 @@ func TestUnlock_LateReply_LeaksNoGoroutine(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(time.Minute) // which is longer than go-redis tries
-		require.Zero(t, goroutines(lab), "alice's Unlock gave up long ago, but it left a goroutine behind that still has the reply for it")
+		require.Zero(t, goroutines(lab),
+			"alice's Unlock gave up long ago, but it left a goroutine behind that still has the reply for it")
 	})
 }
 
@@ -361,12 +377,15 @@ func TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysThatTheLockIsTaken(
 			defer cancel()
 			err := alice.Lock(patience)
 			require.True(t, attempt.fired, "bob left while alice waited, but she did not try again")
-			require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context has ended, but the error does not say so")
+			require.ErrorIs(t, err, context.DeadlineExceeded,
+				"alice's context has ended, but the error does not say so")
 			if nodes == 1 { // a lock on several nodes says what the last votes were
 				require.ErrorIs(t, err, ErrNotAcquired,
-					"alice was refused, and her context ended during her next attempt, but the error does not say that the lock is taken")
+					"alice was refused, and her context ended during her next attempt, but the error does not say "+
+						"that the lock is taken")
 				if retries < 0 {
-					require.ErrorIs(t, err, os.ErrDeadlineExceeded, "alice's last attempt got no reply, but the error does not say so")
+					require.ErrorIs(t, err, os.ErrDeadlineExceeded,
+						"alice's last attempt got no reply, but the error does not say so")
 				}
 			}
 		})
@@ -382,8 +401,10 @@ func TestAReplyIsLostAndAnotherGoroutineLocksWithTheHandle_UnlockReturnsNil(t *t
 			time.Sleep(slack(10 * time.Millisecond)) // some locks let it wait until Unlock returns
 		})
 		require.NoError(t, alice.Unlock(ctx),
-			"alice's release has run and its reply was lost; before it was resent, another goroutine locked with the same handle, and Unlock returned ErrNotHeld")
-		require.NoError(t, <-other, "alice has released the lock, but another goroutine that uses her handle was refused")
+			"alice's release has run and its reply was lost; before it was resent, another goroutine locked with the "+
+				"same handle, and Unlock returned ErrNotHeld")
+		require.NoError(t, <-other,
+			"alice has released the lock, but another goroutine that uses her handle was refused")
 		require.NoError(t, alice.Unlock(ctx), "the other goroutine holds the lock, but Unlock failed")
 		require.Empty(t, lab.keys(), "all have left, but something was left behind in Redis")
 	})

@@ -26,7 +26,8 @@ func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T)
 		lab.note("bob waits; from now on his commands are counted")
 		sent.Store(0)
 		time.Sleep(ttl / 2) // by default, go-redis sends a PING every 3s to a server it listens to
-		require.Equal(t, int64(0), sent.Load(), "bob waits for alice, but in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
+		require.Equal(t, int64(0), sent.Load(),
+			"bob waits for alice, but in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
 
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
@@ -41,7 +42,8 @@ func TestTheLockIsReleasedBeforeTheWaiterListens_HeEntersAtOnce(t *testing.T) {
 		start := time.Now()
 		lab.afterNth("bob", 1, func() { alice.Unlock(ctx) })
 		err := bob.Lock(ctx)
-		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond, "alice left at the moment when bob was refused")
+		requireEntered(t, result{err, time.Now()}, start, 10*time.Millisecond,
+			"alice left at the moment when bob was refused")
 	})
 }
 
@@ -57,7 +59,9 @@ func TestTheHolderDies_TheWaiterEntersWhenTheTTLEnds(t *testing.T) {
 		require.False(t, time.Now().Before(end), "alice died, but bob entered before her ttl had expired")
 		requireEntered(t, result{err, time.Now()}, end, 2*time.Millisecond, "alice died, her ttl has expired")
 		sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
-		require.LessOrEqual(t, sent, 10, "alice died, and bob got in when her ttl had expired, but he sent %d commands to Redis while he waited", sent)
+		require.LessOrEqual(t, sent, 10,
+			"alice died, and bob got in when her ttl had expired, but he sent %d commands to Redis while he "+
+				"waited", sent)
 	})
 }
 
@@ -92,7 +96,8 @@ func requireEntered(t *T, bob result, free time.Time, soon time.Duration, why st
 	t.Helper()
 	require.NoError(t, bob.err, "%s, but bob did not get in", why)
 	late := bob.at.Sub(free)
-	require.Less(t, late, slack(soon), "%s, but bob did not get in until %v later", why, late.Round(100*time.Microsecond))
+	require.Less(t, late, slack(soon),
+		"%s, but bob did not get in until %v later", why, late.Round(100*time.Microsecond))
 }
 
 // inBackground runs fn in a goroutine and returns the channel that gets its result.

@@ -15,46 +15,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 1: which error a call returns, waits that end, bad input, and goroutines
+// that share a handle.
+
 // Also passes on step 00, because its refused TryLock sends only EXISTS and leaves
 // nothing to undo.
 func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 	for _, carolComes := range []bool{false, true} {
-		for nth, left := 1, true; left && nth < 20; nth++ {
-			t.Run(fmt.Sprintf("before command %d, carol comes: %t", nth, carolComes), func(t *testing.T) {
-				inLab(t, func(t *T, lab *lab) {
-					alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
-					require.NoError(t, alice.TryLock(ctx), "no one is inside, but alice was refused")
-					var unlockErr, carolErr error
-					leaves := lab.beforeNth("bob", nth, func() {
-						if unlockErr = alice.Unlock(ctx); carolComes {
-							carolErr = carol.TryLock(ctx)
-						}
-					})
-					bobErr := bob.TryLock(ctx)
-					if left = leaves.fired; !left {
-						return // he has sent fewer than nth commands: all cases are done
-					}
-					require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
-					require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
-					inside := carol
-					switch {
-					case carolComes:
-						require.ErrorIs(t, bobErr, ErrNotAcquired, "carol took the lock in the middle of bob's TryLock, but he got it as well: both are inside")
-						require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
-							"alice left and carol came in the middle of bob's TryLock; he was refused, but what he did after that let dave in with carol")
-					case bobErr == nil:
-						inside = bob
-					default:
-						require.ErrorIs(t, bobErr, ErrNotAcquired, "alice was inside when bob came, but the error does not say so")
-						inside = nil
-					}
-					if inside != nil {
-						require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
-					}
-					require.NoError(t, dave.TryLock(ctx), "alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what bob's TryLock left in Redis blocks everyone")
-				})
+		eachNth(t, fmt.Sprintf("before command %%d, carol comes: %t", carolComes), func(t *T, lab *lab, nth int) bool {
+			alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
+			require.NoError(t, alice.TryLock(ctx), "no one is inside, but alice was refused")
+			var unlockErr, carolErr error
+			leaves := lab.beforeNth("bob", nth, func() {
+				if unlockErr = alice.Unlock(ctx); carolComes {
+					carolErr = carol.TryLock(ctx)
+				}
 			})
-		}
+			bobErr := bob.TryLock(ctx)
+			if !leaves.fired {
+				return false
+			}
+			require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")
+			require.NoError(t, carolErr, "alice has left in the middle of bob's TryLock, but carol was refused")
+			inside := carol
+			switch {
+			case carolComes:
+				require.ErrorIs(t, bobErr, ErrNotAcquired,
+					"carol took the lock in the middle of bob's TryLock, but he got it as well: both are inside")
+				require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
+					"alice left and carol came in the middle of bob's TryLock; he was refused, but what he did after "+
+						"that let dave in with carol")
+			case bobErr == nil:
+				inside = bob
+			default:
+				require.ErrorIs(t, bobErr, ErrNotAcquired,
+					"alice was inside when bob came, but the error does not say so")
+				inside = nil
+			}
+			if inside != nil {
+				require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
+			}
+			require.NoError(t, dave.TryLock(ctx),
+				"alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what bob's "+
+					"TryLock left in Redis blocks everyone")
+			return true
+		})
 	}
 }
 
@@ -82,7 +87,8 @@ func TestTheKeyIsDeletedAndBobIsInside_AliceIsRefused(t *testing.T) {
 		}
 		lab.fault("an operator deletes alice's key")
 		require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob was refused")
-		require.Error(t, alice.TryLock(ctx), "alice's key was deleted and bob is inside, but her TryLock returned nil: both are inside")
+		require.Error(t, alice.TryLock(ctx),
+			"alice's key was deleted and bob is inside, but her TryLock returned nil: both are inside")
 	})
 }
 
@@ -94,7 +100,8 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		start := time.Now()
 		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-			waiting, cancel := context.WithTimeout(ctx, map[error]time.Duration{context.Canceled: ttl / 3, context.DeadlineExceeded: ttl / 10}[end])
+			waiting, cancel := context.WithTimeout(ctx,
+				map[error]time.Duration{context.Canceled: ttl / 3, context.DeadlineExceeded: ttl / 10}[end])
 			defer cancel()
 			if end == context.Canceled {
 				lab.afterNth("bob", 2, func() { time.AfterFunc(10*time.Millisecond, func() { lab.wait(); cancel() }) })
@@ -103,13 +110,15 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 			require.ErrorIs(t, err, end, "bob's context ended, but the error does not say so")
 			if end == context.Canceled {
 				// No command is in flight here; a deadline may pass in the middle of one.
-				require.ErrorIs(t, err, ErrNotAcquired, "bob gave up, but the error does not say that the lock is taken")
+				require.ErrorIs(t, err, ErrNotAcquired,
+					"bob gave up, but the error does not say that the lock is taken")
 			}
 			bobSent := func() int { return lab.sent(func(r *record) bool { return r.Who == "bob" }) }
 			before := bobSent()
 			for _, err := range []error{bob.TryLock(waiting), bob.Lock(waiting)} {
 				require.ErrorIs(t, err, end, "bob's context had ended before the call, but the error does not say so")
-				require.NotErrorIs(t, err, ErrNotAcquired, "nothing was sent to Redis, but the error says that the lock is taken")
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"nothing was sent to Redis, but the error says that the lock is taken")
 			}
 			require.Equal(t, before, bobSent(), "bob's context had ended before the call, but something was sent")
 		}
@@ -137,9 +146,11 @@ func TestTheReplyIsLostAndTheContextEnds_LockDoesNotSayThatTheLockIsTaken(t *tes
 			lab.inject("alice", &hook{match: asks, again: true, lose: func(*message) bool { cancel(); return true }})
 			err := alice.Lock(request)
 			require.Error(t, err, "a reply to alice was lost, her context ended, but Lock returned nil")
-			require.NotContains(t, err.Error(), "%!", "a reply to alice was lost and her context ended, but the error from Lock is not well formed")
+			require.NotContains(t, err.Error(), "%!",
+				"a reply to alice was lost and her context ended, but the error from Lock is not well formed")
 			if !taken { // otherwise the error may say what the last reply was
-				require.NotErrorIs(t, err, ErrNotAcquired, "a reply to alice was lost, her context ended, but the error says that the lock is taken")
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"a reply to alice was lost, her context ended, but the error says that the lock is taken")
 			}
 		})
 	}
@@ -162,7 +173,9 @@ func TestTheDeadlineMeetsThePoll_LockSaysThatTheLockIsTaken(t *testing.T) {
 			}
 			cancel()
 		}
-		require.Less(t, silent, times/5, "alice holds the lock and bob's deadline coincides with his poll, but in %d of %d runs the error does not say that the lock is taken", silent, times)
+		require.Less(t, silent, times/5,
+			"alice holds the lock and bob's deadline coincides with his poll, but in %d of %d runs the error does "+
+				"not say that the lock is taken", silent, times)
 	})
 }
 
@@ -176,7 +189,9 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 		{"unreachable", func(lab *lab, node int) { lab.stop(node) },
 			// EOF: within a WATCH
 			func(err error) bool { return errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) }},
-		{"loading", func(lab *lab, node int) { lab.server(node).SetError("LOADING Redis is loading the dataset in memory") },
+		{"loading", func(lab *lab, node int) {
+			lab.server(node).SetError("LOADING Redis is loading the dataset in memory")
+		},
 			func(err error) bool { return errors.As(err, new(redis.Error)) }},
 	} {
 		inLab(t, func(t *T, lab *lab) {
@@ -191,11 +206,14 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 				"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),
 			} {
 				require.Error(t, err, "Redis is %s, but %s returned nil", fault.name, call)
-				require.NotErrorIs(t, err, ErrNotAcquired, "Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
 				require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s returned ErrNotHeld", fault.name, call)
-				require.True(t, fault.passes(err), "Redis is %s, but %s does not pass on the error from go-redis", fault.name, call)
+				require.True(t, fault.passes(err),
+					"Redis is %s, but %s does not pass on the error from go-redis", fault.name, call)
 				require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
-				require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error from %s does not name the lock's key", call)
+				require.ErrorContains(t, err, fmt.Sprintf("%q", key),
+					"the error from %s does not name the lock's key", call)
 			}
 		})
 	}
@@ -216,7 +234,8 @@ func TestLock_ClientClosedDuringTheWait_IsNotErrNotAcquired(t *testing.T) {
 		defer cancel()
 		err := bob.Lock(waiting)
 		require.Error(t, err, "bob's program closed the client while he waited, but Lock returned nil")
-		require.NotErrorIs(t, err, ErrNotAcquired, "bob's program closed the client while he waited, but the error says only that the lock is taken")
+		require.NotErrorIs(t, err, ErrNotAcquired,
+			"bob's program closed the client while he waited, but the error says only that the lock is taken")
 		require.Less(t, time.Since(start), slack(ttl/5), "bob's program closed the client, but he kept waiting")
 		require.NoError(t, alice.Unlock(ctx), "bob's client was closed, but alice's lock is gone")
 	})
@@ -229,7 +248,8 @@ func TestTwoNames_AreTwoLocks(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, bob.TryLock(ctx), "alice holds one lock and bob wants another, but he was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds his lock, but Unlock failed")
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob no longer holds anything, but he released a lock with another name")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld,
+			"bob no longer holds anything, but he released a lock with another name")
 		require.NoError(t, alice.Unlock(ctx), "bob released his lock, but alice's is gone as well")
 		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
 	})
@@ -262,16 +282,18 @@ func TestBadInput_IsRefusedBeforeAnyCommand(t *testing.T) {
 			for _, err := range []error{lock.TryLock(ctx), lock.Lock(waiting), lock.Lock(ended)} {
 				require.ErrorContains(t, err, what, "alice made a mistake, but the error does not name it")
 				require.ErrorContains(t, err, "redislock: ")
-				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
+				require.NotErrorIs(t, err, ErrNotAcquired,
+					"alice made a mistake, but the error says that the lock is taken")
 			}
-			require.ErrorContains(t, lock.Unlock(ctx), what, "alice made a mistake, but the error from Unlock does not name it")
+			require.ErrorContains(t, lock.Unlock(ctx), what,
+				"alice made a mistake, but the error from Unlock does not name it")
 		}
 		require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 	})
 }
 
 // Also passes on step 00, because it keeps no state in the handle.
-func TestOneHandleInSeveralGoroutines_IsNotTornApart(t *testing.T) {
+func TestSeveralGoroutinesShareAHandle_TheLockIsFreeAfterwards(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		lab.trace.untold = true
 		alice := lab.lock("alice")

@@ -15,26 +15,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 4: tokens that repeat, releases that fail halfway, and answers that are
+// none.
+
 func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
-	for nth, came := 1, true; came && nth < 20; nth++ {
-		t.Run(fmt.Sprintf("after command %d", nth), func(t *testing.T) {
-			inLab(t, func(t *T, lab *lab) {
-				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-				require.NoError(t, alice.TryLock(ctx))
-				lab.endLease()
-				require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
-				var carolErr error
-				comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
-				err := alice.Unlock(ctx)
-				if came = comes.fired; !came {
-					return // her Unlock sends fewer than nth commands: all cases are done
-				}
-				require.ErrorIs(t, carolErr, ErrNotAcquired, "alice came late and removed bob's lock, if only for a moment: carol is inside with bob")
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
-				require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
-			})
-		})
-	}
+	eachNth(t, "after command %d", func(t *T, lab *lab, nth int) bool {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
+		var carolErr error
+		comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
+		err := alice.Unlock(ctx)
+		if !comes.fired {
+			return false
+		}
+		require.ErrorIs(t, carolErr, ErrNotAcquired,
+			"alice came late and removed bob's lock, if only for a moment: carol is inside with bob")
+		require.ErrorIs(t, err, ErrNotHeld,
+			"alice's lease had expired, but her Unlock did not return ErrNotHeld")
+		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
+		return true
+	})
 }
 
 func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
@@ -44,13 +46,16 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 		for range 50 {
 			require.NoError(t, alice.TryLock(ctx))
 			token := lab.owner(0)
-			require.False(t, seen[token], "alice has the lock for the second time, but Redis has %q again: nothing distinguishes this acquisition from the first", token)
+			require.False(t, seen[token],
+				"alice has the lock for the second time, but Redis has %q again: nothing distinguishes this "+
+					"acquisition from the first", token)
 			seen[token] = true
 			require.NoError(t, alice.Unlock(ctx))
 		}
 		tokens := slices.Sorted(maps.Keys(seen))
 		require.Greater(t, randomBits(tokens), 100.0,
-			"alice's tokens look like %q and %q: about %.0f bits of them vary; with fewer than 100, other clients can get the same token", tokens[0], tokens[1], randomBits(tokens))
+			"alice's tokens look like %q and %q: about %.0f bits of them vary; with fewer than 100, other clients "+
+				"can get the same token", tokens[0], tokens[1], randomBits(tokens))
 	})
 }
 
@@ -103,14 +108,15 @@ func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
 	}
 	first, second := tokens(), tokens()
 	for _, token := range first {
-		require.NotContains(t, second, token, "two processes stored the same value: each mistakes the other's lock for its own")
+		require.NotContains(t, second, token,
+			"two processes stored the same value: each mistakes the other's lock for its own")
 	}
 }
 
 const secondProcess = "REDISLOCK_SECOND_PROCESS"
 
 // Also passes on step 03, because it keeps no state in the handle.
-func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *testing.T) {
+func TestAnotherGoroutineLocksDuringUnlock_ItsHoldCanBeReleased(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
@@ -122,7 +128,9 @@ func TestAnotherGoroutineLocksWhileUnlockIsUnderWay_ItsHoldCanBeReleased(t *test
 		}})
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, <-second, "alice has released the lock, but another goroutine of hers was refused")
-		require.NoError(t, alice.Unlock(ctx), "another goroutine had already locked when Unlock returned, but its lock was forgotten: no one can release it")
+		require.NoError(t, alice.Unlock(ctx),
+			"another goroutine had already locked when Unlock returned, but its lock was forgotten: no one can "+
+				"release it")
 		require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, but the lock is not free")
 	})
 }
@@ -134,11 +142,15 @@ func TestUnlockWithoutAHold_DoesNotNeedRedis(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		lab.endLease()
-		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob's lease had expired, but his Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld,
+			"bob's lease had expired, but his Unlock did not return ErrNotHeld")
 		sent := lab.sent()
 		for _, handle := range []*handle{alice, bob, carol} {
-			require.ErrorIs(t, handle.Unlock(ctx), ErrNotHeld, "%s holds nothing, but Unlock did not return ErrNotHeld", handle.who)
-			require.Equal(t, sent, lab.sent(), "%s holds nothing, but Unlock sent a command to Redis: if Redis were down, it could not answer", handle.who)
+			require.ErrorIs(t, handle.Unlock(ctx), ErrNotHeld,
+				"%s holds nothing, but Unlock did not return ErrNotHeld", handle.who)
+			require.Equal(t, sent, lab.sent(),
+				"%s holds nothing, but Unlock sent a command to Redis: if Redis were down, it could not "+
+					"answer", handle.who)
 		}
 	})
 }
@@ -150,29 +162,29 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 		taken bool
 		known error
 	}{{"TryLock", false, ErrNotAcquired}, {"TryLock", true, ErrNotAcquired}, {"Unlock", false, ErrNotHeld}} {
-		for nth, refused := 1, true; refused && nth < 20; nth++ {
-			inLab(t, func(t *T, lab *lab) {
-				alice, bob := lab.lock("alice"), lab.lock("bob")
-				call := alice.TryLock
-				switch {
-				case story.taken:
-					require.NoError(t, bob.TryLock(ctx))
-				case story.call == "Unlock":
-					require.NoError(t, alice.TryLock(ctx))
-					call = alice.Unlock
-				}
-				refusal := lab.inject("alice", &hook{match: nthIs(nth), again: true,
-					reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
-				err := call(ctx)
-				if refused = refusal.fired; !refused {
-					return // her call sends fewer than nth commands: all cases are done
-				}
-				if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {
-					return // the lock is free without that command
-				}
-				require.Error(t, err, "Redis rejected command %d of alice's %s, but it returned nil", nth, story.call)
-				require.NotErrorIs(t, err, story.known, "Redis rejected command %d of alice's %s, but it returned an answer anyway", nth, story.call)
-			})
-		}
+		eachNth(t, story.call+", command %d", func(t *T, lab *lab, nth int) bool {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			call := alice.TryLock
+			switch {
+			case story.taken:
+				require.NoError(t, bob.TryLock(ctx))
+			case story.call == "Unlock":
+				require.NoError(t, alice.TryLock(ctx))
+				call = alice.Unlock
+			}
+			refusal := lab.inject("alice", &hook{match: nthIs(nth), again: true,
+				reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
+			err := call(ctx)
+			if !refusal.fired {
+				return false
+			}
+			if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {
+				return true // the lock is free without that command
+			}
+			require.Error(t, err, "Redis rejected command %d of alice's %s, but it returned nil", nth, story.call)
+			require.NotErrorIs(t, err, story.known,
+				"Redis rejected command %d of alice's %s, but it returned an answer anyway", nth, story.call)
+			return true
+		})
 	}
 }

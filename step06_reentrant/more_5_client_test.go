@@ -99,7 +99,8 @@ func TestRedisStaysAway_UnlockTriesForThreeSecondsAndSaysWhatHappened(t *testing
 			require.True(t, fault.is(err),
 				"Redis %s, but the error from alice's Unlock does not name it: %v", fault.what, err)
 			require.NotErrorIs(t, err, context.DeadlineExceeded,
-				"Redis %s, but the error from alice's Unlock names the end of a context, and hers has not ended", fault.what)
+				"Redis %s, but the error from alice's Unlock names the end of a context, and hers has not "+
+					"ended", fault.what)
 			require.Greater(t, took, 2500*time.Millisecond,
 				"Redis %s, and alice's Unlock gave up after %v: it has 3s", fault.what, took)
 			require.Less(t, took, slack(3100*time.Millisecond),

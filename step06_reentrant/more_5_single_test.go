@@ -76,7 +76,8 @@ func TestTwentyWait_TheyDoNotPollInStep(t *testing.T) {
 		all.Wait()
 		took := time.Since(start)
 		require.Less(t, took, 400*time.Millisecond,
-			"20 clients wait, and each is inside for 1ms, but the last one left only after %v: one enters at each poll", took)
+			"20 clients wait, and each is inside for 1ms, but the last one left only after %v: one enters at each "+
+				"poll", took)
 	})
 }
 
@@ -86,7 +87,8 @@ func TestTheClientIsClosed_UnlockSaysSoAtOnce(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, lab.client("alice").nodes[0].Close())
 		start := time.Now()
-		require.ErrorIs(t, alice.Unlock(ctx), redis.ErrClosed, "alice closed her client before Unlock, but the error does not say so")
+		require.ErrorIs(t, alice.Unlock(ctx), redis.ErrClosed,
+			"alice closed her client before Unlock, but the error does not say so")
 		took := time.Since(start)
 		require.Less(t, took, slack(50*time.Millisecond), "alice's client is closed for good, but Unlock took %v", took)
 	})
@@ -134,7 +136,8 @@ func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
 		sendNothing(lab.client("alice"), context.DeadlineExceeded, func() { err = alice.Unlock(ctx) })
 		require.Error(t, err, "alice's release was never sent, but Unlock returned nil")
 		require.NotErrorIs(t, err, ErrNotHeld, "alice's release was never sent, but Unlock returned ErrNotHeld")
-		require.NoError(t, alice.Unlock(ctx), "a connection is free again, but alice cannot release what she still holds")
+		require.NoError(t, alice.Unlock(ctx),
+			"a connection is free again, but alice cannot release what she still holds")
 	})
 }
 
@@ -165,7 +168,8 @@ func TestConnectionsAreRefusedAndThenThePoolIsFull_NothingWasSent(t *testing.T) 
 		hook := &full{}
 		hook.refused.Store(2)
 		lab.client("alice").nodes[0].AddHook(hook)
-		require.ErrorContains(t, alice.Unlock(ctx), "refused", "Redis refused connections, but alice's error does not say so")
+		require.ErrorContains(t, alice.Unlock(ctx), "refused",
+			"Redis refused connections, but alice's error does not say so")
 		hook.over.Store(true)
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has ended, but bob was refused")
@@ -213,6 +217,7 @@ func TestNoConnectionMayBeMade_TheReleaseWasNotSent(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		sendNothing(lab.client("alice"), redis.ErrPoolExhausted, func() { alice.Unlock(ctx) })
 		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease expired before her release was sent, but Unlock returned nil")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice's lease expired before her release was sent, but Unlock returned nil")
 	})
 }

@@ -50,9 +50,11 @@ func TestLimit_AProxyClosesOnSubscribe_AWaiterMakesTenConnectionsASecond(t *test
 		time.AfterFunc(5*time.Second, func() { alice.Unlock(ctx) })
 		start := time.Now()
 		require.NoError(t, bob.Lock(patience), "alice left after 5s, but bob did not get in")
-		require.Greater(t, time.Since(start), 5*time.Second+ttl/10, "bob was woken without a subscription: the limit is gone")
+		require.Greater(t, time.Since(start), 5*time.Second+ttl/10,
+			"bob was woken without a subscription: the limit is gone")
 		waited, n := time.Since(start).Seconds(), closed.Load()
-		require.Greater(t, float64(n), 5*waited, "bob waited for %.1fs, on %d connections: the limit is gone", waited, n)
+		require.Greater(t, float64(n), 5*waited,
+			"bob waited for %.1fs, on %d connections: the limit is gone", waited, n)
 		require.Less(t, float64(n), 20*waited, "bob waited for %.1fs, and made %d connections", waited, n)
 		time.Sleep(ttl)
 		require.LessOrEqual(t, closed.Load(), n+1, "bob no longer waits, but still makes connections")
@@ -115,7 +117,8 @@ func TestLimit_RedisEnterpriseAnnouncesMigrating_UnlockTakesTenSecondsByDefault(
 			require.Error(t, alice.Unlock(ctx), "Redis has not answered, but Unlock returned nil")
 			took := time.Since(start)
 			require.GreaterOrEqual(t, took, c.least, "Unlock takes only %v: the limit is gone", took)
-			require.Less(t, took, c.most+100*time.Millisecond, "client.md says that Unlock takes %v, not %v", c.most, took)
+			require.Less(t, took, c.most+100*time.Millisecond,
+				"client.md says that Unlock takes %v, not %v", c.most, took)
 		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 6: a depth that is miscounted when replies are lost or calls meet.
+
 func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 	for _, data := range []struct {
 		name        string
@@ -41,12 +43,16 @@ func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 				waiting, cancel := context.WithTimeout(ctx, slack(ttl/10))
 				defer cancel()
 				err := bob.Lock(waiting)
-				require.True(t, waiting.Err() == nil, "%s was stored at the lock's key and no one will release it, but bob waited until he gave up", data.name)
+				require.True(t, waiting.Err() == nil,
+					"%s was stored at the lock's key and no one will release it, but bob waited until he gave "+
+						"up", data.name)
 				for _, err := range []error{err, bob.TryLock(ctx)} {
 					require.Error(t, err, "%s was stored at the lock's key, but bob got no error", data.name)
-					require.NotErrorIs(t, err, ErrNotAcquired, "%s was stored at the lock's key, but the error says that the lock is taken", data.name)
+					require.NotErrorIs(t, err, ErrNotAcquired,
+						"%s was stored at the lock's key, but the error says that the lock is taken", data.name)
 				}
-				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld, "bob has no lock, but his Unlock did not return ErrNotHeld")
+				require.ErrorIs(t, bob.Unlock(ctx), ErrNotHeld,
+					"bob has no lock, but his Unlock did not return ErrNotHeld")
 				require.Equal(t, before, stored(), "%s was stored at the lock's key, but bob has changed it", data.name)
 			})
 		})
@@ -64,7 +70,8 @@ func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 		}
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
-		require.NoError(t, bob.TryLock(ctx), "one TryLock was sent twice and counted twice: alice has left, but bob is locked out")
+		require.NoError(t, bob.TryLock(ctx),
+			"one TryLock was sent twice and counted twice: alice has left, but bob is locked out")
 	})
 }
 
@@ -78,7 +85,9 @@ func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		lab.endLease()
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease had expired before she left, but Unlock returned nil, because an earlier inner Unlock had got no reply")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice's lease had expired before she left, but Unlock returned nil, because an earlier inner Unlock had "+
+				"got no reply")
 	})
 }
 
@@ -106,10 +115,13 @@ func TestUnlockWasNotAnswered_TheNextHoldHasAnotherToken(t *testing.T) {
 		goOn()
 		lab.endLease() // if a release did not get through
 		require.NoError(t, alice.TryLock(ctx), "alice's lease has expired, but she was refused")
-		require.NotEqual(t, first, lab.owner(0), "alice acquired the lock for the second time, but with the first token: a late release of the first would release the second")
+		require.NotEqual(t, first, lab.owner(0),
+			"alice acquired the lock for the second time, but with the first token: a late release of the first "+
+				"would release the second")
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "bob has the lock, but alice's Unlock remembers an earlier one without a reply and returned nil")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"bob has the lock, but alice's Unlock remembers an earlier one without a reply and returned nil")
 	})
 }
 
@@ -122,7 +134,8 @@ func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
 			time.Sleep(slack(time.Millisecond))
 		})
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
-		require.NoError(t, <-second, "alice's second goroutine came while her first one was locking, but her own lock refused it")
+		require.NoError(t, <-second,
+			"alice's second goroutine came while her first one was locking, but her own lock refused it")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		time.Sleep(slack(ttl / 100)) // for a slow node
@@ -131,7 +144,7 @@ func TestTwoGoroutinesWithOneHandle_LockOneAfterTheOther(t *testing.T) {
 }
 
 // Also passes on step 05, because it keeps no count, so no call has to wait for another.
-func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
+func TestUnlockDuringATryLock_ItCounts(t *testing.T) {
 	needsVirtualTime(t, "Redis must resume before go-redis gives up, and after a release would")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
@@ -149,7 +162,9 @@ func TestUnlockWhileATryLockIsUnderWay_ItCounts(t *testing.T) {
 		if <-second == nil {
 			require.NoError(t, alice.Unlock(ctx), "alice is still inside once, but Unlock failed")
 		}
-		require.Empty(t, lab.keys(), "alice has locked twice and unlocked twice, once while Redis hung, but she is still inside: no one will release that")
+		require.Empty(t, lab.keys(),
+			"alice has locked twice and unlocked twice, once while Redis hung, but she is still inside: no one will "+
+				"release that")
 	})
 }
 
@@ -167,14 +182,17 @@ func TestTheHoldIsGoneBeforeTheInnerUnlock_NothingOfItComesBack(t *testing.T) {
 				require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 				err := alice.Unlock(ctx)
 				require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
-					"alice's lease had expired and bob was inside, but her inner Unlock wrote her into the lock again and she nested: both are inside")
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired and bob was inside, but her inner Unlock did not return ErrNotHeld")
+					"alice's lease had expired and bob was inside, but her inner Unlock wrote her into the lock "+
+						"again and she nested: both are inside")
+				require.ErrorIs(t, err, ErrNotHeld,
+					"alice's lease had expired and bob was inside, but her inner Unlock did not return ErrNotHeld")
 				require.NoError(t, bob.Unlock(ctx), "alice's inner Unlock removed bob's lock")
 				return
 			}
 			err := alice.Unlock(ctx)
 			require.Empty(t, lab.keys(), "alice's lease had expired, but her inner Unlock created her key again")
-			require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her inner Unlock did not return ErrNotHeld")
+			require.ErrorIs(t, err, ErrNotHeld,
+				"alice's lease had expired, but her inner Unlock did not return ErrNotHeld")
 		})
 	}
 }
@@ -187,7 +205,8 @@ func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice undid her inner lock, but the outer one went with it: bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice undid her inner lock, but the outer one went with it: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
@@ -208,7 +227,8 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		for node := range nodes {
-			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute, "alice's lock had a ttl of an hour, but locking again shortened it")
+			require.Greater(t, lab.server(node).TTL(key), 59*time.Minute,
+				"alice's lock had a ttl of an hour, but locking again shortened it")
 		}
 	})
 }

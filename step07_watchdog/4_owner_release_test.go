@@ -18,8 +18,10 @@ func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 		time.Sleep(2 * ttl)
 		require.NoError(t, bob.TryLock(ctx), "alice's lock has expired, but bob was refused")
 		err := alice.Unlock(ctx)
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "alice came late and deleted bob's lock: carol is inside with bob")
-		require.ErrorIs(t, err, ErrNotHeld, "alice's lock had expired long ago, but her Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"alice came late and deleted bob's lock: carol is inside with bob")
+		require.ErrorIs(t, err, ErrNotHeld,
+			"alice's lock had expired long ago, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
 }
@@ -31,13 +33,14 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 		lab.endLease() // by her own clock, she still holds it
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		err := alice.Unlock(ctx)
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired, "only Redis knows whose lock it is: it was bob's, but alice deleted it: carol is inside with bob")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"only Redis knows whose lock it is: it was bob's, but alice deleted it: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
 }
 
-func TestUnlock_AfterRefusal_KeepsHoldersLock(t *testing.T) {
+func TestWhoWasRefusedUnlocks_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		for range 2 { // the second time, bob has held the lock himself before
@@ -55,12 +58,13 @@ func TestUnlock_AfterRefusal_KeepsHoldersLock(t *testing.T) {
 }
 
 // Also passes on step 03, because DEL returns 0 if there was nothing to delete.
-func TestUnlock_LeaseExpiresBeforeDelete_ReturnsErrNotHeld(t *testing.T) {
+func TestTheLeaseEndsJustBeforeTheDelete_UnlockSaysNotHeld(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.beforeWrite("alice", lab.endLease)
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice's lease expired before Redis deleted her key, but her Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice's lease expired before Redis deleted her key, but her Unlock did not return ErrNotHeld")
 	})
 }
 
@@ -68,7 +72,8 @@ func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice", func() {})
-		require.NoError(t, alice.TryLock(ctx), "the lock is alice's, but TryLock returned ErrNotAcquired: no one will release it")
+		require.NoError(t, alice.TryLock(ctx),
+			"the lock is alice's, but TryLock returned ErrNotAcquired: no one will release it")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, but bob was refused")

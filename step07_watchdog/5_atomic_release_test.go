@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,40 +11,36 @@ import (
 
 // Guarantee 5: nothing fits between the check and the delete, and a release gets through.
 
-func TestUnlock_LeaseExpiresMidway_KeepsNextHoldersLock(t *testing.T) {
-	ends := 0
-	for nth, ended := 1, true; ended && nth < 20; nth++ {
-		t.Run(fmt.Sprintf("before command %d", nth), func(t *testing.T) {
-			inLab(t, func(t *T, lab *lab) {
-				alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-				require.NoError(t, alice.TryLock(ctx))
-				var bobErr error
-				left := false // some locks send more commands after the release
-				end := lab.beforeNth("alice", nth, func() {
-					left = len(lab.keys()) == 0
-					lab.endLease()
-					bobErr = bob.TryLock(ctx)
-				})
-				err := alice.Unlock(ctx)
-				if ended = end.fired; !ended {
-					return // her Unlock sends fewer than nth commands: all cases are done
-				}
-				ends++
-				require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
-				require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-					"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob")
-				if left {
-					require.NoError(t, err, "alice had released her lock in time, but her Unlock returned an error")
-					return
-				}
-				require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
-			})
+func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
+	ends := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		var bobErr error
+		left := false // some locks send more commands after the release
+		end := lab.beforeNth("alice", nth, func() {
+			left = len(lab.keys()) == 0
+			lab.endLease()
+			bobErr = bob.TryLock(ctx)
 		})
-	}
+		err := alice.Unlock(ctx)
+		if !end.fired {
+			return false
+		}
+		require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob")
+		if left {
+			require.NoError(t, err, "alice had released her lock in time, but her Unlock returned an error")
+			return true
+		}
+		require.ErrorIs(t, err, ErrNotHeld,
+			"alice's lease had expired, but her Unlock did not return ErrNotHeld")
+		return true
+	})
 	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not expire during it")
 }
 
-func TestUnlock_Resent_KeepsNextHoldersLock(t *testing.T) {
+func TestTheReleaseIsSentAgain_TheNextOwnersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
@@ -54,25 +49,28 @@ func TestUnlock_Resent_KeepsNextHoldersLock(t *testing.T) {
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, but bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost and bob entered, but go-redis resent her DEL, which deleted his lock: carol is inside with bob")
+			"the reply to alice's Unlock was lost and bob entered, but go-redis resent her DEL, which deleted his "+
+				"lock: carol is inside with bob")
 		require.NoError(t, err, "alice released her lock in time, but her Unlock returned an error")
 	})
 }
 
-func TestUnlock_LostReply_ReturnsNil(t *testing.T) {
+func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		for range 2 {
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but Unlock returned ErrNotHeld")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but "+
+					"Unlock returned ErrNotHeld")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+				"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		}
 	})
 }
 
-func TestUnlock_CancelledContext_StillReleases(t *testing.T) {
+func TestTheRequestIsCancelled_UnlockStillReleases(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		request, cancel := context.WithCancel(ctx)
@@ -80,12 +78,13 @@ func TestUnlock_CancelledContext_StillReleases(t *testing.T) {
 		lab.note("alice's request is cancelled")
 		cancel()
 		err := alice.Unlock(request)
-		require.NoError(t, bob.TryLock(ctx), "alice's request was cancelled and her Unlock released nothing: bob is locked out, but no one is inside")
+		require.NoError(t, bob.TryLock(ctx),
+			"alice's request was cancelled and her Unlock released nothing: bob is locked out, but no one is inside")
 		require.NoError(t, err, "alice's lock was released, but her Unlock returned an error")
 	})
 }
 
-func TestUnlock_RedisHangs_StillReturns(t *testing.T) {
+func TestRedisHangs_UnlockStillReturns(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
@@ -95,19 +94,21 @@ func TestUnlock_RedisHangs_StillReturns(t *testing.T) {
 		start := time.Now()
 		err := alice.Unlock(ctx)
 		took := time.Since(start).Round(time.Millisecond)
-		require.Less(t, took, slack(6*time.Second), "Redis hangs, but alice's Unlock did not return until %v had passed", took)
+		require.Less(t, took, slack(6*time.Second),
+			"Redis hangs, but alice's Unlock did not return until %v had passed", took)
 		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
 		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock returned ErrNotHeld")
 	})
 }
 
-func TestTryLock_LostReplyNoRetry_ReleasesKey(t *testing.T) {
+func TestTheReplyToTheAcquireNeverComes_NothingStaysBehind(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.loseReply("alice", func() {})
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
 		time.Sleep(slack(ttl / 10))
-		require.NoError(t, bob.TryLock(ctx), "the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
+		require.NoError(t, bob.TryLock(ctx),
+			"the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
 	})
 }

@@ -17,10 +17,13 @@ func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
 		}
 		for depth := 5; depth > 0; depth-- {
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has locked 5 times and unlocked %d times, but bob is inside with her", 5-depth)
-			require.NoError(t, alice.Unlock(ctx), "alice has locked 5 times and unlocked %d times, but she cannot unlock once more", 5-depth)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+				"alice has locked 5 times and unlocked %d times, but bob is inside with her", 5-depth)
+			require.NoError(t, alice.Unlock(ctx),
+				"alice has locked 5 times and unlocked %d times, but she cannot unlock once more", 5-depth)
 		}
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked as many times as she locked, but bob was refused")
 	})
 }
@@ -30,8 +33,10 @@ func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		first, second := lab.lock("alice"), lab.lock("alice")
 		require.NoError(t, first.TryLock(ctx))
-		require.ErrorIs(t, second.TryLock(ctx), ErrNotAcquired, "alice's first handle holds the lock, but her second one got it as well")
-		require.ErrorIs(t, second.Unlock(ctx), ErrNotHeld, "alice's first handle holds the lock, but her second one released it")
+		require.ErrorIs(t, second.TryLock(ctx), ErrNotAcquired,
+			"alice's first handle holds the lock, but her second one got it as well")
+		require.ErrorIs(t, second.Unlock(ctx), ErrNotHeld,
+			"alice's first handle holds the lock, but her second one released it")
 		require.NoError(t, first.Unlock(ctx))
 	})
 }
@@ -45,7 +50,8 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "one Unlock was sent twice and counted twice: bob is inside with alice")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"one Unlock was sent twice and counted twice: bob is inside with alice")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
@@ -61,14 +67,18 @@ func TestTheOwnerLocksAgainWhenItsHoldIsGone_NoNewHoldBegins(t *testing.T) {
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		for range 2 {
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
-				"bob was inside after alice's lease had expired, but her inner TryLock acquired the lock anew in the middle of her work")
+				"bob was inside after alice's lease had expired, but her inner TryLock acquired the lock anew in the "+
+					"middle of her work")
 			require.Empty(t, lab.keys(), "alice's inner TryLock returned ErrNotHeld, but it acquired the lock anew")
 		}
 		require.NoError(t, bob.TryLock(ctx))
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "bob is inside and alice has lost the lock, but her inner TryLock did not return ErrNotHeld")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but her Unlock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
+			"bob is inside and alice has lost the lock, but her inner TryLock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice has lost the lock, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "alice had lost the lock, but she changed bob's")
-		require.NoError(t, alice.TryLock(ctx), "alice has unlocked and the lock is free, but she cannot acquire it anew")
+		require.NoError(t, alice.TryLock(ctx),
+			"alice has unlocked and the lock is free, but she cannot acquire it anew")
 	})
 }
 
@@ -91,7 +101,8 @@ func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
 
 		lab.loseReply("alice", func() {})
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, []string{"1"}, depth(), "the reply to alice's TryLock was lost and it was resent, but the key counts it twice")
+		require.Equal(t, []string{"1"}, depth(),
+			"the reply to alice's TryLock was lost and it was resent, but the key counts it twice")
 	})
 }
 

@@ -11,16 +11,18 @@ import (
 // Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock
 // still expires.
 
-func TestWorkOfAHundredTTLs_BobIsRefusedAllAlong(t *testing.T) {
+func TestWorkOfAHundredTTLs_BobIsRefusedThroughout(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice begins to work, and will take a hundred times the ttl")
 		for worked := 5; worked <= 100; worked += 5 {
 			time.Sleep(5 * ttl)
-			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has worked for %d times the ttl and is not done, but bob is inside with her", worked)
+			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+				"alice has worked for %d times the ttl and is not done, but bob is inside with her", worked)
 		}
-		require.NoError(t, alice.Unlock(ctx), "alice worked for a hundred times the ttl, but she lost her lock on the way")
+		require.NoError(t, alice.Unlock(ctx),
+			"alice worked for a hundred times the ttl, but she lost her lock on the way")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -33,16 +35,18 @@ func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
 			for range 20 {
 				time.Sleep(ttl)
-				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has a ttl of %v and her work is not done, but bob is inside with her", ttl)
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+					"alice has a ttl of %v and her work is not done, but bob is inside with her", ttl)
 			}
 			lab.crash("alice")
 			time.Sleep(slack(ttl))
-			require.NoError(t, bob.TryLock(ctx), "alice died and her last renewal expired after %v, but bob was refused", ttl)
+			require.NoError(t, bob.TryLock(ctx),
+				"alice died and her last renewal expired after %v, but bob was refused", ttl)
 		})
 	}
 }
 
-func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
+func TestTheContextOfTryLockEnds_TheLockIsStillRenewed(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		waiting, cancel := context.WithTimeout(ctx, ttl/10)
@@ -50,7 +54,8 @@ func TestTheContextOfTryLockEnds_TheLockIsRenewedAllTheSame(t *testing.T) {
 		require.NoError(t, alice.TryLock(waiting))
 		lab.note("alice waits for %v at most; then she works for 3 ttl", ttl/10)
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "the context of alice's TryLock has ended but her work has not, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"the context of alice's TryLock has ended but her work has not, and bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside, but she cannot leave")
 	})
 }
@@ -63,7 +68,9 @@ func TestWatchdog_InnerUnlock_KeepsRenewing(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		lab.note("alice has left the inner lock and continues in the outer one")
 		time.Sleep(3 * ttl)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has unlocked only the inner lock and is still inside, but three times the ttl later bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice has unlocked only the inner lock and is still inside, but three times the ttl later bob is inside "+
+				"with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		sent := lab.sent()
 		time.Sleep(3 * ttl)

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More about waiters: subscriptions that break, crowds, strangers and missing rights.
+
 // Also passes on step 05, because that lock polls and needs no message.
 func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -81,7 +83,9 @@ func TestTheLeaseIsNearlyOver_TheWaiterDoesNotAskAgainAndAgain(t *testing.T) {
 			err := bob.Lock(ctx)
 			requireEntered(t, result{err, time.Now()}, end, ttl/100, "alice's ttl has expired")
 			sent := lab.sent(func(r *record) bool { return r.Who == "bob" })
-			require.LessOrEqual(t, sent, 4, "alice's lease had %v left, but bob sent %d commands in that time: with a thousand waiters, that is a storm", left, sent)
+			require.LessOrEqual(t, sent, 4,
+				"alice's lease had %v left, but bob sent %d commands in that time: with a thousand waiters, that is "+
+					"a storm", left, sent)
 		})
 	}
 }
@@ -114,7 +118,8 @@ func TestTheTTLIsBeyondWhatADurationHolds_TheWaiterStillPauses(t *testing.T) {
 		before := lab.sent()
 		require.ErrorIs(t, bob.Lock(waiting), ErrNotAcquired, "alice is inside, but bob's error does not say so")
 		asked := lab.sent() - before
-		require.LessOrEqual(t, asked, 20, "alice's lock has a TTL of %d years, but bob sent %d commands in 100ms: that is a storm", years, asked)
+		require.LessOrEqual(t, asked, 20,
+			"alice's lock has a TTL of %d years, but bob sent %d commands in 100ms: that is a storm", years, asked)
 	})
 }
 
@@ -172,7 +177,8 @@ func TestLock_RedisAwayDuringTheWait_EntersAfterwards(t *testing.T) {
 					default:
 					}
 					free = time.Now()
-					require.NoError(t, alice.Unlock(ctx), "Redis kept alice's lock across its restart, but she cannot release it")
+					require.NoError(t, alice.Unlock(ctx),
+						"Redis kept alice's lock across its restart, but she cannot release it")
 				}
 				requireEntered(t, <-entered, free, 200*time.Millisecond, "Redis is back, the lock is free")
 			})
@@ -229,8 +235,10 @@ func TestTheHolderMayNotPublish_ItsReleaseIsNoFailure(t *testing.T) {
 	inForbidden(t, "PUBLISH", func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		require.NoError(t, alice.Unlock(ctx), "alice's user has no right to publish and her lock is released, but Unlock returned an error")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+		require.NoError(t, alice.Unlock(ctx),
+			"alice's user has no right to publish and her lock is released, but Unlock returned an error")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
 }
@@ -259,7 +267,8 @@ func inForbidden(t *testing.T, command string, story func(t *T, lab *lab)) {
 			memory := lab.server(node).backend.(*miniredis.Miniredis)
 			memory.Server().SetPreHook(func(peer *miniserver.Peer, cmd string, _ ...string) bool {
 				if cmd == command {
-					peer.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
+					peer.WriteError(
+						"NOPERM this user has no permissions to access one of the channels used as arguments")
 				}
 				return cmd == command
 			})
@@ -296,7 +305,8 @@ func TestAStrangerPublishes_TheWaitersAreNotDisturbed(t *testing.T) {
 				before := asked(func() {})
 				after := asked(func() { lab.flood(channel.prefix + key) })
 				require.LessOrEqual(t, after, before+before/4+channel.most*len(waiters),
-					"a stranger published 2,000 messages: the waiters sent %d commands in the %v before, and %d in the %[2]v after", before, ttl/10, after)
+					"a stranger published 2,000 messages: the waiters sent %d commands in the %v before, and %d in "+
+						"the %[2]v after", before, ttl/10, after)
 
 				lab.flood(channel.prefix + key)
 				require.NoError(t, alice.Unlock(ctx))

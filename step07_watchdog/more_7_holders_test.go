@@ -81,7 +81,8 @@ func TestOthersFillThePool_TheLockIsKept(t *testing.T) {
 		others.Wait()
 		select {
 		case <-holds[0].Lost():
-			require.Fail(lab.t, "a lock is lost", "others use alice's connections as well, and her renewals do not wait until one is free")
+			require.Fail(lab.t, "a lock is lost",
+				"others use alice's connections as well, and her renewals do not wait until one is free")
 		default:
 		}
 	})
@@ -95,7 +96,8 @@ func TestTheOnlyConnectionHangs_TheLossSaysThat(t *testing.T) {
 		select {
 		case <-holds[0].Lost():
 		default:
-			require.Fail(lab.t, "not notified of a loss", "Redis hangs and alice's key is about to expire, but her Lost is not closed")
+			require.Fail(lab.t, "not notified of a loss",
+				"Redis hangs and alice's key is about to expire, but her Lost is not closed")
 		}
 		err := holds[0].Unlock(ctx)
 		require.ErrorIs(lab.t, err, ErrLost, "Redis hung for a ttl, but alice's Unlock does not match ErrLost")

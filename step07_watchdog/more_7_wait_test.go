@@ -44,7 +44,8 @@ func TestTheWaitHasItsOwnLimit_TheWorkTakesLonger(t *testing.T) {
 		took := time.Since(start)
 		require.ErrorIs(t, err, ErrNotRun, "bob holds the lock, but alice's work may have run")
 		require.ErrorIs(t, err, ErrNotAcquired, "bob holds the lock, but alice's error does not say so")
-		require.Less(t, took, wait+slack(100*time.Millisecond), "alice waits for at most %v, but she waited for %v", wait, took)
+		require.Less(t, took, wait+slack(100*time.Millisecond),
+			"alice waits for at most %v, but she waited for %v", wait, took)
 		require.NoError(t, bob.Unlock(ctx))
 
 		start = time.Now()
@@ -64,7 +65,8 @@ func TestTheWaitHasItsOwnLimit_TheWorkIsNotifiedOfALoss(t *testing.T) {
 			case <-work.Done():
 			case <-time.After(ttl):
 			}
-			require.ErrorIs(t, context.Cause(work), ErrLost, "bob is inside, but the context of alice's work has not ended")
+			require.ErrorIs(t, context.Cause(work), ErrLost,
+				"bob is inside, but the context of alice's work has not ended")
 			return nil
 		})
 		require.ErrorIs(t, err, ErrLost, "alice lost the lock during her work, but the result does not say so")

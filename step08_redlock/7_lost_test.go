@@ -13,7 +13,7 @@ import (
 // Also from step 07 on: the holder is notified if it loses the lock. These stories need
 // Lost, Do, MaxHold and ValidUntil.
 
-func TestLost_KeyStolen_ClosesAtNextRenewal(t *testing.T) {
+func TestTheKeyIsTaken_TheNextRenewalNotifiesTheHolder(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
@@ -26,9 +26,11 @@ func TestLost_KeyStolen_ClosesAtNextRenewal(t *testing.T) {
 		requireLost(t, alice, ttl/3, "bob holds the lock and alice's renewal was due, but she was not notified")
 		for node := range nodes {
 			left := ttl - time.Since(entered)
-			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond, "alice's renewal extended bob's lock")
+			require.LessOrEqual(t, lab.server(node).TTL(key), left+time.Millisecond,
+				"alice's renewal extended bob's lock")
 		}
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld, "alice has lost the lock, but her nested TryLock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
+			"alice has lost the lock, but her nested TryLock did not return ErrNotHeld")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but Unlock returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
 	})
@@ -46,9 +48,12 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				start := time.Now()
 				expires := start.Add(lab.server(0).TTL(key))
 				everyNode(func(node int) func() { return fault.fail(lab, node) })
-				requireLost(t, alice, ttl, "Redis is %s and alice's lease has expired, but she was not notified", fault.name)
-				require.True(t, time.Now().Before(expires.Add(slack(0))), "Redis is %s, but alice's key had expired before she was notified", fault.name)
-				require.Greater(t, time.Since(start), ttl/2, "Redis is %s, but alice gave up long before her lease expired", fault.name)
+				requireLost(t, alice, ttl,
+					"Redis is %s and alice's lease has expired, but she was not notified", fault.name)
+				require.True(t, time.Now().Before(expires.Add(slack(0))),
+					"Redis is %s, but alice's key had expired before she was notified", fault.name)
+				require.Greater(t, time.Since(start), ttl/2,
+					"Redis is %s, but alice gave up long before her lease expired", fault.name)
 			})
 		})
 	}
@@ -64,13 +69,15 @@ func TestRenewalsFailForAWhile_TheLockIsKept(t *testing.T) {
 		lab.removeHooks("alice")
 		lab.fault("Redis accepts them again")
 		time.Sleep(5 * ttl)
-		requireNotLost(t, alice, "renewals failed and worked again before the lease expired, but alice was notified of a loss")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice was not notified of a loss, but bob is inside with her")
+		requireNotLost(t, alice,
+			"renewals failed and worked again before the lease expired, but alice was notified of a loss")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice was not notified of a loss, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
 
-func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
+func TestTheLockIsLostDuringDo_TheWorkIsCancelled(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		err := alice.Do(ctx, func(work context.Context) error {
@@ -87,7 +94,7 @@ func TestDo_CancelsTheWorkWhenTheLockIsLost(t *testing.T) {
 	})
 }
 
-func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
+func TestTheThreeOutcomesOfDo_CanBeToldApart(t *testing.T) {
 	soldOut := errors.New("sold out")
 	for _, story := range []struct {
 		outcome string
@@ -123,7 +130,8 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 					}
 					return result
 				})
-				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran, "%s: does alice's work run?", story.outcome)
+				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran,
+					"%s: does alice's work run?", story.outcome)
 				for _, known := range []error{ErrNotRun, ErrNotAcquired, context.Canceled, ErrLost} {
 					if slices.Contains(story.matches, known) {
 						require.ErrorIs(t, err, known, "%s, but Do's error does not match %q", story.outcome, known)
@@ -132,7 +140,8 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 					}
 				}
 				if ran && result != nil {
-					require.ErrorIs(t, err, result, "%s, but what the work returned is not in Do's error", story.outcome)
+					require.ErrorIs(t, err, result,
+						"%s, but what the work returned is not in Do's error", story.outcome)
 				}
 				if ran && story.matches == nil {
 					require.Equal(t, result, err, "%s, but Do did not return what the work returned", story.outcome)
@@ -142,15 +151,17 @@ func TestDo_ItsThreeOutcomesCanBeToldApart(t *testing.T) {
 	}
 }
 
-func TestMaxHold_EndsAHoldThatIsNeverReleased(t *testing.T) {
+func TestTheHolderNeverUnlocks_MaxHoldEndsTheHold(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.MaxHold = 3 * ttl
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice never unlocks; MaxHold is %v", alice.MaxHold)
 		time.Sleep(3 * ttl)
-		requireNotLost(t, alice, "MaxHold has only just ended and the last renewal is still valid, but alice was already notified of a loss")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "MaxHold has only just ended, but bob is inside with alice")
+		requireNotLost(t, alice,
+			"MaxHold has only just ended and the last renewal is still valid, but alice was already notified of a loss")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"MaxHold has only just ended, but bob is inside with alice")
 		requireLost(t, alice, ttl, "MaxHold ended a ttl ago, but alice was not notified")
 		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx), "MaxHold ended a ttl ago, but bob was refused")

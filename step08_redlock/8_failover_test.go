@@ -16,7 +16,8 @@ func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) 
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.failover(0)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "a master died, its replica knew nothing of alice's lock, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"a master died, its replica knew nothing of alice's lock, and bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "a master died, but alice cannot release her lock")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
@@ -29,7 +30,8 @@ func TestAnyMinorityFailsDuringTheHold_TheLockIsKept(t *testing.T) {
 		fail()
 		bobErr := bob.TryLock(ctx)
 		require.Error(t, bobErr, "%s while alice held the lock, but bob is inside with her", failed)
-		require.ErrorIs(t, bobErr, ErrNotAcquired, "%s while alice held the lock, but the error does not say that the lock is taken", failed)
+		require.ErrorIs(t, bobErr, ErrNotAcquired,
+			"%s while alice held the lock, but the error does not say that the lock is taken", failed)
 		require.NoError(t, alice.Unlock(ctx), "%s while alice held the lock, but she cannot release it", failed)
 	})
 }

@@ -10,7 +10,7 @@ import (
 // Also from step 08 on: what slow nodes, hung nodes and nodes that come back may cause.
 // These stories need several nodes and NodeTimeout.
 
-func TestTryLock_RepliesAfterValidity_IsNotAcquired(t *testing.T) {
+func TestTheRepliesComeAfterTheValidity_TheLockIsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.NodeTimeout = 3 * ttl
@@ -19,7 +19,8 @@ func TestTryLock_RepliesAfterValidity_IsNotAcquired(t *testing.T) {
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
 		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her keys have expired
-		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "five nodes said yes two ttl ago and bob is inside, but alice's TryLock did not return ErrNotAcquired")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired,
+			"five nodes said yes two ttl ago and bob is inside, but alice's TryLock did not return ErrNotAcquired")
 		require.NoError(t, <-bobIn)
 		require.NoError(t, bob.Unlock(ctx), "alice gave up, but she released bob's lock")
 	})
@@ -34,21 +35,25 @@ func TestTwoNodesHang_CostsAtMostOneNodeTimeout(t *testing.T) {
 
 		start := time.Now()
 		require.NoError(t, alice.TryLock(ctx), "three of five nodes work, but alice cannot lock")
-		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
+		require.Less(t, time.Since(start), slack(time.Millisecond),
+			"three nodes had said yes, but alice waited for the two that hang")
 		require.NoError(t, alice.Unlock(ctx), "three of five nodes work, but alice cannot release")
-		require.Less(t, time.Since(start), slack(time.Millisecond), "three nodes had said yes, but alice waited for the two that hang")
+		require.Less(t, time.Since(start), slack(time.Millisecond),
+			"three nodes had said yes, but alice waited for the two that hang")
 
 		// Now the decision needs all nodes.
 		require.NoError(t, lab.lockOn("carol", carol.nodes[4:], key, ttl).TryLock(ctx))
 		for range 3 {
 			start = time.Now()
-			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "node 5 says no and two nodes hang, but alice did not get ErrNotAcquired")
-			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond), "two nodes hang, but that cost more than one NodeTimeout")
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired,
+				"node 5 says no and two nodes hang, but alice did not get ErrNotAcquired")
+			require.Less(t, time.Since(start), alice.NodeTimeout+slack(time.Millisecond),
+				"two nodes hang, but that cost more than one NodeTimeout")
 		}
 	})
 }
 
-func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
+func TestThreeNodesHang_NodeTimeoutLimitsTheWait(t *testing.T) {
 	for _, story := range []struct{ ttl, set, want time.Duration }{
 		{ttl, 0, 50 * time.Millisecond},
 		{100 * time.Millisecond, 0, 10 * time.Millisecond},
@@ -63,8 +68,11 @@ func TestNodeTimeout_DefaultAndOverride(t *testing.T) {
 			start := time.Now()
 			err := alice.TryLock(ctx)
 			require.Error(t, err, "three of five nodes hang, but alice has a lock")
-			require.NotErrorIs(t, err, ErrNotAcquired, "three of five nodes hang, but the error says that the lock is taken")
-			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)), "three of five nodes hang, the ttl is %v and NodeTimeout is %v, but alice waited for a different time", story.ttl, story.set)
+			require.NotErrorIs(t, err, ErrNotAcquired,
+				"three of five nodes hang, but the error says that the lock is taken")
+			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)),
+				"three of five nodes hang, the ttl is %v and NodeTimeout is %v, but alice waited for a different "+
+					"time", story.ttl, story.set)
 		})
 	}
 }
@@ -81,7 +89,8 @@ func TestTheMajority_IsOfTheNodesAsConfigured(t *testing.T) {
 			require.NoError(t, alice.TryLock(ctx), "%d of %d nodes are down, but alice cannot lock", mayFail, n)
 			require.NoError(t, alice.Unlock(ctx), "%d of %d nodes are down, but alice cannot release", mayFail, n)
 			lab.stop(mayFail)
-			require.Error(t, alice.TryLock(ctx), "%d of %d nodes are down and the rest are not a majority, but alice has a lock", mayFail+1, n)
+			require.Error(t, alice.TryLock(ctx),
+				"%d of %d nodes are down and the rest are not a majority, but alice has a lock", mayFail+1, n)
 		})
 	}
 }
@@ -98,7 +107,9 @@ func TestANodeRestartsEmpty_ItGetsTheLockAgain(t *testing.T) {
 		// Two renewals: the first may have its majority before a node reports that it
 		// lacks the lock.
 		time.Sleep(slack(ttl))
-		require.Len(t, lab.keys(), 5, "two nodes have lost alice's lock and she has renewed the others, but she did not re-acquire it on those two")
+		require.Len(t, lab.keys(), 5,
+			"two nodes have lost alice's lock and she has renewed the others, but she did not re-acquire it on those "+
+				"two")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		require.Len(t, lab.keys(), 5, "alice is inside once more, but some nodes have released her lock")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")

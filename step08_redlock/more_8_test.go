@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// More of guarantee 8: nodes that fail one after the other, run a command late, or belong to
+// others.
+
 // firstNodes returns 1 to n.
 func firstNodes(n int) (numbers []int) {
 	for i := range n {
@@ -54,7 +57,8 @@ func TestTheContextEndsWhileNodesHang_NothingStays(t *testing.T) {
 		})
 		start := time.Now()
 		err := alice.TryLock(request)
-		require.Less(t, time.Since(start), slack(100*time.Millisecond), "%s hung, alice's request was cancelled after 10ms, but TryLock kept waiting", hung)
+		require.Less(t, time.Since(start), slack(100*time.Millisecond),
+			"%s hung, alice's request was cancelled after 10ms, but TryLock kept waiting", hung)
 		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled, but the error does not say so")
 
 		for _, goOn := range goOn {
@@ -83,7 +87,9 @@ func TestASlowNodeRunsTheAcquireAfterTheRelease_ItIsReleasedToo(t *testing.T) {
 			goOn()
 		}
 		time.Sleep(slack(ttl / 10))
-		require.Empty(t, lab.keys(), "alice left long ago, %s ran her acquisition after that, and a key that no one holds was left behind", nodeNames(firstNodes(minority)))
+		require.Empty(t, lab.keys(),
+			"alice left long ago, %s ran her acquisition after that, and a key that no one holds was left "+
+				"behind", nodeNames(firstNodes(minority)))
 	})
 }
 
@@ -123,12 +129,15 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 				require.NoError(t, err, "bob holds %d of %d nodes, but alice was refused", nodes-free, nodes)
 				require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			} else {
-				require.ErrorIs(t, err, ErrNotAcquired, "bob holds %d of %d nodes, but alice did not get ErrNotAcquired", nodes-free, nodes)
+				require.ErrorIs(t, err, ErrNotAcquired,
+					"bob holds %d of %d nodes, but alice did not get ErrNotAcquired", nodes-free, nodes)
 			}
-			require.Len(t, lab.keys(), nodes-free, "alice does not hold the lock, but the nodes do not have exactly what bob holds")
+			require.Len(t, lab.keys(), nodes-free,
+				"alice does not hold the lock, but the nodes do not have exactly what bob holds")
 			for node := range nodes {
 				if taken>>node&1 == 1 {
-					require.Equal(t, owner, lab.owner(node), "alice does not hold the lock, but she took a node from bob")
+					require.Equal(t, owner, lab.owner(node),
+						"alice does not hold the lock, but she took a node from bob")
 				}
 			}
 		})

@@ -47,7 +47,8 @@ func TestTheContextEndsBeforeTheVotes_NobodyHasRefused(t *testing.T) {
 			request, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 			defer cancel()
 			err := alice.TryLock(request)
-			require.ErrorIs(t, err, context.DeadlineExceeded, "%s: alice's context ended, but the error does not say so", name)
+			require.ErrorIs(t, err, context.DeadlineExceeded,
+				"%s: alice's context ended, but the error does not say so", name)
 			require.NotErrorIs(t, err, ErrNotAcquired, "%s: the error says that the lock is taken", name)
 		})
 	}
@@ -104,5 +105,6 @@ func TestOneRenewalGaveUp_TheOtherNodesErrorsAreTheCause(t *testing.T) {
 	require.NotErrorIs(t, err, context.Canceled,
 		"one renewal gave up waiting for a connection, and hides what the other nodes said")
 	vote.errs = vote.errs[:1]
-	require.ErrorIs(t, err, context.Canceled, "all renewals gave up waiting for a connection, but the error does not say so")
+	require.ErrorIs(t, err, context.Canceled,
+		"all renewals gave up waiting for a connection, but the error does not say so")
 }

@@ -187,7 +187,7 @@ func TestTheLeaseIsCheckedJustBeforeTheWrite_ThePauseComesBetween(t *testing.T) 
 	})
 }
 
-func TestTheWriteIsUnderWayWhenTheLeaseEnds_ItIsRefusedWhenItArrives(t *testing.T) {
+func TestTheLeaseEndsWhileAWriteIsInFlight_ItIsRefusedWhenItArrives(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		at := inRedis(t, lab)
 		patient := func(opt *redis.Options) { opt.ReadTimeout = time.Hour }

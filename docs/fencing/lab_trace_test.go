@@ -61,7 +61,8 @@ func (tr *trace) addTo(locks []lock, r record) *record {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	r.At, r.Redis = tr.now(), locks
-	if r.Kind == "refused" && slices.ContainsFunc(tr.records, func(o *record) bool { return o.At > r.At-10_000 && o.Who == r.Who && o.Text == r.Text }) {
+	if r.Kind == "refused" && slices.ContainsFunc(tr.records,
+		func(o *record) bool { return o.At > r.At-10_000 && o.Who == r.Who && o.Text == r.Text }) {
 		return nil // go-redis tries several times at once
 	}
 	tr.records = append(tr.records, &r)

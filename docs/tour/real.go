@@ -35,7 +35,7 @@ func serversFor(list []course.Step) int {
 const atOnce = 16
 
 // slowest works for a hundred ttl, 150 s. It plays at the same time as these, and waits for none.
-const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedAllAlong"
+const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedThroughout"
 
 // runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, req request) error {

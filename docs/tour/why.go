@@ -72,7 +72,7 @@ func (t *tour) newStudy(s course.Step) (*study, error) {
 // build compiles a step's guarantees with all mutants of its lock.
 func (k *study) build(ctx context.Context, t *tour) error {
 	b := build{dir: k.Step.Dir, name: "all changes of " + k.Step.Label(), replace: map[string]string{}}
-	b.leaveOut(course.BugFile, course.DemoFile, course.ExampleFile)
+	b.leaveOut(course.BugFile, course.MistakesFile, course.ExampleFile)
 	dir, err := os.MkdirTemp(t.tmp, "mutants-")
 	if err != nil {
 		return err

@@ -21,16 +21,16 @@ type Part struct {
 var parts = map[int][]Part{
 	5: {
 		{"script", "One script compares and deletes.", nil,
-			[]string{"TestUnlock_LeaseExpiresMidway", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
+			[]string{"TestTheLeaseEndsDuringUnlock", "TestAScript_NamesItsKey", "TestRedisForgetsItsScripts", "TestUnlockFails"}},
 		{"detach", "Unlock works with a cancelled context, and returns when Redis hangs.", nil,
-			[]string{"TestUnlock_CancelledContext", "TestUnlock_RedisHangs"}},
+			[]string{"TestTheRequestIsCancelled", "TestRedisHangs_Unlock"}},
 		{"undo", "What may have run: a TryLock without a reply is undone, and a release without a reply is not a loss.", nil, nil},
 	},
 	7: {
 		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},
 		{"Lost", "The holder is notified of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
 		{"Do", "Work whose context ends when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
-			[]string{"TestDo_", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
+			[]string{"TestDo_", "TestTheLockIsLostDuringDo", "TestTheThreeOutcomesOfDo", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
 	},
 }
 

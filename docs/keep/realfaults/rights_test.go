@@ -165,7 +165,7 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 }
 
 // The worst that a missing right can do: the script stops half way, and nothing deletes the key.
-func TestRights_WithoutPexpireAndDel_LockedForEver(t *testing.T) {
+func TestRights_WithoutPexpireAndDel_NobodyGetsInAgain(t *testing.T) {
 	eachStep(t, []int{6, 7, 8}, func(t *testing.T, step int) {
 		rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
 		admin, alice, bob := withRights(t, step, time.Second, rights)

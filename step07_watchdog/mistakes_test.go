@@ -182,9 +182,11 @@ func TestTenWorkersRenew_TheEleventhLockIsKeptOnlyIfNoWorkerSleeps(t *testing.T)
 			}
 			time.Sleep(ttl + ttl/2)
 			for n := range workers {
-				require.ErrorIs(t, locks("bob", n).TryLock(ctx), ErrNotAcquired, "a worker renews this lock of alice's, but bob got in")
+				require.ErrorIs(t, locks("bob", n).TryLock(ctx), ErrNotAcquired,
+					"a worker renews this lock of alice's, but bob got in")
 			}
-			require.Equal(t, c.kept, errors.Is(locks("bob", workers).TryLock(ctx), ErrNotAcquired), "is alice's eleventh lock kept?")
+			require.Equal(t, c.kept, errors.Is(locks("bob", workers).TryLock(ctx), ErrNotAcquired),
+				"is alice's eleventh lock kept?")
 		})
 	}
 }
@@ -314,7 +316,8 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		require.NoError(t, alice.Unlock(ctx))
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
+		require.Equal(t, before, goroutines(lab),
+			"alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
@@ -330,6 +333,7 @@ func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 			lab.loseReply("alice", func() {})
 			return nil
 		})
-		require.ErrorIs(t, err, ErrLost, "bob entered while alice's process was stalled, but her Do did not return ErrLost")
+		require.ErrorIs(t, err, ErrLost,
+			"bob entered while alice's process was stalled, but her Do did not return ErrLost")
 	})
 }

@@ -52,11 +52,13 @@ func TestNodeAfterNode_TwoThatHangCostTheirWholePart(t *testing.T) {
 		lab.hang(1)
 		start := time.Now()
 		require.NoError(t, bob.TryLock(ctx))
-		require.Less(t, time.Since(start), slack(time.Millisecond), "when all nodes are queried at once, two that hang must cost nothing")
+		require.Less(t, time.Since(start), slack(time.Millisecond),
+			"when all nodes are queried at once, two that hang must cost nothing")
 		require.NoError(t, bob.Unlock(ctx))
 		start = time.Now()
 		require.NoError(t, lab.call("alice", "TryLock", alice.TryLock))
-		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)), "when nodes are queried one by one, two that hang must cost a fifth of half the ttl each")
+		require.InDelta(t, ttl/5, time.Since(start), float64(slack(10*time.Millisecond)),
+			"when nodes are queried one by one, two that hang must cost a fifth of half the ttl each")
 	})
 }
 
@@ -65,7 +67,8 @@ func TestNodeAfterNode_OverTheTotalAMajorityIsNoLock(t *testing.T) {
 		alice := &sequential{lab.client("alice", interruptible).nodes, rand.Text()}
 		last := func(_ string, nth int) bool { return nth == 1 }
 		lab.inject("alice", &hook{match: last, after: func() { time.Sleep(ttl / 2) }, nodes: []int{4}})
-		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired, "five nodes said yes after more than half the ttl, but alice's TryLock did not return ErrNotAcquired")
+		require.ErrorIs(t, lab.call("alice", "TryLock", alice.TryLock), ErrNotAcquired,
+			"five nodes said yes after more than half the ttl, but alice's TryLock did not return ErrNotAcquired")
 		require.Empty(t, lab.keys(), "alice gave up, but she left her keys")
 	})
 }
@@ -76,10 +79,12 @@ func TestValidity_EndsBeforeTheFirstKeyCanExpire(t *testing.T) {
 	needsVirtualTime(t, "a busy machine can stall for longer than the drift")
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		lab.inject("alice", &hook{match: func(string, int) bool { return true }, again: true, after: func() { time.Sleep(40 * time.Millisecond) }})
+		lab.inject("alice", &hook{match: func(string, int) bool { return true }, again: true,
+			after: func() { time.Sleep(40 * time.Millisecond) }})
 		start := time.Now()
 		require.NoError(t, alice.TryLock(ctx))
-		require.WithinDuration(t, start.Add(ttl-ttl/100-2*time.Millisecond), alice.ValidUntil(), slack(0), "validity counts from before the commands were sent, and allows for drift")
+		require.WithinDuration(t, start.Add(ttl-ttl/100-2*time.Millisecond), alice.ValidUntil(), slack(0),
+			"validity counts from before the commands were sent, and allows for drift")
 		lab.mute("alice", "alice's network is down: nothing that she sends arrives")
 		requireLost(t, alice, ttl, "alice's validity has ended, but she was not notified")
 		require.NotEmpty(t, lab.keys(), "alice was notified of the end of her lease, but her keys had already expired")
@@ -102,7 +107,8 @@ func TestAClockErrorFarBelowTheTTL_TwoAreInside(t *testing.T) {
 			err := bob.TryLock(ctx)
 			require.True(t, time.Now().Before(alice.ValidUntil()), "bob asked too late")
 			if jump < ttl/100 {
-				require.ErrorIs(t, err, ErrNotAcquired, "the validity allows for a jump of %v, but bob is inside with alice", jump)
+				require.ErrorIs(t, err, ErrNotAcquired,
+					"the validity allows for a jump of %v, but bob is inside with alice", jump)
 			} else {
 				require.NoError(t, err, "a clock has jumped by %v and bob was refused: the bug is gone", jump)
 			}
@@ -134,7 +140,8 @@ func TestLessIsLeftThanTheWorkNeeds_ReleasedAndAcquiredAgain(t *testing.T) {
 		require.NoError(t, acquireFor(alice, work))
 		lab.mute("alice", "alice's network is down: no renewal arrives")
 		time.Sleep(work)
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice began work with less time left than it needs, and bob is inside with her")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice began work with less time left than it needs, and bob is inside with her")
 	})
 }
 
@@ -149,7 +156,8 @@ func TestAHoldShorterThanAThirdOfTheTTL_StartsNoGoroutine(t *testing.T) {
 		before := goroutines(lab)
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 10)
-		require.Equal(t, before, goroutines(lab), "alice has only just entered, but a goroutine is already waiting for her renewal")
+		require.Equal(t, before, goroutines(lab),
+			"alice has only just entered, but a goroutine is already waiting for her renewal")
 	})
 }
 
@@ -165,6 +173,7 @@ func TestAMajorityRestartsEmptyBeforeTheRelease_UnlockCannotTell(t *testing.T) {
 			lab.restartEmpty(node)
 		}
 		require.NoError(t, bob.TryLock(ctx), "three of five nodes have restarted empty, but bob was refused")
-		require.NoError(t, alice.Unlock(ctx), "Unlock distinguishes a loss from a lost reply: say so in docs/read/production.md")
+		require.NoError(t, alice.Unlock(ctx),
+			"Unlock distinguishes a loss from a lost reply: say so in docs/read/production.md")
 	})
 }

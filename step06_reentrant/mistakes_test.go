@@ -60,7 +60,8 @@ func TestCountInTheClient_ALossIsNotNoticed(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx))
-		require.NoError(t, alice.TryLock(ctx), "alice's count has noticed that bob is inside: this lesson needs a new example")
+		require.NoError(t, alice.TryLock(ctx),
+			"alice's count has noticed that bob is inside: this lesson needs a new example")
 	})
 }
 
@@ -92,7 +93,8 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 		tokens := map[string]string{"alice": rand.Text(), "bob": rand.Text()}
 		run := func(who, call string, script *redis.Script) error {
 			return lab.call(who, call, func() error {
-				did, err := script.Eval(ctx, lab.client(who).nodes[0], []string{key}, ttl.Milliseconds(), tokens[who]).Bool()
+				did, err := script.Eval(ctx, lab.client(who).nodes[0],
+					[]string{key}, ttl.Milliseconds(), tokens[who]).Bool()
 				if err == nil && !did {
 					return ErrNotAcquired
 				}
@@ -103,7 +105,8 @@ func TestTheArgumentsAreMixedUp_TheInnerUnlockFreesTheLock(t *testing.T) {
 		require.NoError(t, run("alice", "TryLock", nestScript))
 		require.ErrorIs(t, run("bob", "TryLock", nestScript), ErrNotAcquired)
 		require.NoError(t, run("alice", "Unlock", leaveScript), "alice is inside, but she cannot leave the inner lock")
-		require.NoError(t, run("bob", "TryLock", nestScript), "alice is inside once more and bob was refused: the bug is gone")
+		require.NoError(t, run("bob", "TryLock", nestScript),
+			"alice is inside once more and bob was refused: the bug is gone")
 	})
 }
 
@@ -136,8 +139,10 @@ func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 		require.True(t, acquired, "the lock is free, but alice was refused")
 		left, err := leaving.Eval(ctx, alice, []string{key}, token).Int()
 		require.NoError(t, err)
-		require.Equal(t, 1, left, "the acquire was sent twice, but it was counted once: this lesson needs a new example")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's release has freed the lock: this lesson needs a new example")
+		require.Equal(t, 1, left,
+			"the acquire was sent twice, but it was counted once: this lesson needs a new example")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice's release has freed the lock: this lesson needs a new example")
 	})
 }
 
@@ -178,7 +183,8 @@ func TestTheCallerPassesItsID_TwoProcessesNestIntoEachOther(t *testing.T) {
 			})
 		}
 		require.NoError(t, lock("alice", 1))
-		require.ErrorIs(t, lock("carol", 2), ErrNotAcquired, "alice is inside, but carol, with another id, is inside with her")
+		require.ErrorIs(t, lock("carol", 2), ErrNotAcquired,
+			"alice is inside, but carol, with another id, is inside with her")
 		require.NoError(t, lock("bob", 1), "bob passed the same id as alice and was refused: the bug is gone")
 	})
 }
@@ -201,6 +207,7 @@ func TestOneErrorForNestedAndLost_TheCallerCannotTell(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, acquired)
 		require.Error(t, inner, "alice's inner Unlock worked and returned nil: the bug is gone")
-		require.Equal(t, inner, alice.Unlock(ctx, 1), "alice's Unlock tells a loss from an inner Unlock that worked: the bug is gone")
+		require.Equal(t, inner, alice.Unlock(ctx, 1),
+			"alice's Unlock tells a loss from an inner Unlock that worked: the bug is gone")
 	})
 }

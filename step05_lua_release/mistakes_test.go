@@ -122,7 +122,8 @@ func TestALostReplyIsReturnedAsNo_TheRefusedOneHoldsTheLock(t *testing.T) {
 		lab.loseReply("alice", func() {})
 		require.False(t, alice.TryLock(ctx))
 		require.Equal(t, alice.token, lab.owner(0), "alice's reply was lost, and her key is gone: the bug is gone")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice has left, and her key did not refuse bob: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice has left, and her key did not refuse bob: the bug is gone")
 	})
 }
 
@@ -135,7 +136,8 @@ func TestAnErrorIsReturnedAsReleased_TheKeyStays(t *testing.T) {
 		start := lab.stop(0)
 		require.True(t, alice.Unlock(ctx), "Redis is down, and Unlock did not return true: the bug is gone")
 		start()
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice's Unlock returned true, and bob got in: the bug is gone")
+		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+			"alice's Unlock returned true, and bob got in: the bug is gone")
 	})
 }
 
@@ -327,6 +329,7 @@ func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testin
 		start := time.Now()
 		require.NoError(t, alice.lock(waiting))
 		require.GreaterOrEqual(t, time.Since(start), ttl,
-			"go-redis resent alice's SET and her own key refused it, but she did not wait for it to expire: this lesson needs a new example")
+			"go-redis resent alice's SET and her own key refused it, but she did not wait for it to expire: this "+
+				"lesson needs a new example")
 	})
 }

@@ -36,7 +36,8 @@ func TestTransaction_ARefusedClient_ExtendsTheDeadHoldersLock(t *testing.T) {
 			time.Sleep(ttl / 2)
 			acquired, err = inTransaction(bob)
 			require.NoError(t, err)
-			require.False(t, acquired, "bob has tried every half ttl, but he got in: his PEXPIRE no longer extends the key's lifetime")
+			require.False(t, acquired,
+				"bob has tried every half ttl, but he got in: his PEXPIRE no longer extends the key's lifetime")
 		}
 		lab.note("bob stops trying")
 		time.Sleep(slack(ttl))
