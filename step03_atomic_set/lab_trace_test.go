@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // A trace is what has happened in a story. The same story leaves the same trace every
@@ -74,11 +72,11 @@ func (tr *trace) locks() []lock {
 	locks := make([]lock, nodes)
 	for node := range nodes {
 		s := tr.lab.at(addr(node))
-		if realTime || tr.untold || !s.Exists(key) {
+		if realTime || tr.untold || !s.Exists(s.key()) {
 			continue
 		}
-		if locks[node].Token = tr.name(s.owner()); s.TTL(key) > 0 {
-			locks[node].Until = time.Since(tr.start.Add(-s.TTL(key))).Round(10 * time.Microsecond).Microseconds()
+		if locks[node].Token = tr.name(s.owner()); s.TTL(s.key()) > 0 {
+			locks[node].Until = time.Since(tr.start.Add(-s.TTL(s.key()))).Round(10 * time.Microsecond).Microseconds()
 		}
 	}
 	return locks
@@ -91,10 +89,20 @@ func (tr *trace) reply(r *record, reply []byte) {
 	case '_':
 		text = "(nil)"
 	case '$':
-		text = strings.TrimSuffix(rest, "\r\n")
-	case '*':
-		words, _ := proto.Parse(string(reply)) // numbers as well: EXEC's
-		text = strings.Trim(fmt.Sprint(words), "[]")
+		if text = strings.TrimSuffix(rest, "\r\n"); text == "" {
+			text = `""` // "" is no reply
+		}
+	case '*': // EXEC's may have numbers and (nil)
+		var words []string
+		for w := range strings.FieldsSeq(rest) {
+			switch {
+			case w == "_" || w == "$-1":
+				words = append(words, "(nil)")
+			case w[0] != '$': // a length
+				words = append(words, strings.TrimLeft(w, ":+"))
+			}
+		}
+		text = strings.Join(words, " ")
 	default:
 		text = text[1:]
 	}

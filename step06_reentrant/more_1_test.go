@@ -70,7 +70,7 @@ func TestLock_EntersSoonWheneverTheHolderLeaves(t *testing.T) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
 			require.NoError(t, alice.TryLock(ctx))
 			time.AfterFunc(stays, func() { alice.Unlock(ctx) })
-			patience, cancel := context.WithTimeout(ctx, slack(stays+ttl/10))
+			patience, cancel := context.WithTimeout(ctx, slack(stays+ttl/10+10*time.Millisecond))
 			defer cancel()
 			require.NoError(t, bob.Lock(patience), "alice left after %v, but a second later bob was not inside", stays)
 		})

@@ -173,7 +173,7 @@ func requireLost(t *T, l *handle, within time.Duration, format string, args ...a
 	if within > 0 {
 		select {
 		case <-l.Lost():
-		case <-time.After(slack(within)):
+		case <-time.After(slack(within) + 10*time.Millisecond): // it may count from the reply
 		}
 	}
 	select {

@@ -88,13 +88,23 @@ func (l *lab) at(addr string) *server {
 	return l.servers[addr]
 }
 
+// key is where the lock is stored: a lock may put something in front of its key.
+func (s *server) key() string {
+	for _, stored := range s.Keys() {
+		if _, rest, ok := strings.Cut(stored, key); ok && strings.Trim(rest, "}") == "" {
+			return stored
+		}
+	}
+	return key
+}
+
 func (s *server) owner() string {
-	switch s.Type(key) {
+	switch s.Type(s.key()) {
 	case "string":
-		token, _ := s.Get(key)
+		token, _ := s.Get(s.key())
 		return token
 	case "hash":
-		fields, _ := s.HKeys(key)
+		fields, _ := s.HKeys(s.key())
 		return strings.Join(fields, " ")
 	}
 	return ""
