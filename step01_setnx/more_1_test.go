@@ -56,8 +56,8 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 				require.NoError(t, inside.Unlock(ctx), "%s holds the lock, but Unlock failed", inside.who)
 			}
 			require.NoError(t, dave.TryLock(ctx),
-				"alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what bob's "+
-					"TryLock left in Redis blocks everyone")
+				"alice left in the middle of bob's TryLock and no one is inside, but dave was refused: what is left "+
+					"in Redis blocks everyone")
 			return true
 		})
 	}

@@ -40,36 +40,6 @@ func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not expire during it")
 }
 
-func TestTheReleaseIsSentAgain_TheNextOwnersLockStays(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		require.NoError(t, alice.TryLock(ctx))
-		var bobErr error
-		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
-		err := alice.Unlock(ctx)
-		require.NoError(t, bobErr, "alice has left, but bob was refused")
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
-			"the reply to alice's Unlock was lost and bob entered, but go-redis resent her DEL, which deleted his "+
-				"lock: carol is inside with bob")
-		require.NoError(t, err, "alice released her lock in time, but her Unlock returned an error")
-	})
-}
-
-func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
-		for range 2 {
-			require.NoError(t, alice.TryLock(ctx))
-			lab.loseReply("alice", func() {})
-			require.NoError(t, alice.Unlock(ctx),
-				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but "+
-					"Unlock returned ErrNotHeld")
-			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
-				"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
-		}
-	})
-}
-
 func TestTheRequestIsCancelled_UnlockStillReleases(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -110,5 +80,35 @@ func TestTheReplyToTheAcquireNeverComes_NothingStaysBehind(t *testing.T) {
 		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx),
 			"the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
+	})
+}
+
+func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		for range 2 {
+			require.NoError(t, alice.TryLock(ctx))
+			lab.loseReply("alice", func() {})
+			require.NoError(t, alice.Unlock(ctx),
+				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but "+
+					"Unlock returned ErrNotHeld")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+				"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
+		}
+	})
+}
+
+func TestTheReleaseIsSentAgain_TheNextOwnersLockStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		var bobErr error
+		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
+		err := alice.Unlock(ctx)
+		require.NoError(t, bobErr, "alice has left, but bob was refused")
+		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+			"the reply to alice's Unlock was lost and bob entered, but go-redis resent her DEL, which deleted his "+
+				"lock: carol is inside with bob")
+		require.NoError(t, err, "alice released her lock in time, but her Unlock returned an error")
 	})
 }

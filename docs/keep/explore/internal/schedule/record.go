@@ -126,7 +126,8 @@ func (c *Client) Call(method string, call func() error) error {
 	c.s.mu.Unlock()
 	err := call()
 	if !c.Dead() {
-		c.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: trace.Outcome(err)})
+		reply, _, _ := strings.Cut(trace.Outcome(err), " [node ") // which of several that fail at once is chance
+		c.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: reply})
 	}
 	return err
 }
