@@ -112,7 +112,8 @@ func TestConnectionsBreakForAMoment_UnlockGetsThrough(t *testing.T) {
 		hook *hook
 	}
 	faults := []fault{{"accepted connections and closed them", &hook{lose: func(*message) bool { return true }}}}
-	for _, reply := range []string{"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS"} {
+	for _, reply := range []string{"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS",
+		"ERR max number of clients reached"} {
 		faults = append(faults, fault{"replied " + reply, &hook{reply: errors.New(reply + " soon over")}})
 	}
 	for _, fault := range faults {

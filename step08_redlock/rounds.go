@@ -18,7 +18,7 @@ import (
 // to undo it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	r := l.ask(ctx, acquiring, h, depth)
-	// A refused attempt waits for all nodes: those that are slow are then free for the undo.
+	// A refusal also waits for all nodes: one that is only slow is then free for the undo.
 	r.count(ctx, l.nodeDeadline(), r.majority)
 	expired := depth == 1 && !time.Now().Before(h.validUntil)
 	if r.majority() && !expired {
@@ -26,7 +26,7 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	}
 	undo := l.ask(ctx, releasing, h, depth-1)
 	deadline := l.nodeDeadline() // for both counts: TryLock returns that soon after ctx ends
-	if ctx.Err() != nil {        // the votes that are left say whether the lock is taken
+	if ctx.Err() != nil {        // without the other votes, a taken lock would look like no answer
 		r.count(context.Background(), deadline, r.denied)
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
@@ -103,7 +103,7 @@ type round struct {
 	request request
 	hold    *hold
 	depth   int
-	waiting atomic.Int32 // nodes busy with an earlier round; a round that is replaced keeps them
+	waiting atomic.Int32 // nodes that vote late or, if a newer round has replaced this one, never
 }
 
 // A request is what a round asks of the nodes.

@@ -89,8 +89,8 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 // TryLock makes one attempt to acquire the lock. It returns a fencing token of 1 or more,
 // or ErrNotAcquired if the lock is taken. After any other error it has tried to
 // release what it may have acquired, even if ctx has ended, for up to 3 seconds plus
-// ReadTimeout; if that failed, the key expires after ttl. By default, ctx does not
-// interrupt a read.
+// ReadTimeout; if that failed, or overtook the acquisition, the key expires after ttl. By
+// default, ctx does not interrupt a read.
 //
 // The token belongs to this acquisition, so the handle does not keep it: a goroutine that
 // was paused could read the token of a later acquisition from the handle.
@@ -163,7 +163,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) acquire(ctx context.Context, owner string) (token int64, err error) {
 	token, err = acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)}, owner, l.ttl.Milliseconds()).Int64()
 	if err != nil {
-		// Even if err says that it was not sent: an earlier attempt of go-redis may have run.
+		// Even if err says that it was not sent: that is only go-redis's last attempt.
 		_, _, _ = sendRelease(ctx, undoPatience, l.rdb, releaseScript, l.key, owner)
 	} else if token == 0 {
 		err = ErrNotAcquired

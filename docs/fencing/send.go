@@ -20,7 +20,7 @@ const (
 	releaseTimeout = 3 * time.Second
 	quickResends   = 3 // of a release whose reply was lost, at once; then with pauses
 	releasePause   = 100 * time.Millisecond
-	undoPatience   = 4 * releasePause // room for three pauses: a failed TryLock takes no longer
+	undoPatience   = 4 * releasePause // three pauses at most, to undo a TryLock that failed
 )
 
 // sendOnce sends a script a single time. By default, go-redis resends a command that got no
@@ -55,7 +55,7 @@ func (c *scriptCmd) NoRetry() bool { return c.once }
 var _ interface{ NoRetry() bool } = (*redis.Cmd)(nil)
 
 // mayHaveRun reports whether Redis may have run a command that failed with err. Each line
-// below is a case in which it has not.
+// with a ! is a case in which it has not.
 func mayHaveRun(err error) bool {
 	var reply redis.Error
 	return err != nil &&
@@ -77,6 +77,7 @@ func mayPass(err error) bool { return mayHaveRun(err) || isAway(err) }
 func isAway(err error) bool {
 	return isDial(err) || slices.ContainsFunc([]string{
 		"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS",
+		"max number of clients reached",
 	}, func(reply string) bool { return redis.HasErrorPrefix(err, reply) })
 }
 
@@ -99,9 +100,10 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 type detached struct{}
 
 // sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
-// even if ctx has ended. While the server is away, it pauses and tries again until patience
-// ends. unsure reports that Redis may have run an attempt whose reply was lost: the next one
-// then finds no lock, although it was held.
+// even if ctx has ended. After a lost reply it tries again at once, a few times; after that,
+// and while the server is away, it pauses first, unless patience would end (0: no pauses).
+// unsure reports that Redis may have run an attempt whose reply was lost: the next one then
+// finds no lock, although it was held.
 func sendRelease(
 	ctx context.Context, patience time.Duration, rdb redis.UniversalClient, script, key string, args ...any,
 ) (released, unsure bool, err error) {
@@ -125,9 +127,9 @@ func sendRelease(
 	}
 }
 
-// afterRefusal returns err, the outcome of an attempt in Lock. If the attempt before was
-// refused, and ctx has cut this one off, that is how the wait for a taken lock ends, and not
-// trouble with Redis: it matches ErrNotAcquired.
+// afterRefusal returns err, the outcome of an attempt in Lock, unless ctx has cut that attempt
+// off and the one before was refused. So ends the wait for a taken lock, and that is no
+// trouble with Redis: the error matches ErrNotAcquired.
 func afterRefusal(ctx context.Context, before, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || !errors.Is(before, ErrNotAcquired) {
 		return err
