@@ -18,15 +18,17 @@ import (
 // to undo it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	r := l.ask(ctx, acquiring, h, depth)
-	// A refusal also waits for all nodes: one that is only slow is then free for the undo.
+	// Not r.decided: an attempt that is refused waits for the slow nodes too, so that they are
+	// free when the undo comes.
 	r.count(ctx, l.nodeDeadline(), r.majority)
 	expired := depth == 1 && !time.Now().Before(h.validUntil)
 	if r.majority() && !expired {
 		return nil
 	}
 	undo := l.ask(ctx, releasing, h, depth-1)
-	deadline := l.nodeDeadline() // for both counts: TryLock returns that soon after ctx ends
-	if ctx.Err() != nil {        // without the other votes, a taken lock would look like no answer
+	deadline := l.nodeDeadline() // one for both counts: TryLock returns that soon after ctx ends
+	if ctx.Err() != nil {
+		// ctx has cut the first count off. Votes that still arrive tell whether the lock is taken.
 		r.count(context.Background(), deadline, r.denied)
 	}
 	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
@@ -103,7 +105,7 @@ type round struct {
 	request request
 	hold    *hold
 	depth   int
-	waiting atomic.Int32 // nodes that vote late or, if a newer round has replaced this one, never
+	waiting atomic.Int32 // nodes that have not begun it, and never will if a newer one replaced it
 }
 
 // A request is what a round asks of the nodes.

@@ -90,7 +90,7 @@ func (tr *trace) reply(r *record, reply []byte) {
 		text = "(nil)"
 	case '$':
 		if text = strings.TrimSuffix(rest, "\r\n"); text == "" {
-			text = `""` // "" is no reply
+			text = `""` // an empty text means that none came
 		}
 	case '*': // EXEC's may have numbers and (nil)
 		var words []string

@@ -18,7 +18,7 @@ const (
 	// releaseTimeout replaces the caller's deadline: a request past its deadline must still
 	// release its lock.
 	releaseTimeout = 3 * time.Second
-	quickResends   = 3 // of a release whose reply was lost, at once; then with pauses
+	quickResends   = 3 // at once, after lost replies; more of them with pauses
 	releasePause   = 100 * time.Millisecond
 	undoPatience   = 4 * releasePause // three pauses at most, to undo a TryLock that failed
 )
@@ -31,8 +31,8 @@ func sendOnce(
 	return send(ctx, rdb, true, script, key, args...).Bool()
 }
 
-// send sends a script through Process, where a client in a wrapper of yours can act on all
-// scripts alike. Unless once, go-redis may resend it.
+// send sends a script through Process, where a wrapper of your own around a client can act
+// on all scripts alike. Unless once, go-redis may resend it (from step 06 on).
 func send(
 	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
 ) *redis.Cmd {
@@ -51,7 +51,7 @@ type scriptCmd struct {
 
 func (c *scriptCmd) NoRetry() bool { return c.once }
 
-// go-redis asks since 9.19. With an older version, this does not compile.
+// go-redis calls NoRetry since 9.19. With an older version, this does not compile.
 var _ interface{ NoRetry() bool } = (*redis.Cmd)(nil)
 
 // mayHaveRun reports whether Redis may have run a command that failed with err. Each line
@@ -99,11 +99,12 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 
 type detached struct{}
 
-// sendRelease sends the script of a release until Redis replies, for up to releaseTimeout,
-// even if ctx has ended. After a lost reply it tries again at once, a few times; after that,
-// and while the server is away, it pauses first, unless patience would end (0: no pauses).
-// unsure reports that Redis may have run an attempt whose reply was lost: the next one then
-// finds no lock, although it was held.
+// sendRelease sends the script of a release until Redis replies, even if ctx has ended. If a
+// reply is lost, it resends at once, up to quickResends times. After that, and while the
+// server is away, it pauses before each attempt, and begins none once patience has passed (0:
+// no pauses). It never takes longer than releaseTimeout, plus one read. unsure reports that an
+// attempt whose reply was lost may have run: the next one then finds no lock, although it was
+// held.
 func sendRelease(
 	ctx context.Context, patience time.Duration, rdb redis.UniversalClient, script, key string, args ...any,
 ) (released, unsure bool, err error) {
@@ -127,9 +128,10 @@ func sendRelease(
 	}
 }
 
-// afterRefusal returns err, the outcome of an attempt in Lock, unless ctx has cut that attempt
-// off and the one before was refused. So ends the wait for a taken lock, and that is no
-// trouble with Redis: the error matches ErrNotAcquired.
+// afterRefusal chooses the error of an attempt in Lock: err is its own, before that of the
+// attempt before it. If ctx has cut this attempt off, and the one before found the lock taken,
+// then Lock has waited in vain for a taken lock: the result matches ErrNotAcquired. Otherwise
+// it is err.
 func afterRefusal(ctx context.Context, before, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || !errors.Is(before, ErrNotAcquired) {
 		return err
