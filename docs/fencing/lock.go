@@ -80,8 +80,8 @@ type Lock struct {
 // New does not contact Redis. TryLock and Lock reject an empty key, a key with a } but
 // without a hash tag, a nil client, a Ring and a ttl that is too short.
 //
-// If rdb is a wrapper of your own, override Process: scripts do not pass through Eval. To
-// act on every command, such as to prefix its key, use a hook (AddHook).
+// If rdb is your own wrapper of a client, override Process: scripts do not pass through
+// Eval. To act on every command, such as to prefix its key, use a hook (AddHook).
 func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	return &Lock{rdb: rdb, key: key, ttl: ttl}
 }

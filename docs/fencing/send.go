@@ -31,8 +31,8 @@ func sendOnce(
 	return send(ctx, rdb, true, script, key, args...).Bool()
 }
 
-// send sends a script through Process, where a wrapper of your own around a client can act
-// on all scripts alike. Unless once, go-redis may resend it (from step 06 on).
+// send sends a script through Process, where your own wrapper of a client can act on all
+// scripts alike. Unless once, go-redis may resend it (from step 06 on).
 func send(
 	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
 ) *redis.Cmd {
@@ -130,7 +130,7 @@ func sendRelease(
 
 // afterRefusal chooses the error of an attempt in Lock: err is its own, before that of the
 // attempt before it. If ctx has cut this attempt off, and the one before found the lock taken,
-// then Lock has waited in vain for a taken lock: the result matches ErrNotAcquired. Otherwise
+// then Lock has waited for a lock that stayed taken: the result matches ErrNotAcquired. Otherwise
 // it is err.
 func afterRefusal(ctx context.Context, before, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || !errors.Is(before, ErrNotAcquired) {
