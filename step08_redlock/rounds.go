@@ -192,7 +192,7 @@ func (t *tally) majority() bool { return t.yes >= t.quorum() }
 func (t *tally) denied() bool   { return t.nodes-t.no < t.quorum() } // too many said no
 func (t *tally) decided() bool  { return t.majority() || t.denied() }
 
-// noMajorityLeft reports whether so many nodes fail for good that asking again is in vain.
+// noMajorityLeft reports whether so many nodes fail for good that asking again is pointless.
 func (t *tally) noMajorityLeft() bool { return t.nodes-t.fatal < t.quorum() }
 
 // settled reports whether the vote is decided, or can no longer be: too many have failed.
