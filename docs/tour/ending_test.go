@@ -64,10 +64,10 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 	require.NoError(t, os.Remove(myDir+"/more.go"))
 
 	learner(t, "\t\"os\"\n", "\tgo func() {\n\t\t<-make(chan int)\n\t}()\n\tfmt.Fprintln(os.Stdout, \"the value is\", acquired)")
-	out := shows(t, "try 1", 1, "missing  1_mutual_exclusion_test.go", "Stories passed: 0 of 15", "LEAK  TestTryLock_TwoClients",
+	out := shows(t, "try 1", 1, "missing  1_mutual_exclusion_test.go", "Stories passed: 0 of 15", "LEAK  TestTheHolderLeaves",
 		"A goroutine of yours never ends: started"+at, "it waits (chan receive)", "Your code has printed:\n      the value is true\n")
 	require.NotContains(t, out, "step01_setnx/lock.go")
-	shows(t, "hint 1", 0, "Hint 1 of 3 for TestTryLock_TwoClients", "(It leaks.)", "one of your goroutines has not")
+	shows(t, "hint 1", 0, "Hint 1 of 3 for TestTheHolderLeaves", "(It leaks.)", "one of your goroutines has not")
 }
 
 // stackOf is a goroutine as Go prints it.
