@@ -22,7 +22,7 @@ real-faults: ## real servers and holders, killed, stopped, failed over (two minu
 	REALFAULTS=1 go test -C docs/keep -v -count=1 -parallel 16 -timeout 20m ./realfaults
 
 race: ## all tests, twenty times, shuffled, with the race detector
-	go test -race -shuffle=on -count=20 ./...
+	go test -race -shuffle=on -count=20 -timeout 30m ./...
 
 red: ## step N's stories on the lock before it (make red N=4)
 	go run ./docs/tour red $(N)
