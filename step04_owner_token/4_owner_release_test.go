@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 4: only the owner releases the lock, and the owner knows that it is the owner.
+// Guarantee 4: only the owner releases the lock, and a client whose reply was lost recognises
+// its own lock.
 
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -49,7 +50,7 @@ func TestWhoWasRefusedUnlocks_TheHoldersLockStays(t *testing.T) {
 			err := bob.Unlock(ctx) // deferred before he checked the error
 			require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 				"bob was refused, but his Unlock deleted alice's lock: carol is inside with her")
-			require.ErrorIs(t, err, ErrNotHeld, "bob never got the lock, but his Unlock did not return ErrNotHeld")
+			require.ErrorIs(t, err, ErrNotHeld, "bob was refused, but his Unlock did not return ErrNotHeld")
 			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 			require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 			require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
@@ -71,9 +72,9 @@ func TestTheLeaseEndsJustBeforeTheDelete_UnlockSaysNotHeld(t *testing.T) {
 func TestTheReplyToTheAcquireIsLost_TheOwnerRecognisesItsLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice", func() {}) // go-redis sends the SET again, which finds alice's own key
 		require.NoError(t, alice.TryLock(ctx),
-			"the lock is alice's, but TryLock returned ErrNotAcquired: no one will release it")
+			"the lock is alice's, but TryLock returned an error: the lock stays taken until its ttl ends")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, but bob was refused")

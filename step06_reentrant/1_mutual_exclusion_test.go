@@ -12,7 +12,8 @@ import (
 )
 
 // Guarantee 1: of clients that ask at the same moment, one gets the lock; Unlock lets the
-// next one in, and Lock waits for it.
+// next one in, and Lock waits for it. The lock before (docs/step00) asks with EXISTS, and then
+// sends SET.
 
 // Also passes on step 00, because EXISTS and SET are enough as long as no other client
 // comes in between.
@@ -31,7 +32,7 @@ func TestTheHolderLeaves_TheNextOneGetsIn(t *testing.T) {
 	})
 }
 
-// Also passes on step 00, because its Lock polls as well.
+// Also passes on step 00, because its Lock waits in the same way.
 func TestAWaiter_EntersWhenTheHolderLeaves(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -54,11 +55,9 @@ func TestTwoClientsComeAtOnce_OneGetsIn(t *testing.T) {
 		aliceErr := alice.TryLock(ctx)
 		require.True(t, turn.fired, "the lock is free, but alice's TryLock returned without trying to take it")
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
-		if aliceErr != nil {
-			require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but alice's error does not say so")
-		}
-		require.ErrorIs(t, aliceErr, ErrNotAcquired,
+		require.Error(t, aliceErr,
 			"bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")
+		require.ErrorIs(t, aliceErr, ErrNotAcquired, "bob is inside, but alice's error does not say so")
 	})
 }
 

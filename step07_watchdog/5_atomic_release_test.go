@@ -9,16 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 5: nothing fits between the check and the delete, and a release gets through.
+// Guarantee 5: nothing fits between the check and the delete. So a release may be sent again,
+// and it gets through: after a lost reply, in a cancelled request, and for a TryLock that got no
+// reply.
 
 func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 	ends := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
-		left := false // some locks send more commands after the release
+		released := false // with an earlier command of this Unlock: some locks send more
 		end := lab.beforeNth("alice", nth, func() {
-			left = len(lab.keys()) == 0
+			released = len(lab.keys()) == 0
 			lab.endLease()
 			bobErr = bob.TryLock(ctx)
 		})
@@ -29,7 +31,7 @@ func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 		require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
 		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
 			"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob")
-		if left {
+		if released {
 			require.NoError(t, err, "alice had released her lock in time, but her Unlock returned an error")
 			return true
 		}
@@ -86,12 +88,12 @@ func TestTheReplyToTheAcquireNeverComes_NothingStaysBehind(t *testing.T) {
 func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
-		for range 2 {
+		for range 2 { // what Unlock remembers of the first hold does not count for the second
 			require.NoError(t, alice.TryLock(ctx))
 			lab.loseReply("alice", func() {})
 			require.NoError(t, alice.Unlock(ctx),
 				"Redis released alice's lock and the reply was lost; the command was resent and found nothing, but "+
-					"Unlock returned ErrNotHeld")
+					"Unlock returned an error")
 			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
 				"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is notified if it loses the lock. These stories need
-// Lost, Do, MaxHold and ValidUntil.
+// Also from step 07 on: the holder is notified if it loses the lock. Before, it learned of a
+// loss in Unlock, after its work. These stories need Lost, Do and MaxHold.
 
 func TestTheKeyIsTaken_TheNextRenewalNotifiesTheHolder(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -32,8 +32,9 @@ func TestTheKeyIsTaken_TheNextRenewalNotifiesTheHolder(t *testing.T) {
 		}
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
 			"alice has lost the lock, but her nested TryLock did not return ErrNotHeld")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice has lost the lock, but Unlock returned nil")
-		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice has lost the lock, but Unlock did not return ErrNotHeld")
+		require.NoError(t, bob.Unlock(ctx), "alice has lost the lock, but what she called released bob's")
 	})
 }
 
@@ -132,7 +133,7 @@ func TestTheThreeOutcomesOfDo_CanBeToldApart(t *testing.T) {
 					return result
 				})
 				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran,
-					"%s: does alice's work run?", story.outcome)
+					"%s: alice's work should have run: %t, ran: %t", story.outcome, !ran, ran)
 				for _, known := range []error{ErrNotRun, ErrNotAcquired, context.Canceled, ErrLost} {
 					if slices.Contains(story.matches, known) {
 						require.ErrorIs(t, err, known, "%s, but Do's error does not match %q", story.outcome, known)

@@ -60,7 +60,7 @@ func TestTheContextOfTryLockEnds_TheLockIsStillRenewed(t *testing.T) {
 	})
 }
 
-func TestWatchdog_InnerUnlock_KeepsRenewing(t *testing.T) {
+func TestOnlyTheInnerUnlockCame_TheLockIsStillRenewed(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))

@@ -9,7 +9,7 @@ import (
 )
 
 // Guarantee 8: losing a minority of the masters, at any moment and in any way, neither
-// loses nor blocks the lock. In these stories, a lock on a single Redis loses that one.
+// loses nor blocks the lock. The locks before have one Redis: here, that one fails.
 
 func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

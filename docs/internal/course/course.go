@@ -235,15 +235,15 @@ var besides = []File{
 
 // second is the second reading: what a lock with the fix must survive as well.
 var second = []File{
-	{"more_1_test.go", "", 1, 8, nil},
-	{"more_2_test.go", "", 2, 8, nil},
-	{"more_4_test.go", "", 4, 8, nil},
-	{"more_5_test.go", "", 5, 8, nil},
-	{"more_6_test.go", "", 6, 8, nil},
-	{"more_6_waiting_test.go", "", 6, 7, nil},
-	{"more_7_lost_test.go", "", 7, 8, besides[1].Needs},
-	{"more_8_test.go", "", 8, 8, nil},
-	{"more_8_validity_test.go", "", 8, 8, besides[2].Needs},
+	{Name: "more_1_test.go", From: 1, To: 8},
+	{Name: "more_2_test.go", From: 2, To: 8},
+	{Name: "more_4_test.go", From: 4, To: 8},
+	{Name: "more_5_test.go", From: 5, To: 8},
+	{Name: "more_6_test.go", From: 6, To: 8},
+	{Name: "more_6_waiting_test.go", From: 6, To: 7},
+	{Name: "more_7_lost_test.go", From: 7, To: 8, Needs: besides[1].Needs},
+	{Name: "more_8_test.go", From: 8, To: 8},
+	{Name: "more_8_validity_test.go", From: 8, To: 8, Needs: besides[2].Needs},
 }
 
 // IsSecond tells the files of the second reading from those with a number.

@@ -72,7 +72,7 @@ var rules = []Rule{
 	{8, 8, "The commands go to all nodes at once. A node that hangs costs NodeTimeout at most; 0 means min(50ms, ttl/10).",
 		"TestThreeNodesHang_NodeTimeoutLimitsTheWait"},
 	{8, 8, "A majority counts all configured nodes, not only those that answer. On a failure every node is released, except those that said no.",
-		"TestTheMajority_IsOfTheNodesAsConfigured"},
+		"TestNodesThatAreDown_CountForTheMajority"},
 }
 
 // Rules returns what is asked of the lock of s: the new rules first.
