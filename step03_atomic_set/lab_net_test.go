@@ -262,6 +262,10 @@ func (w *wire) read() {
 				Text: "listens on " + w.client.lab.trace.name(args[1])})
 			fallthrough
 		case w.listens.Load():
+			if name == "ping" {
+				w.client.lab.trace.add(record{Kind: "note", Who: w.client.name,
+					Text: "go-redis sends PING on the connection that listens"})
+			}
 			time.Sleep(w.client.oneWay())
 			proto.Write(w.up, args)
 		case name == "hello" || name == "client" || name == "ping": // sent by go-redis itself
@@ -290,6 +294,9 @@ func (w *wire) listen() {
 		}
 		if !w.listens.Load() {
 			w.replies <- answer
+			continue
+		}
+		if w.silent.Load() {
 			continue
 		}
 		if words := strings.Split(answer, "\r\n"); len(words) > 6 && words[2] == "message" {
@@ -418,6 +425,19 @@ func (c *client) arrive(node int, command string) (now *hook) {
 		now.before()
 	}
 	return now
+}
+
+// requireAllStruck fails a story whose fault or event never came: it shows nothing.
+func (l *lab) requireAllStruck(t *T) {
+	l.wait()
+	for _, c := range l.clients {
+		defer c.inTurn()()
+		for _, h := range c.hooks {
+			if !h.fired && !l.mayMiss && !t.Failed() {
+				t.Errorf("%s did not send the command at which the story strikes, so it shows nothing", c.name)
+			}
+		}
+	}
 }
 
 func nthIs(n int) func(string, int) bool { return func(_ string, nth int) bool { return nth == n } }

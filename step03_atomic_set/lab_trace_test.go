@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // A trace is what has happened in a story. The same story leaves the same trace every
@@ -29,6 +31,7 @@ type trace struct {
 	records []*record
 	names   map[string]string // of tokens
 	tokens  map[string]int    // how many each client has used
+	shared  map[string]bool   // clients and tokens that were looked at
 }
 
 // A record is one event. docs/read/testing.md explains its fields.
@@ -132,13 +135,23 @@ func (tr *trace) text(who string, args []string) string {
 	words, command := []string{strings.ToUpper(args[0])}, strings.ToLower(args[0])
 	for i, arg := range args[1:] {
 		tr.mu.Lock()
-		if i > 0 && len(arg) >= 20 && tr.names[arg] == "" && !strings.Contains(arg, " ") {
+		if i > 0 && len(arg) >= 18 && tr.names[arg] == "" && !strings.ContainsAny(arg, " :") {
 			// Only a token is that long.
 			tr.tokens[who]++
 			tr.names[arg] = fmt.Sprintf("<%s-%d>", who, tr.tokens[who])
 		}
+		first := tr.names[arg]
+		other := first != "" && !strings.HasPrefix(first, "<"+who+"-") && !tr.shared[who+arg]
+		tr.shared[who+arg] = true
 		tr.mu.Unlock()
-		words = append(words, cmp.Or(tr.name(arg), `""`))
+		if other {
+			tr.addTo(nil, record{Kind: "note", Text: who + "'s token is " + first + ", which is not new"})
+		}
+		word := cmp.Or(tr.name(arg), `""`)
+		if strings.ContainsFunc(word, unicode.IsControl) && command != "eval" && command != "script" {
+			word = strconv.Quote(word) // a token made of a stack trace has line breaks
+		}
+		words = append(words, word)
 		if command == "set" && i > 1 {
 			words[i+1] = strings.ToUpper(words[i+1])
 		}

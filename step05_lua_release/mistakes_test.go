@@ -119,7 +119,7 @@ func TestALostReplyIsReturnedAsNo_TheRefusedOneHoldsTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := yesOrNo{lab.client("alice", noResend).nodes[0], rand.Text()}, lab.lock("bob")
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		require.False(t, alice.TryLock(ctx))
 		require.Equal(t, alice.token, lab.owner(0), "alice's reply was lost, and her key is gone: the bug is gone")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
@@ -312,7 +312,7 @@ func TestWhiteboard_TheHolderIsLate_TheNextOwnersLockStays(t *testing.T) {
 func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 	noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 	onWhiteboard(t, func(t *T, lab *lab, alice, bob *whiteboard) {
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		require.Error(t, alice.lock(ctx), "alice got no reply, but acquire returned nil")
 		waiting, cancel := context.WithTimeout(ctx, ttl/2)
 		defer cancel()
@@ -323,7 +323,7 @@ func TestWhiteboard_LostReplyNoRetry_ReleasesKey(t *testing.T) {
 // What the whiteboard version leaves out and this step's lock has.
 func TestWhiteboard_TheReplyToTheAcquireIsLost_TheHolderWaitsForItself(t *testing.T) {
 	onWhiteboard(t, func(t *T, lab *lab, alice, _ *whiteboard) {
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		waiting, cancel := context.WithTimeout(ctx, 2*ttl)
 		defer cancel()
 		start := time.Now()

@@ -133,7 +133,7 @@ return depth
 func TestCounting_OneAcquireIsSentTwice_OneReleaseDoesNotFree(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, token := lab.client("alice").nodes[0], lab.lock("bob"), rand.Text()
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		acquired, err := counting.Eval(ctx, alice, []string{key}, token, ttl.Milliseconds()).Bool()
 		require.NoError(t, err)
 		require.True(t, acquired, "the lock is free, but alice was refused")

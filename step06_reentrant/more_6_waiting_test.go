@@ -32,6 +32,10 @@ func TestTheSubscriptionDiesSilently_TheWaiterEntersWithinTenSeconds(t *testing.
 		time.Sleep(ttl / 2)
 		lab.fault("the connection on which bob listens dies silently, new ones work")
 		deaf.Store(true)
+		lab.client("bob").hangUp(func(w *wire) bool { // that is, none: the lab's end is deaf as well
+			w.silent.Store(w.listens.Load())
+			return false
+		})
 		released := time.Now()
 		require.NoError(t, alice.Unlock(ctx))
 		requireEntered(t, <-entered, released, 10*time.Second, "alice has left, bob's subscription has died silently")

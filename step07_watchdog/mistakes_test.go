@@ -330,7 +330,7 @@ func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 			lab.fault("alice's process stalls")
 			time.Sleep(2 * ttl)
 			require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
-			lab.loseReply("alice", func() {})
+			lab.loseReply("alice")
 			return nil
 		})
 		require.ErrorIs(t, err, ErrLost,

@@ -98,7 +98,7 @@ func TestAReplyIsLost_UnlockAsksAgainAtOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		start := time.Now()
 		require.NoError(t, alice.Unlock(ctx), "alice's release has run and its reply was lost, but Unlock failed")
 		took := time.Since(start)

@@ -23,15 +23,59 @@ import (
 // More of guarantee 5: lost replies, contexts that end, calls that are repeated, and what they
 // leave behind in Redis.
 
+func TestTheLeaseEndsDuringUnlock_UnlockSaysSo(t *testing.T) {
+	ends := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		var bobErr error
+		released := false // with an earlier command of this Unlock: some locks send more
+		end := lab.beforeNth("alice", nth, func() {
+			released = len(lab.keys()) == 0
+			lab.endLease()
+			bobErr = bob.TryLock(ctx)
+		})
+		err := alice.Unlock(ctx)
+		if !end.fired {
+			return false
+		}
+		require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
+		if released {
+			require.NoError(t, err, "alice had released her lock in time, but her Unlock returned an error")
+			return true
+		}
+		require.ErrorIs(t, err, ErrNotHeld,
+			"alice's lease had expired, but her Unlock did not return ErrNotHeld")
+		return true
+	})
+	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not expire during it")
+}
+
+func TestRedisHangs_UnlockStillReturns(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		for node := range nodes {
+			lab.hang(node)
+		}
+		start := time.Now()
+		err := alice.Unlock(ctx)
+		took := time.Since(start).Round(time.Millisecond)
+		require.Less(t, took, slack(6*time.Second),
+			"Redis hangs, but alice's Unlock did not return until %v had passed", took)
+		require.Error(t, err, "Redis has not answered, but Unlock returned nil")
+		require.NotErrorIs(t, err, ErrNotHeld, "Redis has not answered, but Unlock returned ErrNotHeld")
+	})
+}
+
 // Also passes on step 04, because that lock never releases after a failed TryLock.
 func TestTheRefusalIsLost_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob", noResend), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("bob", func() {})
+		lab.loseReply("bob")
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+		requireRefused(t, carol,
 			"bob was refused, but he got no reply, released a lock that was never his and deleted alice's: carol is "+
 				"inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
@@ -48,13 +92,13 @@ func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 			lab.endLease()
 			aliceErr = alice.TryLock(ctx)
 		})
-		lab.loseReply("bob", func() {})
+		lab.loseReply("bob")
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
 		if !end.fired {
 			return false
 		}
 		require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
-		require.ErrorIs(t, carol.TryLock(ctx), ErrNotAcquired,
+		requireRefused(t, carol,
 			"the reply to bob's TryLock was lost; while he undid his TryLock, his lease expired and alice entered, "+
 				"but he deleted her lock: carol is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
@@ -156,7 +200,7 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 		fail func(lab *lab, alice *handle)
 	}{
 		{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier lock
-			lab.loseReply("alice", func() {})
+			lab.loseReply("alice")
 			alice.Unlock(ctx)
 			alice.TryLock(ctx)
 		}},
@@ -322,7 +366,7 @@ func TestUnlock_ConnectionReset_ReturnsNil(t *testing.T) {
 			}
 		})
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		require.NoError(t, alice.Unlock(ctx),
 			"Redis released alice's lock and the connection was reset; the command was resent and found nothing, but "+
 				"Unlock returned ErrNotHeld")

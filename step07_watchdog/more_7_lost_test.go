@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,25 @@ import (
 // and the errors of Do.
 
 // Renewing.
+
+func TestTheTTLIsNoWholeNumberOfSeconds_ItIsRenewedInTime(t *testing.T) {
+	needsVirtualTime(t, "half a second may pass on a busy machine before a renewal is sent")
+	for _, ttl := range []time.Duration{500 * time.Millisecond, 1900 * time.Millisecond} {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lockOn("alice", lab.client("alice").nodes, key, ttl), lab.lock("bob")
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice, who wants it for %v, was refused", ttl)
+			for range 20 {
+				time.Sleep(ttl)
+				requireRefused(t, bob,
+					"alice has a ttl of %v and her work is not done, but bob is inside with her", ttl)
+			}
+			lab.crash("alice")
+			time.Sleep(slack(ttl))
+			require.NoError(t, bob.TryLock(ctx),
+				"alice died and her last renewal expired after %v, but bob was refused", ttl)
+		})
+	}
+}
 
 func TestATTLThatIsAccepted_CanBeRenewed(t *testing.T) {
 	needsVirtualTime(t, "on a busy machine, delays exceed these ttls")
@@ -43,8 +63,7 @@ func TestTheAnswerToTheAcquireTakesMostOfTheTTL_TheHoldIsKept(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		bePatient(alice, ttl)
-		slow := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: slow, after: func() { time.Sleep(ttl * 3 / 4) }, again: true})
+		lab.delayReply("alice", ttl*3/4)
 		require.NoError(t, alice.TryLock(ctx), "a quarter of alice's lease is left, but she was refused")
 		time.Sleep(2 * ttl)
 		requireNotLost(t, alice, "a quarter of alice's lease was left for a renewal, and Redis worked")
@@ -60,8 +79,7 @@ func TestAnswersToRenewalsTakeNearlyHalfTheTTL_TheHoldIsKept(t *testing.T) {
 		lab.far("alice", ttl*9/20) // go-redis waits 5s
 		time.Sleep(3 * ttl)
 		requireNotLost(t, alice, "each reply came while the lease was valid, and confirmed the renewal")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-			"alice was not notified of a loss, but bob is inside with her")
+		requireRefused(t, bob, "alice was not notified of a loss, but bob is inside with her")
 	})
 }
 
@@ -118,8 +136,7 @@ func TestARenewalIsAnsweredAfterALaterOne_TheValidityDoesNotGoBack(t *testing.T)
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(ttl / 10) }, again: true})
+		lab.delayReply("alice", ttl/10)
 		lab.note("the reply to alice's first renewal takes %v", ttl/10)
 		time.Sleep(ttl/3 + ttl/15)
 		before := alice.ValidUntil() // by the second renewal
@@ -181,8 +198,7 @@ func TestASecondHoldOnTheSameHandle_HasAWatchdogOfItsOwn(t *testing.T) {
 		requireNotLost(t, alice, "alice lost the lock the first time, but not the second")
 		time.Sleep(5 * ttl)
 		requireNotLost(t, alice, "the lock was renewed throughout the second time")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-			"no one renewed alice's lock the second time: bob is inside with her")
+		requireRefused(t, bob, "no one renewed alice's lock the second time: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx))
 	})
 }
@@ -234,6 +250,20 @@ func TestNestingAfterMaxHold_DoesNotProlongTheLease(t *testing.T) {
 		time.Sleep(slack(ttl - ttl/3))
 		require.NoError(t, bob.TryLock(ctx),
 			"MaxHold ended a ttl ago, but alice is still inside, because she nested after that")
+	})
+}
+
+func TestNestingDuringMaxHold_DoesNotRestartIt(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		alice.MaxHold = 3 * ttl
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(2 * ttl)
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, but her nested TryLock returned an error")
+		requireLost(t, alice, 2*ttl+10*time.Millisecond,
+			"alice has held the lock for MaxHold and a ttl; she nested meanwhile, but that does not begin a new hold")
+		time.Sleep(slack(ttl / 10))
+		require.NoError(t, bob.TryLock(ctx), "alice's MaxHold ended a ttl ago, but bob was refused")
 	})
 }
 
@@ -401,8 +431,7 @@ func TestTryLock_NestedReplyAfterLoss_ReturnsErrNotHeld(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		// From then on, the key has 110ms left, the lease only 8ms.
 		time.Sleep(ttl - ttl/100 - 10*time.Millisecond)
-		first := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: first, after: func() { time.Sleep(20 * time.Millisecond) }, again: true})
+		lab.delayReply("alice", 20*time.Millisecond)
 		err := alice.TryLock(ctx)
 		requireLost(t, alice, 0, "alice's lease has expired, but she was not notified")
 		require.ErrorIs(t, err, ErrNotHeld,
@@ -437,8 +466,7 @@ func TestTheNestedTryLockIsAnsweredLate_TheHoldIsKept(t *testing.T) {
 		alice := lab.lock("alice")
 		bePatient(alice, 3*ttl)
 		require.NoError(t, alice.TryLock(ctx))
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.delayReply("alice", 2*ttl)
 		lab.note("the reply to alice's nested TryLock will take 2 ttl; renewals are sent in the meantime")
 		require.NoError(t, alice.TryLock(ctx),
 			"alice's lock was renewed throughout, but her nested TryLock, whose reply came late, was refused")
@@ -491,27 +519,11 @@ func TestRedisIsBackAfterALoss_TheHoldIsNot(t *testing.T) {
 	})
 }
 
-func TestTryLock_ReplyAfterLease_IsNotAcquired(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
-		lab.note("alice will be paused for 2 ttl before she reads the reply")
-		bobIn := make(chan error, 1)
-		time.AfterFunc(ttl*3/2, func() { bobIn <- bob.TryLock(ctx) }) // her key has expired
-		require.Error(t, alice.TryLock(ctx),
-			"Redis said yes two ttl ago and bob is inside, but alice's TryLock returned nil")
-		require.NoError(t, <-bobIn)
-		require.NoError(t, bob.Unlock(ctx), "alice gave up, but she released bob's lock")
-	})
-}
-
 func TestTheReplyComesAfterTheLease_LockTriesAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		bePatient(alice, 3*ttl)
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.delayReply("alice", 2*ttl)
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		patience, cancel := context.WithTimeout(ctx, 3*ttl)
 		defer cancel()
@@ -525,8 +537,7 @@ func TestARefusalComesLate_NothingIsSentAfterIt(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		bePatient(alice, 3*ttl)
 		require.NoError(t, bob.TryLock(ctx))
-		late := func(_ string, nth int) bool { return nth == 1 }
-		lab.inject("alice", &hook{match: late, after: func() { time.Sleep(2 * ttl) }, again: true})
+		lab.delayReply("alice", 2*ttl)
 		lab.note("alice will be paused for 2 ttl before she reads the reply")
 		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob is inside, but alice was not refused")
 		require.Equal(t, nodes, lab.sent(func(r *record) bool { return r.Who == "alice" }),
@@ -711,7 +722,7 @@ func TestTheLossIsKnown_ALostReplyToUnlockDoesNotHideIt(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx))
 		requireLost(t, alice, ttl/3+10*time.Millisecond,
 			"bob holds the lock and alice's renewal was due, but she was not notified")
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
 			"alice's Lost is closed and bob is inside, but a reply to her Unlock was lost and it returned nil")
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
@@ -738,6 +749,63 @@ func TestUnlockIsRepeatedUntilItsOutcomeIsKnown_ThenTheHoldIsOver(t *testing.T) 
 }
 
 // Do.
+
+func TestDo_ItsOutcomesCanBeToldApart(t *testing.T) {
+	soldOut := errors.New("sold out")
+	for _, story := range []struct {
+		outcome string
+		before  func(lab *lab, giveUp func())
+		during  func(lab *lab)
+		matches []error
+	}{
+		{"another client holds the lock", func(lab *lab, giveUp func()) {
+			lab.lock("bob").TryLock(ctx)
+			lab.afterNth("alice", 2, func() { // refused, and soon nothing is in flight
+				time.AfterFunc(10*time.Millisecond, func() { lab.wait(); giveUp() })
+			})
+		}, nil, []error{ErrNotRun, ErrNotAcquired, context.Canceled}},
+		{"Redis is down", func(lab *lab, _ func()) { everyNode(lab.stop) }, nil, []error{ErrNotRun}},
+		{"nothing fails", nil, nil, nil},
+		{"the release gets no reply", nil, func(lab *lab) { everyNode(lab.hang) }, nil},
+		{"the lock is lost", nil, func(lab *lab) { lab.endLease(); time.Sleep(ttl / 2) }, []error{ErrLost}},
+		{"the release finds the lock lost", nil, (*lab).endLease, []error{ErrLost}},
+	} {
+		for _, result := range []error{nil, soldOut} {
+			inLab(t, func(t *T, lab *lab) {
+				alice := lab.lock("alice")
+				request, cancel := context.WithTimeout(ctx, slack(ttl/10))
+				defer cancel()
+				if story.before != nil {
+					story.before(lab, cancel)
+				}
+				ran := false
+				err := alice.Do(request, func(context.Context) error {
+					ran = true
+					if story.during != nil {
+						story.during(lab)
+					}
+					return result
+				})
+				require.Equal(t, !slices.Contains(story.matches, ErrNotRun), ran,
+					"%s: alice's work should have run: %t, ran: %t", story.outcome, !ran, ran)
+				for _, known := range []error{ErrNotRun, ErrNotAcquired, context.Canceled, ErrLost} {
+					if slices.Contains(story.matches, known) {
+						require.ErrorIs(t, err, known, "%s, but Do's error does not match %q", story.outcome, known)
+					} else {
+						require.NotErrorIs(t, err, known, "%s, but Do's error matches %q", story.outcome, known)
+					}
+				}
+				if ran && result != nil {
+					require.ErrorIs(t, err, result,
+						"%s, but what the work returned is not in Do's error", story.outcome)
+				}
+				if ran && story.matches == nil {
+					require.Equal(t, result, err, "%s, but Do did not return what the work returned", story.outcome)
+				}
+			})
+		}
+	}
+}
 
 func TestDo_ReleasesWhenTheWorkPanics(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

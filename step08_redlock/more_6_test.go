@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -59,16 +60,60 @@ func TestTryLock_ForeignKey_FailsAndKeepsIt(t *testing.T) {
 	}
 }
 
+func TestSomebodyHasTheLockOfAnOwnerThatLocksAgain_ItStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		lab.endLease()
+		for range 2 { // what the first refusal leaves must not help the second
+			require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
+				"alice's lease has expired, but her inner TryLock did not return ErrNotHeld")
+			require.Empty(t, lab.keys(), "alice's inner TryLock returned ErrNotHeld, but it acquired the lock anew")
+		}
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotHeld,
+			"bob is inside and alice has lost the lock, but her inner TryLock did not return ErrNotHeld")
+		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+			"alice has lost the lock, but her Unlock did not return ErrNotHeld")
+		require.NoError(t, bob.Unlock(ctx), "alice had lost the lock, but she changed bob's")
+	})
+}
+
+func TestWhoLooksAtTheKey_SeesHowOftenTheHolderIsInside(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, operator := lab.lock("alice"), lab.client("operator")
+		depth := func() []string {
+			lab.wait() // step 08 returns at a majority
+			values, err := operator.nodes[0].HVals(ctx, key).Result()
+			require.NoError(t, err, "the key is not a hash of a token and its depth")
+			return values
+		}
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once, but the key does not have depth 1")
+		require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
+		require.Equal(t, []string{"2"}, depth(), "alice is inside twice, but the key does not have depth 2")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
+		require.Equal(t, []string{"1"}, depth(), "alice is inside once more, but the key does not have depth 1")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+
+		lab.loseReply("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.Equal(t, []string{"1"}, depth(),
+			"the reply to alice's TryLock was lost and it was resent, but the key counts it twice")
+	})
+}
+
 // Also passes on step 05, because that lock refuses its owner and so counts nothing.
 func TestTheReplyToTheInnerLockIsLost_ItCountsOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		if lockAgain(t, alice) {
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside once more, but bob is inside with her")
+		requireRefused(t, bob, "alice is inside once more, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx),
 			"one TryLock was sent twice and counted twice: alice has left, but bob is locked out")
@@ -81,7 +126,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ALaterLossIsReported(t *testing.T) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
 		if lockAgain(t, alice) {
-			lab.loseReply("alice", func() {})
+			lab.loseReply("alice")
 			require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		}
 		lab.endLease()
@@ -205,10 +250,9 @@ func TestTryLock_NestedLostReply_KeepsOuterHold(t *testing.T) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-			"alice undid her inner lock, but the outer one went with it: bob is inside with her")
+		requireRefused(t, bob, "alice undid her inner lock, but the outer one went with it: bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 	})
@@ -235,7 +279,23 @@ func TestTheInnerLock_NeverShortensTheTTL(t *testing.T) {
 	})
 }
 
-// everyNode applies a fault to all nodes.
+// bePatient sets NodeTimeout on the locks that have it.
+func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }
+
+// lockAgain nests once and reports whether the lock lets its owner in. A lock that does
+// not, as before step 06, returns ErrNotAcquired: the first story is about that. From
+// step 06 on, ErrNotAcquired never goes to the owner.
+func lockAgain(t *T, alice *handle) bool {
+	t.Helper()
+	err := alice.TryLock(ctx)
+	if errors.Is(err, ErrNotAcquired) {
+		return false
+	}
+	require.NoError(t, err, "alice holds the lock and locks again, but she got an error")
+	return true
+}
+
+// everyNode applies a fault to all nodes, and returns what ends it.
 func everyNode(fail func(node int) (heal func())) (heal func()) {
 	var heals []func()
 	for node := range nodes {
@@ -247,6 +307,3 @@ func everyNode(fail func(node int) (heal func())) (heal func()) {
 		}
 	}
 }
-
-// bePatient sets NodeTimeout on the locks that have it.
-func bePatient(h *handle, d time.Duration) { h.set("NodeTimeout", d) }

@@ -30,7 +30,7 @@ func TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept(t *testing.T) {
 					time.Sleep(slack(ttl)) // the node's key expires
 					heal()
 					time.Sleep(slack(ttl))
-					require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
+					requireRefused(t, bob,
 						"%s %s and came back, but bob is inside with alice", nodeNames(firstNodes(node+1)), fault.name)
 				}
 				failed := nodeNames(firstNodes(nodes/2+1)) + " " + fault.name

@@ -40,8 +40,7 @@ func TestEveryAnswerTakes60ms_TheHoldIsKeptAndReleased(t *testing.T) {
 		lab.far("alice", 60*time.Millisecond)
 		time.Sleep(5 * lease)
 		requireNotLost(t, alice, "all five nodes were renewed throughout, each reply took 60ms")
-		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired,
-			"alice was not notified of a loss, but bob is inside with her")
+		requireRefused(t, bob, "alice was not notified of a loss, but bob is inside with her")
 		require.NoError(t, alice.Unlock(ctx),
 			"alice released all five nodes and each reply took 60ms, but Unlock returned an error")
 		require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
@@ -179,6 +178,29 @@ func TestTheContextInterruptsAnAcquisitionOnItsWay_TheReleaseComesAfterIt(t *tes
 }
 
 // Nodes that hang, and what waits for them.
+
+func TestNodeTimeout_IsATenthOfTheTTLAndAtMost50msByDefault(t *testing.T) {
+	for _, story := range []struct{ ttl, want time.Duration }{
+		{ttl, 50 * time.Millisecond},
+		{100 * time.Millisecond, 10 * time.Millisecond},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, story.ttl)
+			alice.NodeTimeout = 0
+			for node := range 3 {
+				lab.hang(node)
+			}
+			start := time.Now()
+			err := alice.TryLock(ctx)
+			require.Error(t, err, "three of five nodes hang, but alice has a lock")
+			require.NotErrorIs(t, err, ErrNotAcquired,
+				"three of five nodes hang, but the error says that the lock is taken")
+			require.InDelta(t, story.want, time.Since(start), float64(slack(time.Millisecond)),
+				"three of five nodes hang, the ttl is %v and NodeTimeout is not set, but alice waited for a different "+
+					"time", story.ttl)
+		})
+	}
+}
 
 func TestLockWhileAllNodesHangFor150ms_GoesOnUntilItHasTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -587,6 +609,24 @@ func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 			"two of five nodes are left and alice's validity has ended, but she was not notified")
 		require.False(t, time.Now().Before(alice.ValidUntil()),
 			"alice was notified of the loss, but her lease is still valid")
+	})
+}
+
+func TestTwoNodesRestartEmptyWhileTheOwnerNests_TheyGetItsDepth(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.TryLock(ctx))
+		lab.wait()
+		lab.restartEmpty(0)
+		lab.restartEmpty(1)
+		require.Len(t, lab.keys(), 3, "two of five nodes have restarted empty, but not three keys are left")
+		time.Sleep(slack(2 * ttl)) // the next renewals find out which nodes lack the lock
+		require.Len(t, lab.keys(), 5, "alice has renewed, but she did not re-acquire the lock on the two empty nodes")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
+		require.Len(t, lab.keys(), 5, "alice is inside once more, but some nodes have released her lock")
+		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")
+		require.Empty(t, lab.keys(), "alice has left, but the nodes that got the lock later still have it")
 	})
 }
 

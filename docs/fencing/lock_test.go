@@ -46,7 +46,7 @@ func TestTheReplyToTheAcquireIsLost_TheResendHasTheSameToken(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.countTo(32)
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		token, err := alice.TryLock(ctx)
 		require.NoError(t, err, "Redis gave alice the lock, the reply was lost and go-redis resent the command, but TryLock returned an error")
 		require.EqualValues(t, 33, token, "alice's command was sent twice, but it was counted twice")
@@ -64,7 +64,7 @@ func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 		noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.countTo(32)
-		lab.loseReply("alice", func() {})
+		lab.loseReply("alice")
 		token, err := alice.TryLock(ctx)
 		require.Error(t, err, "alice got no reply, but TryLock returned nil")
 		require.NotErrorIs(t, err, ErrNotAcquired, "alice got no reply, but TryLock returned ErrNotAcquired")

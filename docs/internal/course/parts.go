@@ -30,7 +30,7 @@ var parts = map[int][]Part{
 		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},
 		{"Lost", "The holder is notified of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
 		{"Do", "Work whose context ends when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
-			[]string{"TestDo_", "TestTheLockIsLostDuringDo", "TestTheThreeOutcomesOfDo", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
+			[]string{"TestDo_", "TestTheLockIsLostDuringDo", "TestDoCannotLock", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
 	},
 }
 
