@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 5: nothing fits between the check and the delete. So a release may be sent again,
-// and it gets through: after a lost reply, in a cancelled request, and for a TryLock that got no
-// reply. go-redis sends a command again whose reply was lost, and tells nobody.
+// Guarantee 5: nothing fits between the check and the delete. The lock before sends GET, and then
+// DEL: the lease can end in between, and go-redis sends a DEL again whose reply was lost.
+//
+// A release that hurts no one may be sent at any time. So it also gets through when the request
+// was cancelled, and when a TryLock got no reply.
 
 func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
-	ends := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
+	n := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
@@ -31,7 +33,7 @@ func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 			"alice's lease expired during her Unlock, bob entered, but she deleted his lock: carol is inside with bob")
 		return true
 	})
-	require.Positive(t, ends, "alice's Unlock sent no command, so her lease could not expire during it")
+	require.Positive(t, n, "alice's Unlock sent no command, so her lease could not expire during it")
 }
 
 func TestTheReleaseIsSentAgain_TheNextOwnersLockStays(t *testing.T) {
@@ -39,6 +41,7 @@ func TestTheReleaseIsSentAgain_TheNextOwnersLockStays(t *testing.T) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
 		var bobErr error
+		// When the reply to her next write is lost, bob enters; then the write comes again.
 		lab.loseReply("alice", func() { bobErr = bob.TryLock(ctx) })
 		err := alice.Unlock(ctx)
 		require.NoError(t, bobErr, "alice has left, but bob was refused")
@@ -75,6 +78,8 @@ func TestTheReplyToTheAcquireNeverComes_NothingStaysBehind(t *testing.T) {
 	})
 }
 
+// A release that finds nothing does not mean a loss if an earlier attempt may have run. A lock
+// knows that if it sends the second attempt itself: go-redis would send it unseen.
 func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")

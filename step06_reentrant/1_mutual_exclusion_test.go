@@ -39,12 +39,11 @@ func TestAWaiter_EntersWhenTheHolderLeaves(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		start := time.Now()
 		time.AfterFunc(ttl/2, func() { alice.Unlock(ctx) })
-		// slack changes nothing here; on real servers, it adds a margin.
+		// In virtual time, slack(d) is d; on real servers, it is more.
 		patience, cancel := context.WithTimeout(ctx, slack(ttl/2+ttl/10))
 		defer cancel()
 		require.NoError(t, bob.Lock(patience), "alice left after half a ttl, but bob did not get in")
 		require.GreaterOrEqual(t, time.Since(start), ttl/2, "bob entered while alice was inside")
-		require.Less(t, time.Since(start), slack(ttl/2+ttl/10), "bob noticed too late that alice had left")
 	})
 }
 
@@ -52,6 +51,7 @@ func TestTwoClientsComeAtOnce_OneGetsIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		var bobErr error
+		// Just before alice's first write reaches Redis, all of bob's TryLock runs.
 		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
 		require.True(t, turn.fired, "the lock is free, but alice's TryLock returned without trying to take it")

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 2: a holder that dies does not block others beyond the ttl.
+// Guarantee 2: a holder that dies does not block others beyond the ttl. The lock before sets no
+// expiry.
 
 func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -21,13 +22,16 @@ func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
 func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		limitHold(alice, time.Millisecond) // from step 07 on, a live holder's lock is renewed
+		limitHold(alice, time.Millisecond) // only from step 07 on: no renewal. The ttl stays
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice's request fails, and returns without Unlock")
 		requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
 	})
 }
 
+// For locks that look at the time themselves: a client that finds a lock whose ttl has passed,
+// and deletes it, may delete that of another one that has just come. It plays once for each
+// command of bob's.
 func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 	eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
 		alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")

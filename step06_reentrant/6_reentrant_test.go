@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 6: the owner may lock again, and only its outermost Unlock releases the lock.
+// Guarantee 6: the owner may lock again, and only its outermost Unlock releases the lock. The lock
+// before draws a new token for each TryLock, so it refuses its own holder. The owner is a handle,
+// not a goroutine; if its hold is lost, it stays lost until that Unlock.
 
 func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -15,11 +17,11 @@ func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 		for range 4 {
 			require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
 		}
-		for depth := 5; depth > 0; depth-- {
+		for unlocked := range 5 {
 			requireRefused(t, bob,
-				"alice has locked 5 times and unlocked %d times, but bob is inside with her", 5-depth)
+				"alice has locked 5 times and unlocked %d times, but bob is inside with her", unlocked)
 			require.NoError(t, alice.Unlock(ctx),
-				"alice has locked 5 times and unlocked %d times, but she cannot unlock once more", 5-depth)
+				"alice has locked 5 times and unlocked %d times, but she cannot unlock once more", unlocked)
 		}
 		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
 			"alice unlocked once too often, but her Unlock did not return ErrNotHeld")
@@ -27,7 +29,7 @@ func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	})
 }
 
-// Also passes on step 05, because two handles have different tokens there too.
+// Also passes on step 05, because no two calls of TryLock have the same token there.
 func TestTwoHandlesInOneGoroutine_AreTwoOwners(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		first, second := lab.lock("alice"), lab.lock("alice")

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 4: only the owner releases the lock, and a client whose reply was lost recognises
-// its own lock. The lock before deletes the key, whoever owns it.
+// Guarantee 4: only the owner releases the lock. The lock before deletes the key without a look
+// at its owner. And since the key now shows the owner, a client whose reply was lost recognises
+// its own.
 
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		limitHold(alice, time.Millisecond) // from step 07 on, her lock would be renewed
+		limitHold(alice, time.Millisecond) // only from step 07 on: no renewal
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice works for longer than the ttl")
 		time.Sleep(2 * ttl)
@@ -30,11 +31,11 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.endLease() // by her own clock, she still holds it
+		lab.endLease() // early: by her own clock, alice still holds the lock
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		err := alice.Unlock(ctx)
 		requireRefused(t, carol,
-			"only Redis knows whose lock it is: it was bob's, but alice deleted it: carol is inside with bob")
+			"by alice's clock the lock was hers, but it was bob's and she deleted it: carol is inside with bob")
 		require.ErrorIs(t, err, ErrNotHeld, "alice's lease had expired, but her Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 	})
@@ -43,7 +44,7 @@ func TestRedisEndsTheLeaseEarly_TheNextOwnersLockStays(t *testing.T) {
 func TestWhoWasRefusedUnlocks_TheHoldersLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		for range 2 { // the second time, bob has held the lock himself before
+		for range 2 { // the second time, bob's handle has held the lock before
 			require.NoError(t, alice.TryLock(ctx))
 			require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 			err := bob.Unlock(ctx) // deferred before he checked the error
@@ -67,13 +68,13 @@ func TestTheLeaseEndsJustBeforeTheDelete_UnlockSaysNotHeld(t *testing.T) {
 	})
 }
 
-// go-redis sends a command again whose reply was lost, and tells nobody: here, a second SET
+// go-redis sends a command again whose reply was lost, and tells no one: here, a second SET
 // that finds alice's own key.
 func TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice")
-		if alice.TryLock(ctx) != nil {
+		if alice.TryLock(ctx) != nil { // an error is right if she leaves nothing behind
 			require.NoError(t, bob.TryLock(ctx),
 				"the reply to alice's SET was lost and she got an error, but the lock is hers: bob is locked out "+
 					"until her ttl ends")

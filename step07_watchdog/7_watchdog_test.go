@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock
-// still expires.
+// Guarantee 7: work that takes longer than the ttl keeps the lock; a dead holder's lock still
+// expires. The lock before sets its ttl once, and hands out a lock even if the reply comes after
+// it has passed.
 
 func TestWorkOfAHundredTTLs_BobIsRefusedThroughout(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -41,6 +42,7 @@ func TestTheContextOfTryLockEnds_TheLockIsStillRenewed(t *testing.T) {
 	})
 }
 
+// A lease counts from before the command was sent, and not from its reply.
 func TestTheReplyToTryLockComesAfterTheLease_TheLockIsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -55,7 +57,7 @@ func TestTheReplyToTryLockComesAfterTheLease_TheLockIsNotAcquired(t *testing.T) 
 	})
 }
 
-func TestOnlyTheInnerUnlockCame_TheLockIsStillRenewed(t *testing.T) {
+func TestTheOwnerNests_OnlyItsOuterUnlockEndsTheRenewals(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
@@ -87,7 +89,7 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 }
 
 // Also passes on step 06, because a lock that is not renewed expires there too. If this
-// fails, time is stuck and the stories above prove nothing.
+// fails, time stalls here, and the stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -98,7 +100,7 @@ func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	})
 }
 
-// mute drops everything that a client sends from now on.
+// mute drops everything that a client sends from now on; the client itself continues.
 func (l *lab) mute(name, why string) {
 	l.wait()
 	l.fault("%s", why)

@@ -261,7 +261,7 @@ func TestNestingDuringMaxHold_DoesNotRestartIt(t *testing.T) {
 		time.Sleep(2 * ttl)
 		require.NoError(t, alice.TryLock(ctx), "alice holds the lock, but her nested TryLock returned an error")
 		requireLost(t, alice, 2*ttl+10*time.Millisecond,
-			"alice has held the lock for MaxHold and a ttl; she nested meanwhile, but that does not begin a new hold")
+			"alice's MaxHold ended a ttl ago, but she was not notified: her nested TryLock began it anew")
 		time.Sleep(slack(ttl / 10))
 		require.NoError(t, bob.TryLock(ctx), "alice's MaxHold ended a ttl ago, but bob was refused")
 	})

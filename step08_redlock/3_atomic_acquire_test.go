@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 3: dying at any point of acquiring does not block others beyond the ttl.
+// Guarantee 3: dying at any point of acquiring does not block others beyond the ttl. The lock
+// before sets the key with one command, and its ttl with another one.
 
 func TestTheClientDiesAnywhereInTryLock_ItBlocksAtMostOneTTL(t *testing.T) {
 	deaths := eachNth(t, "after command %d", func(t *T, lab *lab, nth int) bool {
@@ -28,7 +29,7 @@ func TestTheClientDiesAnywhereInTryLock_ItBlocksAtMostOneTTL(t *testing.T) {
 func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.mayMiss = true // one command may be all
+		lab.mayMiss = true // a TryLock of one command sends no second one
 		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)
@@ -42,7 +43,7 @@ func TestAFreeLock_IsTakenWithOneCommand(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		require.Equal(t, nodes, lab.sent(),
+		require.Equal(t, nodes, lab.sent(), // nodes is 1, and 5 in step 08
 			"the lock was free, but alice's TryLock sent more than one command to a Redis: SET can do it in one")
 	})
 }

@@ -8,8 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 07 on: the holder is notified if it loses the lock. Before, it learned of a
-// loss in Unlock, after its work.
+// Also from step 07 on: the holder is notified if it loses the lock. The lock before reports a
+// loss in Unlock, after the work. What is new:
+//
+//	Lost      a channel that is closed when the lock is lost
+//	Do        locks, runs work whose context ends with the lock (ErrLost), unlocks; ErrNotRun
+//	          is for work that did not begin
+//	MaxHold   for how long the lock is renewed; then it ends with its last renewal
+//
+// The lock is renewed every ttl/3; a renewal that has failed is sent again sooner.
 
 func TestTheKeyIsTaken_TheNextRenewalNotifiesTheHolder(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -52,7 +59,7 @@ func TestRedisIsUnreachable_LostBeforeTheKeyCanExpire(t *testing.T) {
 				}
 				requireLost(t, alice, ttl,
 					"Redis is %s and alice's lease has expired, but she was not notified", fault.name)
-				require.True(t, time.Now().Before(expires.Add(slack(0))),
+				require.True(t, time.Now().Before(expires.Add(slack(0))), // slack: on real servers
 					"Redis is %s, but alice's key had expired before she was notified", fault.name)
 				require.Greater(t, time.Since(start), ttl/2,
 					"Redis is %s, but alice gave up long before her lease expired", fault.name)
@@ -108,7 +115,7 @@ func TestDoCannotLock_TheWorkDoesNotRun(t *testing.T) {
 	})
 }
 
-func TestTheHolderNeverUnlocks_MaxHoldEndsTheHold(t *testing.T) {
+func TestTheHolderNeverUnlocks_MaxHoldEndsTheRenewals(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		alice.MaxHold = 3 * ttl

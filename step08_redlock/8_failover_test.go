@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Guarantee 8: losing a minority of the masters, at any moment and in any way, neither
-// loses nor blocks the lock. The locks before have one Redis: here, that one fails.
+// Guarantee 8: losing a minority of the masters, before the hold or during it, neither loses nor
+// blocks the lock. The locks before have one Redis: here, that one fails. A lock on five masters
+// needs three of them.
 
 func TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -44,7 +45,7 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 	})
 }
 
-const minority = max(1, (nodes-1)/2)
+const minority = max(1, (nodes-1)/2) // of one Redis, that one
 
 // faults are the ways in which a node fails. Each returns a function that heals the node.
 var faults = []struct {
@@ -89,7 +90,7 @@ func nodeNames(some []int) string {
 func eachMinority(t *testing.T, story func(t *T, lab *lab, failed string, fail func())) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
-			for set := 1; set < 1<<nodes; set++ {
+			for set := 1; set < 1<<nodes; set++ { // its bits are the nodes
 				if bits.OnesCount(uint(set)) > minority {
 					continue
 				}

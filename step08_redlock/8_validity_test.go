@@ -8,13 +8,17 @@ import (
 )
 
 // Also from step 08 on: what a lock on several nodes easily gets wrong when some are slow, hang
-// or come back empty. The lock before has one. NodeTimeout limits the wait for a node; the
-// validity of a lock is its TTL, minus the time that acquiring took, minus the drift of clocks.
+// or come back empty. The locks before have one node. What is new:
+//
+//	NodeTimeout     limits the wait for a node
+//	validity        the ttl, minus the time that acquiring took, minus the drift of clocks
+//	ErrNotAcquired  a majority has answered, and too few nodes said yes; if too few answer, the
+//	                error is another one
 
 func TestTheRepliesComeAfterTheValidity_TheLockIsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		alice.NodeTimeout = 3 * ttl
+		alice.NodeTimeout = 3 * ttl // the nodes are in time; the whole is not
 		lab.delayReply("alice", 2*ttl)
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
@@ -43,14 +47,14 @@ func TestTwoNodesHang_TheMajorityDecides(t *testing.T) {
 	})
 }
 
-func TestTwoNodesHangAndOneRefuses_OneNodeTimeoutIsLost(t *testing.T) {
+func TestTwoNodesHangAndOneRefuses_ThatTakesOneNodeTimeout(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, carol := lab.lock("alice"), lab.lockOn("carol", lab.client("carol").nodes[4:], key, ttl)
 		alice.NodeTimeout = slack(50 * time.Millisecond)
-		require.NoError(t, carol.TryLock(ctx)) // on node 5 alone
+		require.NoError(t, carol.TryLock(ctx)) // on node 5, nodes[4:], alone
 		lab.hang(0)
 		lab.hang(1)
-		for range 3 { // a node that hung before costs no more than the first time
+		for range 3 { // even if the nodes that hang have not answered the last call yet
 			start := time.Now()
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired,
 				"node 5 says no and two nodes hang, but alice did not get ErrNotAcquired")
@@ -73,11 +77,11 @@ func TestThreeNodesHang_NodeTimeoutLimitsTheWait(t *testing.T) {
 		require.NotErrorIs(t, err, ErrNotAcquired,
 			"three of five nodes hang, but the error says that the lock is taken")
 		require.InDelta(t, alice.NodeTimeout, time.Since(start), float64(slack(time.Millisecond)),
-			"three of five nodes hang, but alice did not wait for one NodeTimeout")
+			"three of five nodes hang, but alice did not wait for just one NodeTimeout")
 	})
 }
 
-func TestNodesThatAreDown_CountForTheMajority(t *testing.T) {
+func TestTheMajorityIsOfAllNodes_AlsoOfThoseThatAreDown(t *testing.T) {
 	for _, some := range []struct{ nodes, mayFail int }{{1, 0}, {2, 0}, {3, 1}, {4, 1}, {5, 2}} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lockOn("alice", lab.client("alice").nodes[:some.nodes], key, ttl)
@@ -88,7 +92,7 @@ func TestNodesThatAreDown_CountForTheMajority(t *testing.T) {
 				"%d of %d nodes are down, but alice cannot lock", some.mayFail, some.nodes)
 			require.NoError(t, alice.Unlock(ctx),
 				"%d of %d nodes are down, but alice cannot release", some.mayFail, some.nodes)
-			lab.stop(some.mayFail)
+			lab.stop(some.mayFail) // one more
 			require.Error(t, alice.TryLock(ctx),
 				"%d of %d nodes are down and the rest are not a majority, but alice has a lock",
 				some.mayFail+1, some.nodes)
@@ -100,7 +104,7 @@ func TestTwoNodesRestartEmpty_TheyGetTheLockAgain(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
-		lab.wait() // for the last two replies: she went on after three
+		lab.wait() // for the last two replies: she continued after three
 		lab.restartEmpty(0)
 		lab.restartEmpty(1)
 		time.Sleep(slack(2 * ttl)) // the next renewals find out which nodes lack the lock

@@ -218,7 +218,7 @@ func (l *lab) loseReply(name string, then ...func()) {
 	var mu sync.Mutex
 	lost := map[*server]bool{}
 	done := make(chan struct{})
-	c := l.client(name) // an earlier loss is over: its hook would take the commands of this one
+	c := l.client(name) // an earlier loss has ended: its hook would take the commands of this one
 	c.hooks = slices.DeleteFunc(c.hooks, func(h *hook) bool { return h.fired && h.lose != nil })
 	l.inject(name, &hook{match: isWrite, again: true, lose: func(m *message) bool {
 		mu.Lock()

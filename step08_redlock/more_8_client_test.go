@@ -30,6 +30,17 @@ func TestOneOfFiveIsDown_NoCallWaitsForIt(t *testing.T) {
 	})
 }
 
+func TestEachNodesReplyToTheAcquireIsLost_ItIsSentAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		lab.loseReply("alice")
+		require.NoError(t, alice.TryLock(ctx),
+			"each node has run alice's command and its reply was lost; sent again, it finds her own lock, but TryLock "+
+				"returned an error")
+		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+	})
+}
+
 func TestTwoNodesWereDownDuringUnlock_TheyVoteInTheNextTryLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")

@@ -64,7 +64,7 @@ var rules = []Rule{
 	{7, 8, "A ttl of 5ms or more is accepted, and renewed in time. A shorter one may be rejected.",
 		"TestATTLThatIsAccepted_CanBeRenewed"},
 	{7, 8, "MaxHold is how long the lock is renewed; 0 means forever. Then the last renewal expires and the lock is lost.",
-		"TestTheHolderNeverUnlocks_MaxHoldEndsTheHold"},
+		"TestTheHolderNeverUnlocks_MaxHoldEndsTheRenewals"},
 	{7, 8, "Do returns ErrNotRun if the work did not begin, and ErrLost if the lock was lost under it. The work's context ends with the cause ErrLost.",
 		"TestDo_ItsOutcomesCanBeToldApart"},
 	{7, 8, "Unlock stops the watchdog first: it does not wait for a renewal (it returns within 4s), nothing is sent afterwards, and no goroutine is left.",
@@ -72,7 +72,7 @@ var rules = []Rule{
 	{8, 8, "The commands go to all nodes at once. A node that hangs costs NodeTimeout at most; 0 means min(50ms, ttl/10).",
 		"TestThreeNodesHang_NodeTimeoutLimitsTheWait"},
 	{8, 8, "A majority counts all configured nodes, not only those that answer. On a failure every node is released, except those that said no.",
-		"TestNodesThatAreDown_CountForTheMajority"},
+		"TestTheMajorityIsOfAllNodes_AlsoOfThoseThatAreDown"},
 }
 
 // Rules returns what is asked of the lock of s: the new rules first.

@@ -12,7 +12,7 @@ import (
 
 func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	records := twoInside()
-	records[7].Text = "alice died inside, her ttl of 10s has expired, but bob is still locked out"
+	records[7].Text = "alice died inside, her ttl of 10s has passed, but bob is still locked out"
 	panel := Panel{Head: "Step 03: SET NX EX; DEL", Records: records}
 	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
 	require.NoError(t, err)
