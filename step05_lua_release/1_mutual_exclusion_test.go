@@ -73,7 +73,7 @@ func TestACouponShop_SellsEachCouponOnce(t *testing.T) {
 	})
 }
 
-// sellCoupons sells coupons as the articles do: read the stock, think, write it back.
+// sellCoupons reads the stock, thinks, and writes it back. mistakes_test.go sells without locks.
 func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	lab.trace.untold = true
 	var sales atomic.Int32
@@ -82,7 +82,7 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	stock := key + "-stock"
 	patience, cancel := context.WithTimeout(ctx, slack(6*ttl)) // it takes a few seconds
 	defer cancel()
-	require.NoError(t, lab.client("owner").nodes[0].Set(ctx, stock, 100, 0).Err())
+	require.NoError(t, lab.client("shop").nodes[0].Set(ctx, stock, 100, 0).Err())
 	for customer := range 120 {
 		name := fmt.Sprintf("server-%d", 1+customer%3)
 		lock, server := lab.lock(name), lab.client(name).nodes[0]
@@ -103,7 +103,7 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 		})
 	}
 	require.NoError(t, shop.Wait(), "a seller could not enter within %v, or could not reach the stock", 6*ttl)
-	left, err := lab.client("owner").nodes[0].Get(ctx, stock).Int()
+	left, err := lab.client("shop").nodes[0].Get(ctx, stock).Int()
 	require.NoError(t, err)
 	return int(sales.Load()), left
 }

@@ -22,16 +22,15 @@ func TestTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
 func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		limitHold(alice, time.Millisecond) // only from step 07 on: no renewal. The ttl stays
+		limitHold(alice, time.Millisecond) // no effect before step 07; there, it is not renewed
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice's request fails, and returns without Unlock")
 		requireFreeAfter(t, ttl, bob, "alice forgot to unlock")
 	})
 }
 
-// For locks that look at the time themselves: a client that finds a lock whose ttl has passed,
-// and deletes it, may delete that of another one that has just come. It plays once for each
-// command of bob's.
+// A client that itself deletes a lock whose ttl has passed may delete a newcomer's. Carol comes
+// before each of bob's commands in turn.
 func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 	eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
 		alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
@@ -55,7 +54,7 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 		require.Equal(t, 1, inside,
 			"alice died inside, her ttl of %v has passed, bob and carol come at the same moment, and both are "+
 				"inside", ttl)
-		time.Sleep(slack(ttl / 2))
+		time.Sleep(slack(ttl / 2)) // the one inside has a whole ttl
 		require.ErrorIs(t, dave.TryLock(ctx), ErrNotAcquired,
 			"alice's ttl has passed, bob or carol is inside, but dave was not refused")
 		return true

@@ -29,7 +29,7 @@ func TestTheClientDiesAnywhereInTryLock_ItBlocksAtMostOneTTL(t *testing.T) {
 func TestRedisRefusesALaterCommandOfTryLock_BlocksNobodyBeyondTheTTL(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		lab.mayMiss = true // a TryLock of one command sends no second one
+		lab.mayMiss = true // a TryLock of one command succeeds, and the lock expires
 		lab.failFrom("alice", 2, "NOPERM this user has no permissions to run the 'pexpire' command")
 		alice.TryLock(ctx)
 		time.Sleep(ttl + ttl/10)

@@ -14,7 +14,7 @@ import (
 func TestALateHolder_CannotDeleteTheNextOwnersLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
-		limitHold(alice, time.Millisecond) // only from step 07 on: no renewal
+		limitHold(alice, time.Millisecond) // no effect before step 07; there, it is not renewed
 		require.NoError(t, alice.TryLock(ctx))
 		lab.note("alice works for longer than the ttl")
 		time.Sleep(2 * ttl)
@@ -74,7 +74,8 @@ func TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		lab.loseReply("alice")
-		if alice.TryLock(ctx) != nil { // an error is right if she leaves nothing behind
+		// Two answers are right: she holds the lock, or an error and nothing is left.
+		if alice.TryLock(ctx) != nil {
 			require.NoError(t, bob.TryLock(ctx),
 				"the reply to alice's SET was lost and she got an error, but the lock is hers: bob is locked out "+
 					"until her ttl ends")

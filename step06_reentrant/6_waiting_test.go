@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also from step 06 on: waiters are woken. The lock before polls, every 15 to 45 ms. (In step 08
-// a message from one node says nothing about the majority: its waiters poll again.)
+// Also in steps 06 and 07: waiters are woken by a message. The lock before polls, every 15 to
+// 45 ms. (In step 08, where a message from one node says nothing about the majority, waiters poll
+// again, and these stories are not asked for.)
 
 func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -24,7 +25,7 @@ func TestAWaiter_SendsNothingAndEntersInTheMillisecondOfTheRelease(t *testing.T)
 		time.Sleep(slack(ttl / 10))
 		lab.note("bob waits; from now on his commands are counted")
 		sent.Store(0)
-		time.Sleep(ttl / 2) // a PING of go-redis, which it sends every 3s by default, counts too
+		time.Sleep(ttl / 2) // go-redis's PING, every 3s by default, counts too: it must be off
 		require.Equal(t, int64(0), sent.Load(),
 			"bob waits for alice, but in the last %v alone he has sent %d commands to Redis", ttl/2, sent.Load())
 

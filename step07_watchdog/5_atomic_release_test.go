@@ -12,8 +12,10 @@ import (
 // Guarantee 5: nothing fits between the check and the delete. The lock before sends GET, and then
 // DEL: the lease can end in between, and go-redis sends a DEL again whose reply was lost.
 //
-// A release that hurts no one may be sent at any time. So it also gets through when the request
-// was cancelled, and when a TryLock got no reply.
+// A release that cannot hurt the next owner may be sent at any time: by Unlock, even if its
+// context has ended; after a TryLock that got no reply; and again, after a lost reply. If the
+// lock itself sends it again, it knows that an earlier attempt may have run, and that finding
+// nothing then is not a loss.
 
 func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 	n := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
@@ -72,14 +74,12 @@ func TestTheReplyToTheAcquireNeverComes_NothingStaysBehind(t *testing.T) {
 		alice, bob := lab.lock("alice", noResend), lab.lock("bob")
 		lab.loseReply("alice")
 		require.Error(t, alice.TryLock(ctx), "alice got no reply, but TryLock returned nil")
-		time.Sleep(slack(ttl / 10))
+		time.Sleep(slack(ttl / 10)) // what she undoes may take a while
 		require.NoError(t, bob.TryLock(ctx),
 			"the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
 	})
 }
 
-// A release that finds nothing does not mean a loss if an earlier attempt may have run. A lock
-// knows that if it sends the second attempt itself: go-redis would send it unseen.
 func TestTheReplyToTheReleaseIsLost_UnlockReturnsNil(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")

@@ -8,7 +8,7 @@ import (
 
 // Guarantee 6: the owner may lock again, and only its outermost Unlock releases the lock. The lock
 // before draws a new token for each TryLock, so it refuses its own holder. The owner is a handle,
-// not a goroutine; if its hold is lost, it stays lost until that Unlock.
+// not a goroutine. If its hold is lost, TryLock returns ErrNotHeld until the outermost Unlock.
 
 func TestTheOwnerLocksFiveTimes_OnlyTheFifthUnlockFrees(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
@@ -46,7 +46,7 @@ func TestTheReplyToTheInnerUnlockIsLost_ItCountsOnce(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		require.NoError(t, alice.TryLock(ctx))
 		require.NoError(t, alice.TryLock(ctx), "alice holds the lock and locks again, but her own lock refused her")
-		lab.loseReply("alice") // go-redis sends the command again
+		lab.loseReply("alice") // if the depth is in Redis, this command may run twice
 		require.NoError(t, alice.Unlock(ctx), "alice is inside twice, but she cannot leave once")
 		requireRefused(t, bob, "one Unlock was sent twice and counted twice: bob is inside with alice")
 		require.NoError(t, alice.Unlock(ctx), "alice is inside once, but she cannot leave")

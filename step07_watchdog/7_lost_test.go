@@ -14,7 +14,7 @@ import (
 //	Lost      a channel that is closed when the lock is lost
 //	Do        locks, runs work whose context ends with the lock (ErrLost), unlocks; ErrNotRun
 //	          is for work that did not begin
-//	MaxHold   for how long the lock is renewed; then it ends with its last renewal
+//	MaxHold   for how long the lock is renewed; it expires a ttl after the last renewal
 //
 // The lock is renewed every ttl/3; a renewal that has failed is sent again sooner.
 
@@ -24,7 +24,7 @@ func TestTheKeyIsTaken_TheNextRenewalNotifiesTheHolder(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.Sleep(ttl / 10)
 		lab.endLease()                   // or an operator deletes her key
-		limitHold(bob, time.Millisecond) // he does not renew
+		limitHold(bob, time.Millisecond) // he does not renew: his ttl only falls
 		require.NoError(t, bob.TryLock(ctx))
 		entered := time.Now()
 

@@ -88,8 +88,8 @@ func TestTheHolderDiesLate_ItsLockStillExpires(t *testing.T) {
 	})
 }
 
-// Also passes on step 06, because a lock that is not renewed expires there too. If this
-// fails, time stalls here, and the stories above prove nothing.
+// Also passes on step 06, because a lock that is not renewed expires there too. It is the
+// control: if the lock does not expire here, the stories above prove nothing.
 func TestRenewalsDoNotReachRedis_TheSameWorkLosesTheLock(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")

@@ -45,7 +45,7 @@ func TestAnyMinorityFailsBeforeTheAcquire_TheLockWorks(t *testing.T) {
 	})
 }
 
-const minority = max(1, (nodes-1)/2) // of one Redis, that one
+const minority = max(1, (nodes-1)/2) // with one Redis, that one: so the locks before fail
 
 // faults are the ways in which a node fails. Each returns a function that heals the node.
 var faults = []struct {

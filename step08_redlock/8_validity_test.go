@@ -12,13 +12,14 @@ import (
 //
 //	NodeTimeout     limits the wait for a node
 //	validity        the ttl, minus the time that acquiring took, minus the drift of clocks
-//	ErrNotAcquired  a majority has answered, and too few nodes said yes; if too few answer, the
+//	ErrNotAcquired  a majority has answered, and too few said yes in time; if too few answer, the
 //	                error is another one
+//	healing         a node that came back empty gets the lock again if a majority renewed it
 
 func TestTheRepliesComeAfterTheValidity_TheLockIsNotAcquired(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		alice.NodeTimeout = 3 * ttl // the nodes are in time; the whole is not
+		alice.NodeTimeout = 3 * ttl // no node times out: only the validity can refuse
 		lab.delayReply("alice", 2*ttl)
 		lab.note("alice will be paused for 2 ttl before she reads the replies")
 		bobIn := make(chan error, 1)
@@ -54,7 +55,7 @@ func TestTwoNodesHangAndOneRefuses_ThatTakesOneNodeTimeout(t *testing.T) {
 		require.NoError(t, carol.TryLock(ctx)) // on node 5, nodes[4:], alone
 		lab.hang(0)
 		lab.hang(1)
-		for range 3 { // even if the nodes that hang have not answered the last call yet
+		for range 3 { // 2 yes, 1 no, 2 silent; and no call waits for the one before
 			start := time.Now()
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired,
 				"node 5 says no and two nodes hang, but alice did not get ErrNotAcquired")
