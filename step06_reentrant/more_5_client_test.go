@@ -45,8 +45,8 @@ func TestRedisRefusesConnectionsForAMoment_UnlockGetsThrough(t *testing.T) {
 		require.NoError(t, alice.TryLock(ctx))
 		time.AfterFunc(150*time.Millisecond, lab.away())
 		start := time.Now()
-		err := alice.Unlock(ctx)
-		took := time.Since(start)
+		err, took := alice.Unlock(ctx), time.Since(start)
+		time.Sleep(slack(ttl / 10)) // step 08 returns at a majority
 		require.NoError(t, err, "Redis refused connections for 150ms, but alice's Unlock gave up after %v", took)
 		require.Less(t, took, slack(time.Second), "Redis is back after 150ms, but alice's Unlock took %v", took)
 		require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
