@@ -32,7 +32,7 @@ func TestTheHolderForgetsToUnlock_BobEntersWhenTheTTLEnds(t *testing.T) {
 // A client that itself deletes a lock whose ttl has passed may delete a newcomer's. Carol comes
 // before each of bob's commands in turn.
 func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
-	eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
+	n := eachNth(t, "before command %d", func(t *T, lab *lab, nth int) bool {
 		alice, bob, carol, dave := lab.lock("alice"), lab.lock("bob"), lab.lock("carol"), lab.lock("dave")
 		require.NoError(t, alice.TryLock(ctx))
 		lab.crash("alice")
@@ -59,6 +59,7 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 			"alice's ttl has passed, bob or carol is inside, but dave was not refused")
 		return true
 	})
+	require.Positive(t, n, "bob's TryLock sent no command, so carol could not come in the middle of it")
 }
 
 func requireFreeAfter(t *T, ttl time.Duration, bob *handle, story string) {

@@ -612,7 +612,7 @@ func TestRenewals_NeedAMajorityAndNoMore(t *testing.T) {
 	})
 }
 
-func TestTwoNodesRestartEmptyWhileTheOwnerNests_TheyGetItsDepth(t *testing.T) {
+func TestTwoNodesRestartEmptyWhileTheOwnerNests_OnlyItsOuterUnlockFreesThem(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lock("alice")
 		require.NoError(t, alice.TryLock(ctx))
