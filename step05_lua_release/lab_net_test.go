@@ -395,6 +395,9 @@ func (l *lab) inject(name string, h *hook) *hook {
 	h.seen = map[int]int{}
 	c := l.client(name)
 	defer c.inTurn()()
+	if h.lose != nil { // an earlier loss has ended: its hook would take the commands of this one
+		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.fired && old.lose != nil })
+	}
 	c.hooks = append(c.hooks, h)
 	return h
 }

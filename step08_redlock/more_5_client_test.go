@@ -85,6 +85,10 @@ func TestRedisStaysAway_UnlockTriesForThreeSecondsAndSaysWhatHappened(t *testing
 	}{
 		{"refuses connections", func(lab *lab) { lab.away() }, refused},
 		{"replies READONLY", func(lab *lab) { lab.answer(demoted) }, redis.IsReadOnlyError},
+		{"replies READONLY, but not to the last attempt in time", func(lab *lab) {
+			lab.far("alice", 185*time.Millisecond)
+			lab.answer(demoted)
+		}, redis.IsReadOnlyError},
 	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")

@@ -57,9 +57,14 @@ func (r *round) whyNot(ctx context.Context, expired bool) error {
 // it waits up to NodeTimeout for the other nodes: the next client should not run into
 // leftover keys.
 func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
+	var r *round
 	for deadline := time.Now().Add(releaseTimeout); ; time.Sleep(releasePause) {
-		r := l.ask(ctx, releasing, h, depth)
+		previous := r
+		r = l.ask(ctx, releasing, h, depth)
 		r.count(context.Background(), deadline, r.settled)
+		if r.answered() == 0 && previous != nil {
+			return previous.result() // this round only says that the time is up
+		}
 		if r.decided() {
 			r.count(context.Background(), l.nodeDeadline(), r.onlyBusyLeft)
 		}
