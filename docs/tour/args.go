@@ -23,58 +23,6 @@ type request struct {
 
 func (r request) has(flag string) bool { return slices.Contains(r.flags, flag) }
 
-// A usageError is the user's, and exits with 2.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
-func wrongUsage(format string, args ...any) error { return usageError(say(format, args...)) }
-
-// called returns the command of this name.
-func called(name string) (subcommand, bool) {
-	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
-	if i < 0 {
-		return subcommand{name: name, read: readNothing}, name == "help"
-	}
-	return commands[i], true
-}
-
-func commandNames() []string {
-	names := []string{"help"}
-	for _, c := range commands[1:] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// parseArgs reads the command line without looking at anything but the environment.
-func parseArgs(args []string) (request, error) {
-	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
-		return request{name: "help"}, nil
-	}
-	if len(args) == 0 {
-		return request{}, nil
-	}
-	cmd, ok := called(args[0])
-	if !ok || cmd.name == "" {
-		return request{}, wrongUsage("no such command: %s%s", args[0], didYouMean(args[0], commandNames()))
-	}
-	req := request{name: cmd.name}
-	var others []string
-	for _, arg := range args[1:] {
-		flag := "-" + strings.TrimLeft(arg, "-")
-		switch {
-		case !strings.HasPrefix(arg, "-"):
-			others = append(others, arg)
-		case slices.Contains(cmd.flags, flag):
-			req.flags = append(req.flags, flag)
-		default:
-			return request{}, wrongUsage("%s has no flag %s%s", req.name, arg, didYouMean(flag, cmd.flags))
-		}
-	}
-	return req, cmd.read(&req, others)
-}
-
 // didYouMean names what is spelled nearly so, in parentheses.
 func didYouMean(word string, list []string) string {
 	best, least := "", 1+min(3, len(word)/3+1)
@@ -211,4 +159,28 @@ func readServers(req *request, args []string) error {
 		return wrongUsage("%d independent servers are needed (host:port,host:port,...), not %d", need, len(req.names))
 	}
 	return req.atMost(1, args)
+}
+
+// takeLang takes -lang and its value out of the arguments, wherever they stand.
+func takeLang(args []string) ([]string, error) {
+	for i, arg := range args {
+		if arg != "-lang" && arg != "--lang" {
+			continue
+		}
+		end := min(i+2, len(args))
+		lang := strings.Join(args[i+1:end], "")
+		chinese := strings.HasPrefix(lang, "zh")
+		if !chinese && !strings.HasPrefix(lang, "en") {
+			return nil, wrongUsage("-lang takes zh or en: %s", lang)
+		}
+		course.Chinese = chinese
+		return slices.Delete(slices.Clone(args), i, end), nil
+	}
+	return args, nil
+}
+
+// forAuthors reports whether the command writes or checks the repository's pages, or
+// plays for minutes to do so. These commands are English, as the pages are.
+func (r request) forAuthors() bool {
+	return r.name == "matrix" || r.name == "why" && (r.flags != nil || len(r.steps) > 1)
 }

@@ -16,15 +16,6 @@ import (
 // contextLines is how many equal lines a hunk shows around a change.
 const contextLines = 3
 
-// lines splits a text; LF or CRLF makes no difference.
-func lines(text string) []string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
 // unified returns the lines of a unified diff, none if the texts are equal.
 func unified(oldName, newName, oldText, newText string) []string {
 	list := source.Diff(lines(oldText), lines(newText))
@@ -182,4 +173,16 @@ func (t *tour) diffLines(list []string) {
 		i := slices.IndexFunc(colors, func(c struct{ begins, color string }) bool { return strings.HasPrefix(line, c.begins) })
 		t.printf("%s\n", t.paint(colors[i].color, line))
 	}
+}
+
+func (t *tour) side(dir, whose string) (side, error) {
+	l, err := t.readLock(dir)
+	if err != nil {
+		return side{}, err
+	}
+	list, err := l.declarations()
+	if err != nil {
+		return side{}, errorf("cannot compare what Go cannot read: %w", err)
+	}
+	return side{dir, whose, l, list}, nil
 }

@@ -231,10 +231,3 @@ func (g goroutine) top() frame {
 	}
 	return frame{fn: "Go's runtime"}
 }
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -25,30 +25,6 @@ func chineseLocale(env func(string) string) bool {
 	return strings.HasPrefix(cmp.Or(env("LC_ALL"), env("LC_MESSAGES"), env("LANG")), "zh")
 }
 
-// takeLang takes -lang and its value out of the arguments, wherever they stand.
-func takeLang(args []string) ([]string, error) {
-	for i, arg := range args {
-		if arg != "-lang" && arg != "--lang" {
-			continue
-		}
-		end := min(i+2, len(args))
-		lang := strings.Join(args[i+1:end], "")
-		chinese := strings.HasPrefix(lang, "zh")
-		if !chinese && !strings.HasPrefix(lang, "en") {
-			return nil, wrongUsage("-lang takes zh or en: %s", lang)
-		}
-		course.Chinese = chinese
-		return slices.Delete(slices.Clone(args), i, end), nil
-	}
-	return args, nil
-}
-
-// forAuthors reports whether the command writes or checks the repository's pages, or
-// plays for minutes to do so. These commands are English, as the pages are.
-func (r request) forAuthors() bool {
-	return r.name == "matrix" || r.name == "why" && (r.flags != nil || len(r.steps) > 1)
-}
-
 // word is a text or a format in the reader's language.
 func word(text string) string {
 	if !course.Chinese {

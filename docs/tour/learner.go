@@ -139,18 +139,6 @@ func (t *tour) compare(s course.Step) error {
 	return t.diffNamed(a, b, names)
 }
 
-func (t *tour) side(dir, whose string) (side, error) {
-	l, err := t.readLock(dir)
-	if err != nil {
-		return side{}, err
-	}
-	list, err := l.declarations()
-	if err != nil {
-		return side{}, errorf("cannot compare what Go cannot read: %w", err)
-	}
-	return side{dir, whose, l, list}, nil
-}
-
 // mine is the learner's attempt at s.
 func (t *tour) mine(s course.Step) (side, error) {
 	p, err := t.readProgress()

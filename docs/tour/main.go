@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -151,4 +152,49 @@ func run(ctx context.Context, args []string, c console) int {
 		return 2
 	}
 	return 1
+}
+
+// called returns the command of this name.
+func called(name string) (subcommand, bool) {
+	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
+	if i < 0 {
+		return subcommand{name: name, read: readNothing}, name == "help"
+	}
+	return commands[i], true
+}
+
+func commandNames() []string {
+	names := []string{"help"}
+	for _, c := range commands[1:] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// parseArgs reads the command line without looking at anything but the environment.
+func parseArgs(args []string) (request, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
+		return request{name: "help"}, nil
+	}
+	if len(args) == 0 {
+		return request{}, nil
+	}
+	cmd, ok := called(args[0])
+	if !ok || cmd.name == "" {
+		return request{}, wrongUsage("no such command: %s%s", args[0], didYouMean(args[0], commandNames()))
+	}
+	req := request{name: cmd.name}
+	var others []string
+	for _, arg := range args[1:] {
+		flag := "-" + strings.TrimLeft(arg, "-")
+		switch {
+		case !strings.HasPrefix(arg, "-"):
+			others = append(others, arg)
+		case slices.Contains(cmd.flags, flag):
+			req.flags = append(req.flags, flag)
+		default:
+			return request{}, wrongUsage("%s has no flag %s%s", req.name, arg, didYouMean(flag, cmd.flags))
+		}
+	}
+	return req, cmd.read(&req, others)
 }

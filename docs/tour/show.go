@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -174,18 +173,4 @@ func cut(lines []string, limit int) []string {
 	head, tail := lines[:limit/2], lines[len(lines)-limit/2:]
 	gap := say("  ... %s ...", count(len(lines)-len(head)-len(tail), "more line"))
 	return slices.Concat(head, []string{gap}, tail)
-}
-
-// count writes "1 story", "2 stories", "3 more lines".
-func count(n int, noun string) string {
-	if course.Chinese {
-		return fmt.Sprintf("%d %s", n, word(noun))
-	}
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -372,11 +372,3 @@ var (
 	packageName = regexp.MustCompile(`(?m)^(# |FAIL).*\n`) // it is the step's
 	myFiles     = regexp.MustCompile(`\S*\b` + myDir + `[/\\]`)
 )
-
-func capital(text string) string {
-	text = word(text)
-	if text[0] >= 'a' && text[0] <= 'z' {
-		return strings.ToUpper(text[:1]) + text[1:]
-	}
-	return text
-}
