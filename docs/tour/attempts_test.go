@@ -20,6 +20,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
@@ -78,7 +79,7 @@ func TestAttempts_AreJudgedRightly(t *testing.T) {
 	}
 	tr, ctx, err := newTour(t.Context(), console{out: io.Discard, err: io.Discard})
 	require.NoError(t, err)
-	t.Cleanup(tr.close)
+	t.Cleanup(tr.Close)
 	for _, a := range list {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,35 +89,35 @@ func TestAttempts_AreJudgedRightly(t *testing.T) {
 }
 
 // play runs all stories of its step on the attempt.
-func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []result {
-	file := filepath.Join(tr.tmp, strings.ReplaceAll(a.name, "/", "-")+".go")
+func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []story.Result {
+	file := filepath.Join(tr.Tmp, strings.ReplaceAll(a.name, "/", "-")+".go")
 	require.NoError(t, os.WriteFile(file, playable(a.src), 0o666))
 	b := greenBuild(a.step)
-	b.leaveOut(tr.sources(a.step.Dir)...)
-	b.leaveOut(course.NotAsked()...)
-	b.replace[course.LockFile] = file
+	b.LeaveOut(tr.Sources(a.step.Dir)...)
+	b.LeaveOut(course.NotAsked()...)
+	b.Replace[course.LockFile] = file
 	list, err := tr.stories(a.step.Dir, a.step.Guarantees())
 	require.NoError(t, err)
-	results, err := tr.playAll(ctx, tr.compileAhead(ctx, b)[0], list)
+	results, err := tr.playAll(ctx, tr.Ahead(ctx, b)[0], list)
 	require.NoError(t, err)
 	return results
 }
 
 // judge fails unless a right attempt passes everything, and a wrong one fails as it says:
 // what try shows is the first failure. Every failure has to be an assertion.
-func (a attempt) judge(t *testing.T, results []result) {
+func (a attempt) judge(t *testing.T, results []story.Result) {
 	var failures []string
 	for _, r := range results {
-		if r.verdict == passed {
+		if r.Verdict == story.Passed {
 			continue
 		}
-		failures = append(failures, r.name)
-		if r.verdict != failed {
-			assert.Failf(t, "not an assertion", "%s: %s", r.name, r.why)
+		failures = append(failures, r.Name)
+		if r.Verdict != story.Failed {
+			assert.Failf(t, "not an assertion", "%s: %s", r.Name, whyNot(r))
 			continue
 		}
-		failing := r.log.failing(r.name)[0]
-		t.Logf("%s: %s", r.name, strings.Join(failing.message(), "\n"))
+		failing := r.Log.Failing(r.Name)[0]
+		t.Logf("%s: %s", r.Name, strings.Join(failing.Message(), "\n"))
 	}
 	if a.refused != "" {
 		return // a story may see it as well, by luck
@@ -130,10 +131,10 @@ func (a attempt) judge(t *testing.T, results []result) {
 }
 
 func storyNames(t *testing.T, s course.Step) (names []string) {
-	list, err := (&tour{root: "../.."}).stories(s.Dir, s.Guarantees())
+	list, err := (&tour{Builder: &story.Builder{Root: "../.."}}).stories(s.Dir, s.Guarantees())
 	require.NoError(t, err)
 	for _, st := range list {
-		names = append(names, st.name)
+		names = append(names, st.Name)
 	}
 	return names
 }
@@ -173,7 +174,7 @@ func readAttempt(t *testing.T, file string) attempt {
 			without = strings.Split(value, ", ")
 		}
 	}
-	src, err := (&tour{root: "../.."}).readLock(a.step.Dir)
+	src, err := (&tour{Builder: &story.Builder{Root: "../.."}}).readLock(a.step.Dir)
 	require.NoError(t, err)
 	a.src, err = assemble(src, without, body)
 	require.NoError(t, err, file)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,9 +14,9 @@ import (
 // runCopy copies a lock into another program, and checks it there.
 func (t *tour) runCopy(ctx context.Context, req request) error {
 	s, folder, checks := req.steps[0], req.names[0], [][]string{{"vet", "."}}
-	files := t.sources(s.Dir)
+	files := t.Sources(s.Dir)
 	if req.has("-tests") {
-		tests, err := filepath.Glob(t.path(s.Dir, "*_test.go"))
+		tests, err := filepath.Glob(t.Path(s.Dir, "*_test.go"))
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,9 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 	for _, args := range checks {
 		t.printf("$ go %s\n", strings.Join(args, " "))
 		done := t.progress("go " + args[0])
-		out, err := command(ctx, folder, "go", args...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = folder
+		out, err := cmd.CombinedOutput()
 		done()
 		t.printf("%s", out)
 		if err != nil {
@@ -60,7 +63,7 @@ func (t *tour) copyFiles(from, to string, files []string) (all string, err error
 	}
 	err = os.MkdirAll(to, 0o777)
 	for _, file := range files {
-		text, wrong := os.ReadFile(t.path(from, file))
+		text, wrong := os.ReadFile(t.Path(from, file))
 		if wrong == nil {
 			wrong = os.WriteFile(filepath.Join(to, file), text, 0o666)
 		}
@@ -74,7 +77,7 @@ var required = regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) (v\S+)\r?$`)
 
 // needs returns the modules that a source imports, each with the version of go.mod.
 func (t *tour) needs(src string) (list []string, err error) {
-	mod, err := os.ReadFile(t.path("", "go.mod"))
+	mod, err := os.ReadFile(t.Path("", "go.mod"))
 	for _, found := range required.FindAllStringSubmatch(string(mod), -1) {
 		path := []string{`"` + found[1] + `"`, `"` + found[1] + `/`}
 		if slices.ContainsFunc(path, func(p string) bool { return strings.Contains(src, p) }) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 const opening = `This takes about 30 seconds, and a minute or two the first time, when the Redis client is compiled. Ctrl-C stops it; for one step: go run ./docs/tour red 1, then green 1.
@@ -24,11 +25,11 @@ const closing = `What to run next:
 // runCourse plays steps one after the other: red, green, what is still broken.
 func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 	t.prose("", opening, course.First.Lock)
-	var builds []build
+	var builds []story.Build
 	for _, s := range list {
 		builds = append(builds, t.redBuild(s), greenBuild(s))
 	}
-	coming := t.compileAhead(ctx, builds...)
+	coming := t.Ahead(ctx, builds...)
 	for i, s := range list {
 		t.printf("%s\n", t.paint(bold, banner(s)))
 		t.prose("", "%s\n", s.Fresh)
@@ -36,7 +37,7 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 		if err != nil {
 			return err
 		}
-		tests, err := t.tests(s)
+		tests, err := t.Tests(s.Dir)
 		if err != nil {
 			return err
 		}
@@ -45,8 +46,8 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 			return err
 		}
 		// Green shows the same story passing.
-		err = t.green(s, results, func(r result) {
-			if r.name == storyOf(lead) {
+		err = t.green(s, results, func(r story.Result) {
+			if r.Name == story.Of(lead) {
 				t.success(r, lead, short)
 			}
 		})
@@ -61,7 +62,7 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 
 // courseRed shows the first failing story in full and the others by name. It returns the
 // full name of the first.
-func (t *tour) courseRed(ctx context.Context, s course.Step, on coming) (lead string, err error) {
+func (t *tour) courseRed(ctx context.Context, s course.Step, on story.Coming) (lead string, err error) {
 	list, err := t.stories(s.Dir, s.Red())
 	if err != nil {
 		return "", err
@@ -72,13 +73,13 @@ func (t *tour) courseRed(ctx context.Context, s course.Step, on coming) (lead st
 	}
 	t.playing("red: %s on %s (%s)", results, s.Before())
 	for _, r := range results {
-		if r.verdict == passed || r.verdict == failed && lead != "" {
+		if r.Verdict == story.Passed || r.Verdict == story.Failed && lead != "" {
 			t.line(r)
 			continue
 		}
 		t.failure(r, short)
-		if r.verdict == failed {
-			lead = r.log.failing(r.name)[0].name
+		if r.Verdict == story.Failed {
+			lead = r.Log.Failing(r.Name)[0].Name
 		}
 	}
 	if err := checkRed(s, results); err != nil {

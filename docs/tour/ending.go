@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // An ending is how the process of a learner's stories ended in the middle of one: in
@@ -28,11 +30,11 @@ const (
 const noEnd = "tour: no end"
 
 // endingOf reads what a process has printed that ended in the middle of a story.
-func endingOf(raw string, st story, exit int) ending {
+func endingOf(raw string, st story.Story, exit int) ending {
 	if _, dump, ok := strings.Cut(raw, "\n"+noEnd+"\n"); ok {
 		return standstill(parseStacks(dump), st)
 	}
-	text := transcript{raw: raw, exit: 2}.crash()
+	text := story.Transcript{Raw: raw, Exit: 2}.Crash()
 	first, _, _ := strings.Cut(text, "\n")
 	stacks := parseStacks(text)
 	switch {
@@ -49,10 +51,10 @@ func endingOf(raw string, st story, exit int) ending {
 }
 
 // standstill is a story in which nothing moves, or which never ends: what it does.
-func standstill(stacks []goroutine, st story) ending {
+func standstill(stacks []goroutine, st story.Story) ending {
 	stacks = slices.DeleteFunc(stacks, func(g goroutine) bool { return !g.bubble })
 	var playing goroutine
-	if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.name) }); i >= 0 {
+	if i := slices.IndexFunc(stacks, func(g goroutine) bool { return g.plays(st.Name) }); i >= 0 {
 		playing = stacks[i]
 	} else if len(stacks) > 0 {
 		return leak(stacks, "")
@@ -64,7 +66,7 @@ func standstill(stacks []goroutine, st story) ending {
 	}
 	// A mutex first, as others may wait for its holder; then what the story itself waits for.
 	slices.SortStableFunc(mine, func(a, b goroutine) int {
-		return cmp.Or(boolean(b.onMutex())-boolean(a.onMutex()), boolean(b.plays(st.name))-boolean(a.plays(st.name)))
+		return cmp.Or(boolean(b.onMutex())-boolean(a.onMutex()), boolean(b.plays(st.Name))-boolean(a.plays(st.Name)))
 	})
 	e := ending{kind: hangs, says: []string{say("it hangs; your code %s at %s", mine[0].does(), mine[0].at())}}
 	for _, g := range mine {
@@ -196,8 +198,8 @@ func (g goroutine) runs(name string) bool {
 
 // plays reports whether it is in the middle of the story, or of what the test harness does
 // before the first one.
-func (g goroutine) plays(story string) bool {
-	return (g.runs("."+story+".") || g.runs(".inLab.")) && !g.runs("(*lab).close")
+func (g goroutine) plays(name string) bool {
+	return (g.runs("."+name+".") || g.runs(".inLab.")) && !g.runs("(*lab).close")
 }
 
 // onMutex reports whether it waits for a mutex: one of the standard library, or the one

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // inOwnCourse changes into a copy of what the first steps of the real course need.
@@ -119,7 +120,7 @@ func TestEndingOf(t *testing.T) {
 		{"a map", "fatal error: concurrent map writes\n\n" + stackOf("running"+bub, "m.(*Lock).Lock(0x1)", lock+"49"), breaks, "fatal error: concurrent map writes, at mylock/lock.go:49", "mylock/lock.go:49"},
 		{"exits", "bye\n", breaks, "exit status 2: did your code call os.Exit", ""},
 	} {
-		e := endingOf(tt.raw, story{name: "TestA"}, 2)
+		e := endingOf(tt.raw, story.Story{Name: "TestA"}, 2)
 		require.Equal(t, tt.kind, e.kind, tt.name)
 		require.Contains(t, strings.Join(e.says, "\n"), tt.says, tt.name)
 		require.Equal(t, tt.lines, strings.Join(e.lines, ", "), tt.name)
@@ -140,7 +141,7 @@ func TestReturned(t *testing.T) {
 		head + "Error \"bad ttl\" does not contain \"0s\"\n": "the call returned: bad ttl",
 		head + "Not equal: \n\t            \texpected: 3\n":  "",
 	} {
-		require.Equal(t, want, strings.Join((&test{output: output}).returned(), "\n"), output)
+		require.Equal(t, want, strings.Join(returned(&story.Test{Output: output}), "\n"), output)
 	}
 }
 

@@ -1,29 +1,28 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"path/filepath"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // runGreen runs all tests of a step as it is, or those with some names, even those that
 // show what is still broken.
 func (t *tour) runGreen(ctx context.Context, req request) error {
 	s := req.steps[0]
-	list, err := t.tests(s)
+	list, err := t.Tests(s.Dir)
 	if err == nil {
 		list, err = pick("green "+s.Arg(), list, req.names)
 	}
 	if err != nil {
 		return err
 	}
-	results, err := t.playAll(ctx, t.compileAhead(ctx, greenBuild(s))[0], list)
+	results, err := t.playAll(ctx, t.Ahead(ctx, greenBuild(s))[0], list)
 	if err != nil {
 		return err
 	}
-	show := func(r result) { t.success(r, "", whole) }
+	show := func(r story.Result) { t.success(r, "", whole) }
 	if req.names == nil {
 		err := t.green(s, results, show)
 		if err == nil {
@@ -31,31 +30,21 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 		}
 		return err
 	}
-	if req.has("-json") && results[0].verdict == passed {
+	if req.has("-json") && results[0].Verdict == story.Passed {
 		return t.records(results[0])
 	}
 	return t.onOwnLock(s, results, results, show)
 }
 
-// tests are all tests in the folder of step s.
-func (t *tour) tests(s course.Step) (all []story, err error) {
-	paths, err := filepath.Glob(t.path(s.Dir, "*_test.go"))
-	for _, path := range paths {
-		list, wrong := t.storiesOf(s.Dir, filepath.Base(path))
-		all, err = append(all, list...), cmp.Or(err, wrong)
-	}
-	return all, err
-}
-
 // onOwnLock shows tests of step s on its own lock: those that failed in full, and if none
 // did, some as show does.
-func (t *tour) onOwnLock(s course.Step, results, some []result, show func(result)) error {
+func (t *tour) onOwnLock(s course.Step, results, some []story.Result, show func(story.Result)) error {
 	t.playing("green: %s on %s (%s)", some, s)
 	var wrong []string
 	for _, r := range results {
-		if r.verdict != passed {
+		if r.Verdict != story.Passed {
 			t.failure(r, whole)
-			wrong = append(wrong, r.name)
+			wrong = append(wrong, r.Name)
 		}
 	}
 	if wrong == nil {
@@ -68,7 +57,7 @@ func (t *tour) onOwnLock(s course.Step, results, some []result, show func(result
 
 // green shows how all tests of step s end, of those that pass the stories that begin there,
 // and what the step guarantees by that.
-func (t *tour) green(s course.Step, results []result, show func(result)) error {
+func (t *tour) green(s course.Step, results []story.Result, show func(story.Result)) error {
 	if err := t.onOwnLock(s, results, of(results, s.Beginning()), show); err != nil {
 		return err
 	}
@@ -85,10 +74,10 @@ func (t *tour) green(s course.Step, results []result, show func(result)) error {
 }
 
 // of returns the results of these files, file by file.
-func of(results []result, files []course.File) (list []result) {
+func of(results []story.Result, files []course.File) (list []story.Result) {
 	for _, f := range files {
 		for _, r := range results {
-			if r.file == f.Name {
+			if r.File == f.Name {
 				list = append(list, r)
 			}
 		}

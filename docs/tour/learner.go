@@ -9,6 +9,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 func (t *tour) tryCommand(ctx context.Context, req request) error {
@@ -220,25 +221,25 @@ func (t *tour) runHint(s course.Step, names []string) error {
 	if err != nil {
 		return err
 	}
-	last, _ := st.failing(of.name)
-	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.file })
+	last, _ := st.failing(of.Name)
+	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
 	h, ok := s.HintSaying(last.Says)
 	switch {
 	case last.How != "":
 		h, ok = course.HintForEnding(last.How)
 	case !ok && own: // the hints of an earlier step are about its fix
-		h, ok = s.HintFor(of.file, of.name)
+		h, ok = s.HintFor(of.File, of.Name)
 	}
 	if !ok {
-		return t.changes(s, of.name)
+		return t.changes(s, of.Name)
 	}
-	stage := min(st.Hints[of.name]+1, course.Stages)
+	stage := min(st.Hints[of.Name]+1, course.Stages)
 	if st.Hints == nil {
 		st.Hints = map[string]int{}
 	}
-	st.Hints[of.name] = stage
+	st.Hints[of.Name] = stage
 	p.Steps[s.N] = st
-	t.strong("Hint %d of %d for %s", stage, course.Stages, of.name)
+	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Name)
 	switch {
 	case last.How != "":
 		t.prose("", "(It %s.)", last.How)
@@ -250,7 +251,7 @@ func (t *tour) runHint(s course.Step, names []string) error {
 	case stage < course.Stages && names == nil:
 		t.printf("More: go run ./docs/tour hint %d\n", s.N)
 	case stage < course.Stages:
-		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.name)
+		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Name)
 	default:
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
 	}
@@ -261,17 +262,17 @@ func (t *tour) runHint(s course.Step, names []string) error {
 var unfolded = strings.NewReplacer("\n\n", "\n\n", "\n", " ")
 
 // storyNamed finds a story of s, or of a step before it.
-func (t *tour) storyNamed(s course.Step, name string) (story, error) {
+func (t *tour) storyNamed(s course.Step, name string) (story.Story, error) {
 	list, err := t.stories(s.Dir, s.Guarantees())
 	if err != nil {
-		return story{}, err
+		return story.Story{}, err
 	}
 	var all []string
 	for _, st := range list {
-		if st.name == storyOf(name) {
+		if st.Name == story.Of(name) {
 			return st, nil
 		}
-		all = append(all, st.name)
+		all = append(all, st.Name)
 	}
-	return story{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
+	return story.Story{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
 }

@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, c console) int {
 	}
 	t, playing, err := newTour(ctx, c)
 	if err == nil {
-		defer t.close()
+		defer t.Close()
 		cmd, _ := called(req.name)
 		err = cmd.run(t, playing, req)
 	}

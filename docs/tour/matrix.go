@@ -14,6 +14,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/picture"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 const matrixFile = "docs/read/matrix.md"
@@ -29,14 +30,14 @@ const (
 // A cell is one guarantee against one lock.
 type cell struct {
 	Guarantee, Lock course.Step
-	Results         []result
+	Results         []story.Result
 }
 
 // Failing returns the names of the stories that failed.
 func (c cell) Failing() (names []string) {
 	for _, r := range c.Results {
-		if r.verdict == failed {
-			names = append(names, r.name)
+		if r.Verdict == story.Failed {
+			names = append(names, r.Name)
 		}
 	}
 	return names
@@ -58,8 +59,8 @@ func (c cell) Mark() string {
 func (c cell) check() error {
 	what := fmt.Sprintf("guarantee %d (%s) on %s", c.Guarantee.N, c.Guarantee.File, c.Lock.Subject())
 	for _, r := range c.Results {
-		if r.verdict != passed && r.verdict != failed {
-			return fmt.Errorf("%s says nothing: %s: %s", what, r.name, r.why)
+		if r.Verdict != story.Passed && r.Verdict != story.Failed {
+			return fmt.Errorf("%s says nothing: %s: %s", what, r.Name, whyNot(r))
 		}
 	}
 	switch want := c.Lock.N >= c.Guarantee.N; {
@@ -79,7 +80,7 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 		return nil, err
 	}
 	list := late
-	var builds []build
+	var builds []story.Build
 	for _, s := range course.Steps {
 		// The last folder has every guarantee.
 		own, err := t.stories(course.Last.Dir, s.Kept())
@@ -87,12 +88,12 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 			return nil, err
 		}
 		list = append(list, own...)
-		b := t.lockBuild(course.Last, s)
-		b.replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
+		b := t.WithLock(course.Last, s)
+		b.Replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
 		builds = append(builds, b)
 	}
 	rows := make([][]cell, len(course.Entries()))
-	for i, on := range t.compileAhead(ctx, append(builds, greenBuild(course.Epilogue))...) {
+	for i, on := range t.Ahead(ctx, append(builds, greenBuild(course.Epilogue))...) {
 		lock := course.Entries()[i]
 		if lock.IsEpilogue() {
 			list = late // its lock is that of step 05
@@ -135,7 +136,7 @@ func (t *tour) runMatrix(ctx context.Context, req request) error {
 func (t *tour) putGenerated(files map[string]string, what, command string, check bool) error {
 	var errs []error
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		path := t.path("", file)
+		path := t.Path("", file)
 		if !check {
 			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(files[file]), 0o666))
 			continue

@@ -8,14 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 func TestStaircase(t *testing.T) {
 	for _, g := range course.Entries() {
 		for _, lock := range course.Entries() {
 			want := fmt.Sprintf("guarantee %d (%s) on %s should", g.N, g.File, lock.Subject())
-			holds := cell{g, lock, []result{{verdict: passed}}}
-			fails := cell{g, lock, []result{{verdict: passed}, {verdict: failed}}}
+			holds := cell{g, lock, []story.Result{{Verdict: story.Passed}}}
+			fails := cell{g, lock, []story.Result{{Verdict: story.Passed}, {Verdict: story.Failed}}}
 			if lock.N < g.N {
 				require.NoError(t, fails.check())
 				require.ErrorContains(t, holds.check(), want+" fail")
@@ -28,9 +29,9 @@ func TestStaircase(t *testing.T) {
 }
 
 func TestACellOnlyCountsAssertions(t *testing.T) {
-	for v := skipped; v <= notRun; v++ {
-		c := cell{course.Steps[5], course.Steps[3], []result{{verdict: failed}, {verdict: v, why: "because"}}}
-		require.ErrorContains(t, c.check(), "because")
+	for v := story.Skipped; v <= story.NotRun; v++ {
+		c := cell{course.Steps[5], course.Steps[3], []story.Result{{Verdict: story.Failed}, {Verdict: v, Detail: "because"}}}
+		require.ErrorContains(t, c.check(), "says nothing: : "+whyNot(c.Results[1]))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // The tests play a course in which nothing is locked. Each lock knows the number of its
@@ -153,7 +154,11 @@ var mini = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	var err error
-	if built, err = os.MkdirTemp("", "tour-builds-"); err != nil {
+	built, err := os.MkdirTemp("", "tour-builds-")
+	if err == nil {
+		err = os.Setenv(story.BuiltEnv, built)
+	}
+	if err != nil {
 		panic(err)
 	}
 	code := m.Run()

@@ -55,8 +55,8 @@ type failing struct {
 }
 
 // failing returns what is remembered of a story that has failed in the last run.
-func (st standing) failing(story string) (failing, bool) {
-	i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == story })
+func (st standing) failing(name string) (failing, bool) {
+	i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == name })
 	if i < 0 {
 		return failing{}, false
 	}
@@ -66,7 +66,7 @@ func (st standing) failing(story string) (failing, bool) {
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {
 	p := &progress{Steps: map[int]standing{}}
-	text, err := os.ReadFile(t.path("", myProgress))
+	text, err := os.ReadFile(t.Path("", myProgress))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
@@ -81,7 +81,7 @@ func (t *tour) readProgress() (*progress, error) {
 
 func (t *tour) writeProgress(p *progress) error {
 	text, _ := json.MarshalIndent(p, "", "\t") // it has nothing that JSON has not
-	return writeWhole(t.path("", myProgress), append(text, '\n'))
+	return writeWhole(t.Path("", myProgress), append(text, '\n'))
 }
 
 // writeWhole writes a file in one go: an interrupt leaves the old one or the new one.
@@ -116,7 +116,7 @@ func (l lock) declarations() (all []source.Declaration, err error) {
 
 // lockFiles are the files of the lock in a folder.
 func (t *tour) lockFiles(dir string) []string {
-	names, _ := source.Files(t.path(dir, ""))
+	names, _ := source.Files(t.Path(dir, ""))
 	return names
 }
 
@@ -125,7 +125,7 @@ func (t *tour) hasLock(dir string) bool { return len(t.lockFiles(dir)) > 0 }
 func (t *tour) readLock(dir string) (lock, error) {
 	l := lock{}
 	for _, name := range t.lockFiles(dir) {
-		text, err := os.ReadFile(t.path(dir, name))
+		text, err := os.ReadFile(t.Path(dir, name))
 		if err != nil {
 			return nil, errorf("cannot read the lock in %s: %w", dir, err)
 		}
@@ -140,16 +140,16 @@ func (t *tour) readLock(dir string) (lock, error) {
 // putLock makes l the lock in a folder. Without one, nothing is left of the folder.
 func (t *tour) putLock(dir string, l lock) error {
 	for name, text := range l {
-		if err := writeWhole(t.path(dir, name), text); err != nil {
+		if err := writeWhole(t.Path(dir, name), text); err != nil {
 			return err
 		}
 	}
 	for _, name := range t.lockFiles(dir) {
 		if l[name] == nil {
-			os.Remove(t.path(dir, name))
+			os.Remove(t.Path(dir, name))
 		}
 	}
-	os.Remove(t.path(dir, "")) // only if that was all
+	os.Remove(t.Path(dir, "")) // only if that was all
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // On real servers a file is laid over a step's folder that plays the test harness's stories
@@ -45,31 +46,31 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 			return errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
 		}
 	}
-	var builds []build
-	var stories [][]story
+	var builds []story.Build
+	var stories [][]story.Story
 	for _, s := range req.steps {
-		list, err := t.tests(s)
+		list, err := t.Tests(s.Dir)
 		if err != nil {
 			return err
 		}
 		b := greenBuild(s)
-		b.replace[realFile] = realDir + "/" + realFile
+		b.Replace[realFile] = realDir + "/" + realFile
 		builds, stories = append(builds, b), append(stories, list)
 	}
 	// They go by the clock: the first one plays when all have been compiled.
-	var bins []binary
-	for _, on := range t.compileAhead(ctx, builds...) {
+	var bins []story.Binary
+	for _, on := range t.Ahead(ctx, builds...) {
 		bin, err := t.await(on)
 		if err != nil {
 			return err
 		}
 		bins = append(bins, bin)
 	}
-	var played []func() ([]result, error) // they wait for the end
+	var played []func() ([]story.Result, error) // they wait for the end
 	free := make(chan struct{}, atOnce)
 	for i, s := range req.steps {
 		env := realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")
-		played = append(played, bins[i].runApart(ctx, env, stories[i], free))
+		played = append(played, apart(ctx, bins[i], env, stories[i], free))
 	}
 	var errs []error
 	for i, s := range req.steps {
@@ -84,40 +85,41 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 	return errors.Join(errs...)
 }
 
-// runApart starts each story in its own process, as many at once as free has room for. What
+// apart starts each story in its own process, as many at once as free has room for. What
 // it returns waits for all of them.
-func (bin binary) runApart(ctx context.Context, env string, list []story, free chan struct{}) func() ([]result, error) {
-	results := make([]result, len(list))
+func apart(ctx context.Context, bin story.Binary, env string, list []story.Story, free chan struct{}) func() ([]story.Result, error) {
+	results := make([]story.Result, len(list))
 	var group errgroup.Group
 	for i, st := range list {
 		group.Go(func() (err error) {
-			if st.name != slowest {
+			if st.Name != slowest {
 				free <- struct{}{}
 				defer func() { <-free }()
 			}
-			results[i], err = bin.runAlone(ctx, inRealTime, []string{env}, st)
+			log, err := bin.Run(ctx, story.InRealTime, []string{env}, st)
+			results[i] = log.Judge(st)
 			return err
 		})
 	}
-	return func() ([]result, error) { return results, group.Wait() }
+	return func() ([]story.Result, error) { return results, group.Wait() }
 }
 
 // realReport shows a line per story, and what failed in full.
-func (t *tour) realReport(s course.Step, addrs []string, results []result) error {
+func (t *tour) realReport(s course.Step, addrs []string, results []story.Result) error {
 	t.heading("real: the stories of %s on %s", s.Label(), strings.Join(addrs, ", "))
 	var wrong []string
 	left := 0
 	for _, r := range results {
-		r.control = false // on the lock before
-		switch r.verdict {
-		case passed:
+		r.Control = false // on the lock before
+		switch r.Verdict {
+		case story.Passed:
 			t.line(r)
-		case skipped:
+		case story.Skipped:
 			left++
 			t.line(r)
-			t.printf("%s", indent(margin, strings.Split(r.why, "\n")))
+			t.printf("%s", indent(margin, strings.Split(whyNot(r), "\n")))
 		default:
-			wrong = append(wrong, r.name)
+			wrong = append(wrong, r.Name)
 			t.failure(r, whole)
 		}
 	}

@@ -45,7 +45,7 @@ func TestReal(t *testing.T) {
 	var out strings.Builder
 	tr, ctx, err := newTour(t.Context(), console{out: &out, err: &out})
 	require.NoError(t, err)
-	defer tr.close()
+	defer tr.Close()
 	require.NoError(t, tr.runReal(ctx, request{steps: []course.Step{course.Steps[0], course.Steps[7]}, names: five}))
 	eight := wrap(columns, "real: the stories of step 08 on "+strings.Join(five, ", "))
 	inOrder(t, out.String(), "the stories of step 01 on "+five[0]+"\n", strings.Join(eight, "\n")+"\n", "played on "+addrs)

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // runRed runs stories that begin in a step on the lock before it. Of all, it shows the first
@@ -21,7 +21,7 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 	if err != nil {
 		return err
 	}
-	results, err := t.playAll(ctx, t.compileAhead(ctx, t.redBuild(s))[0], list)
+	results, err := t.playAll(ctx, t.Ahead(ctx, t.redBuild(s))[0], list)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 		}
 		t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
 	}
-	lead := result{} // of the file
+	lead := story.Result{} // of the file
 	for _, r := range results {
 		switch {
-		case r.verdict == passed && some:
+		case r.Verdict == story.Passed && some:
 			t.line(r)
-		case r.verdict == passed: // they are counted below
-		case r.verdict == failed && (r.file == lead.file || course.IsSecond(r.file)) && !some && !req.has("-all"):
+		case r.Verdict == story.Passed: // they are counted below
+		case r.Verdict == story.Failed && (r.File == lead.File || course.IsSecond(r.File)) && !some && !req.has("-all"):
 			t.summary(r)
 		default:
 			t.failure(r, whole)
@@ -56,38 +56,19 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 	return wrong
 }
 
-// pick returns the stories with these names, in the order of the names; all if there are none.
-func pick(command string, list []story, names []string) (picked []story, err error) {
-	if names == nil {
-		return list, nil
-	}
-	var all, files []string
-	for _, st := range list {
-		all, files = append(all, st.name), append(files, st.file)
-	}
-	for _, name := range names {
-		i := slices.Index(all, name)
-		if i < 0 {
-			return nil, wrongUsage("%s has no %s in %s%s", command, name, strings.Join(slices.Compact(files), ", "), didYouMean(name, all))
-		}
-		picked = append(picked, list[i])
-	}
-	return picked, nil
-}
-
 // checkRed says what keeps a red run from being the lesson: every story must fail by its
 // own assertion, except those whose comment says that they also pass.
-func checkRed(s course.Step, results []result) error {
+func checkRed(s course.Step, results []story.Result) error {
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, say(format, args...)) }
 	for _, r := range results {
 		switch {
-		case r.control && r.verdict == failed:
-			add("%s failed on %s, but its comment says %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
-		case r.verdict != passed && r.verdict != failed:
-			add("%s did not end with an assertion: %s", r.name, r.why)
-		case !r.control && r.verdict == passed:
-			add("%s passes on %s: make it fail there, or let its comment say %q", r.name, s.Before().Subject(), course.AlsoPasses+"...")
+		case r.Control && r.Verdict == story.Failed:
+			add("%s failed on %s, but its comment says %q", r.Name, s.Before().Subject(), course.AlsoPasses+"...")
+		case r.Verdict != story.Passed && r.Verdict != story.Failed:
+			add("%s did not end with an assertion: %s", r.Name, whyNot(r))
+		case !r.Control && r.Verdict == story.Passed:
+			add("%s passes on %s: make it fail there, or let its comment say %q", r.Name, s.Before().Subject(), course.AlsoPasses+"...")
 		}
 	}
 	return unless(wrong, "red %s is not red as expected:\n  %s", s)
@@ -109,7 +90,7 @@ func (t *tour) wanted(s course.Step) {
 }
 
 // redEnd says what to do next.
-func (t *tour) redEnd(s course.Step, results []result, everything bool) {
+func (t *tour) redEnd(s course.Step, results []story.Result, everything bool) {
 	if n := held(results); n > 0 {
 		t.prose("  ", "\nPassing on %s as well, as the comments say: %s.", s.Before().Subject(), count(n, "story"))
 	}

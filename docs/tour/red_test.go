@@ -107,7 +107,7 @@ func TestTheCourse(t *testing.T) {
 	var out strings.Builder
 	tr, ctx, err := newTour(t.Context(), console{out: &out, err: &out})
 	require.NoError(t, err)
-	defer tr.close()
+	defer tr.Close()
 	require.NoError(t, tr.runCourse(ctx, []course.Step{course.Steps[0], course.Steps[7], course.Epilogue}))
 	inOrder(t, out.String(), "== step 01: SETNX =", "FAIL  TestLeadMutual_exclusion/two_of\n          0.1ms", "FAIL  TestOtherMutual_exclusion\n", "ok    TestControlMutual_exclusion (also passes",
 		"Red, as expected", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",

@@ -9,6 +9,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -48,8 +49,8 @@ func (t *tour) tryReport(a attemptAt) error {
 // that hangs, as it has ended the run.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
-		switch r.verdict {
-		case passed, notRun, notYet:
+		switch r.Verdict {
+		case story.Passed, story.NotRun, notYet:
 		case hung:
 			list = slices.Insert(list, 0, r)
 		default:
@@ -60,22 +61,22 @@ func (a attemptAt) failing() (list []trial) {
 }
 
 // tally is how many trials have one of these verdicts.
-func tally(trials []trial, list ...verdict) (n int) {
+func tally(trials []trial, list ...story.Verdict) (n int) {
 	for _, r := range trials {
-		n += boolean(slices.Contains(list, r.verdict))
+		n += boolean(slices.Contains(list, r.Verdict))
 	}
 	return n
 }
 
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
-	st := standing{Of: len(a.trials), Passed: tally(a.trials, passed)}
+	st := standing{Of: len(a.trials), Passed: tally(a.trials, story.Passed)}
 	for _, r := range a.failing() {
-		f := failing{Story: r.name}
-		if r.end != nil && r.verdict != failed {
+		f := failing{Story: r.Name}
+		if r.end != nil && r.Verdict != story.Failed {
 			f.How = r.end.kind
-		} else if list := r.log.failing(r.name); list != nil {
-			f.Says = strings.Join(list[0].says(), "\n")
+		} else if list := r.Log.Failing(r.Name); list != nil {
+			f.Says = strings.Join(told(list[0]), "\n")
 		}
 		st.Failing = append(st.Failing, f)
 	}
@@ -86,7 +87,7 @@ func (a attemptAt) standing() standing {
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
 	for _, f := range a.step.Guarantees() {
-		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.file != f.Name })
+		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.File != f.Name })
 		t.group(f.Name, of)
 	}
 	if a.step.Parts() != nil {
@@ -97,7 +98,7 @@ func (t *tour) groups(a attemptAt) {
 		if len(of) == 0 {
 			continue
 		}
-		ok := tally(of, passed)
+		ok := tally(of, story.Passed)
 		state := t.paint(green, "solved ")
 		switch {
 		case lacks(a.src, p.Needs) != nil:
@@ -115,7 +116,7 @@ func (t *tour) groups(a attemptAt) {
 
 // group shows what holds of the stories of a file.
 func (t *tour) group(name string, of []trial) {
-	held, later, now := tally(of, passed), tally(of, notYet), tally(of, notRun)
+	held, later, now := tally(of, story.Passed), tally(of, notYet), tally(of, story.NotRun)
 	color, state := red, "missing"
 	switch {
 	case held == len(of):
@@ -138,55 +139,55 @@ func (t *tour) failingList(a attemptAt, fails []trial) {
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
 		for _, r := range fails {
-			t.printf("  %s %s\n", t.trialTag(r), r.name)
+			t.printf("  %s %s\n", t.trialTag(r), r.Name)
 		}
 		t.printf("\n")
 	}
-	if n := tally(a.trials, notRun); n > 0 {
+	if n := tally(a.trials, story.NotRun); n > 0 {
 		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(n, "story"))
 	}
 }
 
 func (t *tour) trialTag(r trial) string {
 	switch {
-	case r.verdict == notRun:
+	case r.Verdict == story.NotRun:
 		return "     "
-	case r.verdict == failed || r.end == nil:
-		return t.tag(r.verdict)
+	case r.Verdict == story.Failed || r.end == nil:
+		return t.tag(r.Verdict)
 	}
 	return t.paint(red, map[string]string{leaks: "LEAK ", hangs: "HANGS", breaks: "ERROR"}[r.end.kind])
 }
 
 // trial shows a story in full.
 func (t *tour) trial(a attemptAt, r trial) {
-	shown, name := r.shown(""), r.name
-	failing := r.log.failing(r.name)
+	shown, name := r.Shown(""), r.Name
+	failing := r.Log.Failing(r.Name)
 	switch {
 	case len(failing) > 0:
-		shown, name = failing[0], failing[0].name
+		shown, name = failing[0], failing[0].Name
 	case r.end != nil:
-		shown = r.log.tests[len(r.log.tests)-1] // the variant in which it ended
-		name = shown.name
+		shown = r.Log.Tests[len(r.Log.Tests)-1] // the variant in which it ended
+		name = shown.Name
 	}
 	t.printf("  %s %s\n", t.trialTag(r), name)
 	switch {
-	case shown != nil && shown.timeline != "":
-		t.text(shown.timeline, screen)
-	case r.verdict == failed:
+	case shown != nil && shown.Timeline != "":
+		t.text(shown.Timeline, screen)
+	case r.Verdict == story.Failed:
 		t.printf("%s(no timeline: too many do something at once)\n\n", margin)
 	}
 	switch {
-	case r.verdict == failed:
-		t.message(red, shown.says())
+	case r.Verdict == story.Failed:
+		t.message(red, told(shown))
 		t.alsoFailing(failing)
-	case r.end == nil && r.why != "":
-		t.message(red, strings.Split(r.why, "\n"))
+	case r.end == nil && whyNot(r.Result) != "":
+		t.message(red, strings.Split(whyNot(r.Result), "\n"))
 	}
 	if r.end != nil {
 		t.end(a, *r.end)
 	}
 	if shown != nil {
-		if said := printed(shown.output); said != nil {
+		if said := printed(shown.Output); said != nil {
 			t.printf("%sYour code has printed:\n", margin)
 			t.printf("%s", indent(margin+"  ", cut(said, 20)))
 		}
@@ -212,18 +213,18 @@ func (t *tour) end(a attemptAt, e ending) {
 	}
 }
 
-// says is what a learner is shown of a failed assertion.
-func (t *test) says() []string { return slices.Concat(t.message(), t.outcome(), t.returned()) }
+// told is what a learner is shown of a failed assertion.
+func told(t *story.Test) []string { return slices.Concat(t.Message(), outcome(t), returned(t)) }
 
 // returned is the error that a call has returned, if it says more than which one it is.
-func (t *test) returned() []string {
-	found := shownError.FindStringSubmatch(strings.Join(fields(t.output)["Error:"], "\n"))
+func returned(t *story.Test) []string {
+	found := shownError.FindStringSubmatch(t.Error())
 	if found == nil {
 		return nil
 	}
 	got := strings.ReplaceAll(strings.Join(found[1:], ""), `\"`, `"`)
 	if strings.HasSuffix(got, ": lock not acquired") || strings.HasSuffix(got, ": lock not held") ||
-		slices.ContainsFunc(t.verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == got }) {
+		slices.ContainsFunc(t.Verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == got }) {
 		return nil
 	}
 	return []string{say("the call returned: %s", got)}
@@ -315,7 +316,7 @@ func (t *tour) namedReport(a attemptAt) error {
 	for _, r := range a.trials {
 		t.trial(a, r)
 	}
-	if tally(a.trials, passed) < len(a.trials) {
+	if tally(a.trials, story.Passed) < len(a.trials) {
 		return errUnsolved
 	}
 	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", len(a.trials), len(a.trials), a.step.N)

@@ -23,10 +23,10 @@ func TestClose_RemovesTheTemporaryFiles(t *testing.T) {
 	inMini(t)
 	tr, ctx, err := newTour(t.Context(), console{})
 	require.NoError(t, err)
-	require.NoError(t, write(tr.tmp+"/build-1/story.test", "binary"))
-	tr.close()
+	require.NoError(t, write(tr.Tmp+"/build-1/story.test", "binary"))
+	tr.Close()
 	require.Error(t, ctx.Err(), "compilers that still run")
-	require.NoDirExists(t, tr.tmp)
+	require.NoDirExists(t, tr.Tmp)
 }
 
 func TestProgress(t *testing.T) {

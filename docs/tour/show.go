@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 const (
@@ -17,13 +17,13 @@ const (
 )
 
 // tag is the word in front of a test's name.
-func (c console) tag(v verdict) string {
+func (c console) tag(v story.Verdict) string {
 	switch v {
-	case passed:
+	case story.Passed:
 		return c.paint(green, "ok   ")
-	case skipped:
+	case story.Skipped:
 		return c.paint(dim, "skip ")
-	case failed:
+	case story.Failed:
 		return c.paint(red, "FAIL ")
 	}
 	return c.paint(red, "ERROR")
@@ -35,10 +35,10 @@ func (c console) heading(format string, args ...any) {
 }
 
 // playing is the heading of a run of stories on a lock: its kind, their files, the lock.
-func (c console) playing(format string, results []result, on course.Step) {
+func (c console) playing(format string, results []story.Result, on course.Step) {
 	var files []string
 	for _, r := range results {
-		files = append(files, r.file)
+		files = append(files, r.File)
 	}
 	c.heading(format, strings.Join(slices.Compact(files), ", "), on.Subject(), on.Lock)
 }
@@ -49,39 +49,39 @@ func (c console) strong(format string, args ...any) {
 }
 
 // line prints a story's name, and nothing of its output.
-func (c console) line(r result) {
+func (c console) line(r story.Result) {
 	note := ""
-	if r.control && r.verdict == passed {
-		note = c.paint(dim, behind(r.name, " (also passes on the older lock)"))
+	if r.Control && r.Verdict == story.Passed {
+		note = c.paint(dim, behind(r.Name, " (also passes on the older lock)"))
 	}
-	c.printf("  %s %s%s\n", c.tag(r.verdict), r.name, note)
+	c.printf("  %s %s%s\n", c.tag(r.Verdict), r.Name, note)
 }
 
 // failure prints a story that failed in full: what happened, what that means, and which
 // other variants (subtests) fail; or why it ended without a verdict on the lock.
-func (c console) failure(r result, limit int) {
-	if r.verdict != failed {
+func (c console) failure(r story.Result, limit int) {
+	if r.Verdict != story.Failed {
 		c.line(r)
-		c.message(red, strings.Split(r.why, "\n"))
-		if t := r.log.find(r.name); t != nil {
-			c.text(t.timeline, limit)
+		c.message(red, strings.Split(whyNot(r), "\n"))
+		if t := r.Log.Find(r.Name); t != nil {
+			c.text(t.Timeline, limit)
 		}
-		c.text(r.log.crash(), short)
+		c.text(r.Log.Crash(), short)
 		return
 	}
-	failing := r.log.failing(r.name)
-	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
-	c.text(failing[0].timeline, limit)
-	c.message(red, slices.Concat(failing[0].message(), failing[0].outcome()))
+	failing := r.Log.Failing(r.Name)
+	c.printf("  %s %s\n", c.tag(story.Failed), failing[0].Name)
+	c.text(failing[0].Timeline, limit)
+	c.message(red, slices.Concat(failing[0].Message(), outcome(failing[0])))
 	c.alsoFailing(failing)
 	c.printf("\n")
 }
 
 // summary prints a story that failed in a few lines.
-func (c console) summary(r result) {
-	failing := r.log.failing(r.name)
-	c.printf("  %s %s\n", c.tag(failed), failing[0].name)
-	c.message("", failing[0].message())
+func (c console) summary(r story.Result) {
+	failing := r.Log.Failing(r.Name)
+	c.printf("  %s %s\n", c.tag(story.Failed), failing[0].Name)
+	c.message("", failing[0].Message())
 	c.alsoFailing(failing)
 }
 
@@ -91,10 +91,10 @@ func (c console) message(color string, lines []string) {
 }
 
 // alsoFailing names the variants (subtests) behind the first.
-func (c console) alsoFailing(failing []*test) {
+func (c console) alsoFailing(failing []*story.Test) {
 	var others []string
 	for _, t := range failing[1:] {
-		_, name, _ := strings.Cut(t.name, "/")
+		_, name, _ := strings.Cut(t.Name, "/")
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
 	if others != nil {
@@ -104,58 +104,27 @@ func (c console) alsoFailing(failing []*test) {
 
 // success prints a story that passed, with the timeline of the variant that failed before
 // if there is one.
-func (c console) success(r result, variant string, limit int) {
-	r.control = false // true of the lock before; here it is a story like the others
+func (c console) success(r story.Result, variant string, limit int) {
+	r.Control = false // true of the lock before; here it is a story like the others
 	c.line(r)
-	if t := r.shown(variant); t != nil {
-		c.text(t.timeline, limit)
+	if t := r.Shown(variant); t != nil {
+		c.text(t.Timeline, limit)
 		return
 	}
 	c.printf("\n")
 }
 
 // records prints what happened in a story, one record in a line.
-func (c console) records(r result) error {
-	records := r.recorded()
+func (c console) records(r story.Result) error {
+	records := r.Records()
 	if records == nil {
-		return errorf("%s has no test harness, and leaves no records", r.name)
+		return errorf("%s has no test harness, and leaves no records", r.Name)
 	}
 	lines := json.NewEncoder(c.out)
 	for _, record := range records {
 		lines.Encode(record)
 	}
 	return nil
-}
-
-// recorded is what happened in the story, or in the variant of it that stands for all.
-func (r result) recorded() []trace.Record {
-	if r.verdict == failed {
-		return r.log.failing(r.name)[0].records
-	}
-	if shown := r.shown(""); shown != nil {
-		return shown.records
-	}
-	return nil
-}
-
-// shown returns the test of the story whose timeline stands for all: the variant, or the
-// first that has one.
-func (r result) shown(variant string) *test {
-	if t := r.log.find(variant); t != nil && t.timeline != "" {
-		return t
-	}
-	for _, t := range r.log.tests {
-		if storyOf(t.name) == r.name && t.timeline != "" {
-			return t
-		}
-	}
-	return nil
-}
-
-// storyOf returns the story that a variant (a subtest) belongs to.
-func storyOf(variant string) string {
-	name, _, _ := strings.Cut(variant, "/")
-	return name
 }
 
 // text prints a timeline or a panic, and an empty line.

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // Every rule is broken by an attempt, and none by the reference solutions and what is right.
 func TestBrokenRules_AreWhatTheAttemptsSay(t *testing.T) {
 	for _, s := range course.Steps {
-		src, err := (&tour{root: "../.."}).readLock(s.Dir)
+		src, err := (&tour{Builder: &story.Builder{Root: "../.."}}).readLock(s.Dir)
 		require.NoError(t, err)
 		require.Empty(t, brokenRules(src, s.N), s.Label())
 	}

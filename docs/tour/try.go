@@ -13,6 +13,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // errUnsolved ends a try that is not done yet; what is missing has been printed.
@@ -33,7 +34,7 @@ const screen = 30
 
 // A trial is what a story says of the learner's lock.
 type trial struct {
-	result
+	story.Result
 	part int     // of its step; -1 for the stories of the steps before, or if it has none
 	end  *ending // if it ended with its process
 }
@@ -93,20 +94,20 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	bin, err := t.build(ctx, b)
-	if ce, ok := errors.AsType[*compileError](err); ok {
+	if ce, ok := errors.AsType[*story.CompileError](err); ok {
 		return t.doesNotCompile(ce, s)
 	}
 	if err != nil {
 		return err
 	}
-	defer bin.remove()
+	defer bin.Remove()
 	if err := t.tryStories(&a, b); err != nil {
 		return err
 	}
 	a.broken = brokenRules(src, s.N)
 	if names != nil {
 		a.trials = slices.DeleteFunc(a.trials, func(r trial) bool {
-			return !slices.ContainsFunc(names, func(name string) bool { return storyOf(name) == r.name })
+			return !slices.ContainsFunc(names, func(name string) bool { return story.Of(name) == r.Name })
 		})
 		if tally(a.trials, notYet) > 0 {
 			return wrongUsage("%s has no story %s that your lock can play", s.Label(), strings.Join(names, ", "))
@@ -122,15 +123,15 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 }
 
 // tryBuild is the tests of the step with the learner's lock.
-func (t *tour) tryBuild(a *attemptAt) (build, error) {
+func (t *tour) tryBuild(a *attemptAt) (story.Build, error) {
 	s := a.step
-	b := build{
-		dir:     s.Dir,
-		name:    say("the tests of %s with %s", s.Label(), myDir),
-		replace: map[string]string{watchFile: watchDir + "/" + watchFile},
+	b := story.Build{
+		Dir:     s.Dir,
+		Name:    say("the tests of %s with %s", s.Label(), myDir),
+		Replace: map[string]string{watchFile: watchDir + "/" + watchFile},
 	}
-	b.leaveOut(t.sources(s.Dir)...)
-	b.leaveOut(course.NotAsked()...)
+	b.LeaveOut(t.Sources(s.Dir)...)
+	b.LeaveOut(course.NotAsked()...)
 	written := lock{}
 	for name, text := range a.src {
 		written[name] = asMine(name, text)
@@ -145,19 +146,19 @@ func (t *tour) tryBuild(a *attemptAt) (build, error) {
 			a.missing = append(a.missing, say("%s needs %s", f.Name, strings.Join(lack, ", ")))
 		}
 		if lack != nil && stubs == "" {
-			b.leaveOut(f.Name)
+			b.LeaveOut(f.Name)
 		}
 	}
 	for name, text := range written {
-		b.replace[name] = filepath.Join(t.tmp, name)
-		if err := os.WriteFile(b.replace[name], text, 0o666); err != nil {
+		b.Replace[name] = filepath.Join(t.Tmp, name)
+		if err := os.WriteFile(b.Replace[name], text, 0o666); err != nil {
 			return b, err
 		}
 	}
 	var err error
 	a.older, err = t.hasOlderNew(s, a.src)
-	if before := s.Before().Dir; a.older && t.exists(before, course.NewFile) {
-		b.replace[course.NewFile] = before + "/" + course.NewFile
+	if before := s.Before().Dir; a.older && t.Exists(before, course.NewFile) {
+		b.Replace[course.NewFile] = before + "/" + course.NewFile
 	}
 	return b, err
 }
@@ -205,21 +206,21 @@ var (
 }
 
 // tryStories lists the stories of the step, and which of them need what the lock lacks.
-func (t *tour) tryStories(a *attemptAt, b build) error {
+func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 	for _, f := range a.step.Guarantees() {
 		stories, err := t.storiesOf(a.step.Dir, f.Name)
 		if err != nil {
 			return err
 		}
-		_, out := b.replace[f.Name]
+		_, out := b.Replace[f.Name]
 		for _, st := range stories {
-			r, needs := trial{result{story: st, verdict: notRun}, -1, nil}, f.Needs
+			r, needs := trial{story.Result{Story: st, Verdict: story.NotRun}, -1, nil}, f.Needs
 			if parts := a.step.Parts(); parts != nil && f.From == a.step.N {
-				r.part = a.step.PartOf(f.Name, st.name)
+				r.part = a.step.PartOf(f.Name, st.Name)
 				needs = parts[r.part].Needs
 			}
 			if out || lacks(a.src, needs) != nil {
-				r.verdict = notYet
+				r.Verdict = notYet
 			}
 			a.trials = append(a.trials, r)
 		}
@@ -232,27 +233,27 @@ func (t *tour) tryStories(a *attemptAt, b build) error {
 // playTrials runs the stories in one process. One that breaks it, by a panic or by a
 // goroutine that is left, says so, and the others continue in the next process. One that
 // hangs ends the run.
-func (t *tour) playTrials(ctx context.Context, bin binary, trials []trial) error {
+func (t *tour) playTrials(ctx context.Context, bin story.Binary, trials []trial) error {
 	defer t.progress(word("running the tests"))()
 	patience := cmp.Or(os.Getenv(watchEnv), watchPatience)
 	for tally(trials, hung) == 0 {
-		var rest []story
+		var rest []story.Story
 		for _, r := range trials {
-			if r.verdict == notRun {
-				rest = append(rest, r.story)
+			if r.Verdict == story.NotRun {
+				rest = append(rest, r.Story)
 			}
 		}
 		if rest == nil {
 			break
 		}
 		// Virtual time takes none; a story that hangs is ended by the file that watches.
-		log, err := bin.run(ctx, "30m", []string{watchEnv + "=" + patience}, rest...)
+		log, err := bin.Run(ctx, "30m", []string{watchEnv + "=" + patience}, rest...)
 		if err != nil {
 			return err
 		}
-		log.judgeTrials(trials)
-		if tally(trials, notRun) == len(rest) {
-			end := endingOf(log.raw, story{}, log.exit)
+		judgeTrials(log, trials)
+		if tally(trials, story.NotRun) == len(rest) {
+			end := endingOf(log.Raw, story.Story{}, log.Exit)
 			return errorf("the process ended before the first story began: %s\n%s",
 				strings.Join(end.says, "\n"), strings.Join(cut(lines(end.raw), short), "\n"))
 		}
@@ -261,33 +262,34 @@ func (t *tour) playTrials(ctx context.Context, bin binary, trials []trial) error
 }
 
 // judgeTrials judges the stories that have begun. At most one has ended the process.
-func (tr transcript) judgeTrials(trials []trial) {
+func judgeTrials(tr story.Transcript, trials []trial) {
 	running := "" // the last one
-	if len(tr.tests) > 0 {
-		running = storyOf(tr.tests[len(tr.tests)-1].name)
+	if len(tr.Tests) > 0 {
+		running = story.Of(tr.Tests[len(tr.Tests)-1].Name)
 	}
 	ended := tr
-	ended.exit = min(1, max(0, tr.exit))
+	ended.Exit = min(1, max(0, tr.Exit))
 	for i, r := range trials {
-		ts := tr.find(r.name)
-		if ts == nil || r.verdict != notRun {
+		ts := tr.Find(r.Name)
+		if ts == nil || r.Verdict != story.NotRun {
 			continue
 		}
-		if r.name != running || (tr.exit == 0 || tr.exit == 1) && ts.status != "" {
-			trials[i].result = ended.judge(r.story)
+		if r.Name != running || (tr.Exit == 0 || tr.Exit == 1) && ts.Status != "" {
+			trials[i].Result = ended.Judge(r.Story)
 			continue
 		}
-		end := endingOf(tr.raw, r.story, tr.exit)
-		r.result, r.end = result{r.story, crashed, strings.Join(end.says, "\n"), ended}, &end
-		switch failing := ended.failing(r.name); {
+		end := endingOf(tr.Raw, r.Story, tr.Exit)
+		r.Result = story.Result{Story: r.Story, Verdict: story.Crashed, Detail: strings.Join(end.says, "\n"), Log: ended}
+		r.end = &end
+		switch failing := ended.Failing(r.Name); {
 		case end.kind == hangs:
-			r.verdict = hung
-		case end.kind == leaks && failing != nil && failing[0].asserts():
-			r.verdict = failed
-		case end.kind == leaks && strings.Contains(tr.raw, "\n"+noEnd):
-			r.verdict = hung // it would take as long in every story
+			r.Verdict = hung
+		case end.kind == leaks && failing != nil && failing[0].Asserts():
+			r.Verdict = story.Failed
+		case end.kind == leaks && strings.Contains(tr.Raw, "\n"+noEnd):
+			r.Verdict = hung // it would take as long in every story
 		case end.kind == leaks:
-			r.verdict = leaked
+			r.Verdict = leaked
 		}
 		trials[i] = r
 	}
@@ -347,8 +349,8 @@ func offered(list []source.Declaration, name string) (source.Item, bool) {
 }
 
 // doesNotCompile is what the compiler says, and what it cannot know.
-func (t *tour) doesNotCompile(ce *compileError, s course.Step) error {
-	text := compilerText(ce.out, t.root)
+func (t *tour) doesNotCompile(ce *story.CompileError, s course.Step) error {
+	text := compilerText(ce.Out, t.Root)
 	more := ""
 	switch {
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):

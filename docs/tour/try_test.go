@@ -13,6 +13,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // tourIn is a tour of the mini course, and what it prints.
@@ -21,7 +22,7 @@ func tourIn(t *testing.T) (*tour, *strings.Builder) {
 	root, err := mini()
 	require.NoError(t, err)
 	var out strings.Builder
-	return &tour{root: root, tmp: t.TempDir(), console: console{out: &out, err: &out}}, &out
+	return &tour{Builder: &story.Builder{Root: root, Tmp: t.TempDir()}, console: console{out: &out, err: &out}}, &out
 }
 
 func TestTry_TheConstructorDecides(t *testing.T) {
@@ -52,9 +53,9 @@ func TestTry_TheConstructorDecides(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, tt.name)
-		require.Equal(t, tt.want, b.replace[course.NewFile], tt.name)
+		require.Equal(t, tt.want, b.Replace[course.NewFile], tt.name)
 		require.Equal(t, tt.want != "", a.older, tt.name)
-		require.Equal(t, "//line mylock/lock.go:1:1\n"+tt.src, read(t, b.replace[course.LockFile]), tt.name)
+		require.Equal(t, "//line mylock/lock.go:1:1\n"+tt.src, read(t, b.Replace[course.LockFile]), tt.name)
 	}
 }
 
@@ -82,7 +83,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		b, err := tr.tryBuild(&a)
 		require.NoError(t, err, tt.name)
 		var out []string
-		for file, by := range b.replace {
+		for file, by := range b.Replace {
 			if by == "" {
 				out = append(out, file)
 			}
@@ -96,10 +97,10 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 
 func TestTry_AStoryThatHangs_IsShownFirst(t *testing.T) {
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{result{story: story{name: "TestEarlier"}, verdict: failed}, -1, nil},
-		{result{story: story{name: "TestHangs"}, verdict: hung}, 1, &ending{kind: hangs}},
+		{story.Result{Story: story.Story{Name: "TestEarlier"}, Verdict: story.Failed}, -1, nil},
+		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}},
 	}}
-	require.Equal(t, "TestHangs", a.failing()[0].name)
+	require.Equal(t, "TestHangs", a.failing()[0].Name)
 }
 
 // myLockFile is the learner's lock where it is one file.

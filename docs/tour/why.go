@@ -17,6 +17,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
+	"example.com/redislock-steps/docs/internal/story"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -44,8 +45,8 @@ type study struct {
 	Step    course.Step `json:"-"`
 	changed bool        // its lock or its stories since then; the mutants are the same
 	lock    *mutant.Lock
-	bin     binary  // of all mutants: see build
-	stories []probe // those that tell most first: see probe
+	bin     story.Binary // of all mutants: see build
+	stories []probe      // those that tell most first: see probe
 
 	Of      string   `json:"of"` // the files from which it was found out, as a hash
 	Reasons []reason `json:"reasons"`
@@ -53,7 +54,7 @@ type study struct {
 
 // A probe is a story, as it plays on the lock itself.
 type probe struct {
-	story
+	story.Story
 	plain   bool  // nothing goes wrong in it
 	rows    int   // of its timeline
 	reaches []int // mutants, by number
@@ -61,26 +62,26 @@ type probe struct {
 
 // newStudy finds the mutants of a step.
 func (t *tour) newStudy(s course.Step) (*study, error) {
-	lock, err := mutant.Read(t.path(s.Dir, ""))
+	lock, err := mutant.Read(t.Path(s.Dir, ""))
 	if err != nil {
 		return nil, err
 	}
-	of, err := hashOf(t.root, s.Dir, nil)
+	of, err := t.Hash(story.Green(s))
 	return &study{Step: s, lock: lock, Of: of}, err
 }
 
 // build compiles a step's guarantees with all mutants of its lock.
 func (k *study) build(ctx context.Context, t *tour) error {
-	b := build{dir: k.Step.Dir, name: "all changes of " + k.Step.Label(), replace: map[string]string{}}
-	b.leaveOut(course.BugFile, course.MistakesFile, course.ExampleFile)
-	dir, err := os.MkdirTemp(t.tmp, "mutants-")
+	b := story.Build{Dir: k.Step.Dir, Name: "all changes of " + k.Step.Label(), Replace: map[string]string{}}
+	b.LeaveOut(course.BugFile, course.MistakesFile, course.ExampleFile)
+	dir, err := os.MkdirTemp(t.Tmp, "mutants-")
 	if err != nil {
 		return err
 	}
 	for name, text := range k.lock.Files {
-		b.replace[name] = filepath.Join(dir, name)
+		b.Replace[name] = filepath.Join(dir, name)
 		// Who waits for a mutex shall not stop the clock.
-		if err := os.WriteFile(b.replace[name], asMine(name, text), 0o666); err != nil {
+		if err := os.WriteFile(b.Replace[name], asMine(name, text), 0o666); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (k *study) build(ctx context.Context, t *tour) error {
 func (k *study) probe(ctx context.Context, t *tour) error {
 	files := k.Step.Guarantees()
 	for _, f := range course.Hardening {
-		if t.exists(k.Step.Dir, f.Name) {
+		if t.Exists(k.Step.Dir, f.Name) {
 			files = append(files, f)
 		}
 	}
@@ -103,22 +104,22 @@ func (k *study) probe(ctx context.Context, t *tour) error {
 		return err
 	}
 	for _, s := range list {
-		k.stories = append(k.stories, probe{story: s})
+		k.stories = append(k.stories, probe{Story: s})
 	}
 	err = onAllProcessors(k.stories, func(p *probe) error {
-		log, err := k.bin.run(ctx, inVirtualTime, []string{"GOMAXPROCS=1"}, p.story)
+		log, err := k.bin.Run(ctx, story.InVirtualTime, []string{"GOMAXPROCS=1"}, p.Story)
 		if err != nil {
 			return err
 		}
-		if r := log.judge(p.story); r.verdict != passed {
-			return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.name, k.Step.Subject(), r.why, log.raw)
+		if r := log.Judge(p.Story); r.Verdict != story.Passed {
+			return fmt.Errorf("%s fails on %s as it is: %s\n%s", p.Name, k.Step.Subject(), whyNot(r), log.Raw)
 		}
-		told := log.find(p.name)
-		p.rows, p.plain = strings.Count(told.timeline, "\n"), !slices.ContainsFunc(told.records, goesWrong)
+		told := log.Find(p.Name)
+		p.rows, p.plain = strings.Count(told.Timeline, "\n"), !slices.ContainsFunc(told.Records, goesWrong)
 		if p.rows == 0 {
 			p.rows = 50 // it has variants (subtests), and none itself
 		}
-		_, list, _ := strings.Cut(log.raw, mutant.Reached)
+		_, list, _ := strings.Cut(log.Raw, mutant.Reached)
 		return json.NewDecoder(strings.NewReader(list)).Decode(&p.reaches)
 	})
 	slices.SortStableFunc(k.stories, func(a, b probe) int {
@@ -154,21 +155,21 @@ func (k *study) try(ctx context.Context, r *reason) error {
 		if !slices.Contains(p.reaches, r.N) {
 			continue
 		}
-		res, err := k.play(ctx, spell, r.Mutant, p.story)
+		res, err := k.play(ctx, spell, r.Mutant, p.Story)
 		if err != nil {
 			return err
 		}
-		told := reason{r.Mutant, survived, "", "it ends without an assertion: " + res.name + ": " + res.why}
-		switch res.verdict {
-		case passed:
+		told := reason{r.Mutant, survived, "", "it ends without an assertion: " + res.Name + ": " + whyNot(res)}
+		switch res.Verdict {
+		case story.Passed:
 			continue
-		case failed:
-			told = reason{r.Mutant, byStory, res.log.failing(res.name)[0].name, res.message()}
+		case story.Failed:
+			told = reason{r.Mutant, byStory, res.Log.Failing(res.Name)[0].Name, message(res)}
 		case panicked:
-			told = reason{r.Mutant, byPanic, res.name, res.why}
-		case hung, leaked, timedOut: // another story may have an assertion for it
-			told = reason{r.Mutant, byHang, res.name, res.why}
-			if hangs++; res.verdict == timedOut { // waits for a mutex, and that takes seconds
+			told = reason{r.Mutant, byPanic, res.Name, res.Detail}
+		case hung, leaked, story.TimedOut: // another story may have an assertion for it
+			told = reason{r.Mutant, byHang, res.Name, res.Detail}
+			if hangs++; res.Verdict == story.TimedOut { // waits for a mutex, and that takes seconds
 				hangs += enough / 2
 			}
 		}
@@ -187,35 +188,35 @@ func (k *study) try(ctx context.Context, r *reason) error {
 var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)
 
 // play runs a story on a mutant.
-func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s story) (result, error) {
-	log, err := k.bin.run(ctx, limit, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, s)
+func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s story.Story) (story.Result, error) {
+	log, err := k.bin.Run(ctx, limit, []string{mutant.Env + "=" + strconv.Itoa(mu.N), "GOMAXPROCS=1"}, s)
 	if err != nil {
-		return result{}, err
+		return story.Result{}, err
 	}
-	t := log.find(s.name)
+	t := log.Find(s.Name)
 	if t == nil {
-		return result{}, fmt.Errorf("%s has not begun on a change:\n%s", s.name, log.raw)
+		return story.Result{}, fmt.Errorf("%s has not begun on a change:\n%s", s.Name, log.Raw)
 	}
-	if t.status != "" {
-		log.exit = 0 // what crashed after its end was not the story
+	if t.Status != "" {
+		log.Exit = 0 // what crashed after its end was not the story
 	}
-	r := log.judge(s)
-	if r.verdict == crashed {
-		r.cutShort(t)
+	r := log.Judge(s)
+	if r.Verdict == story.Crashed {
+		cutShort(&r, t)
 	}
 	return r, nil
 }
 
 // replay plays the story that is kept for a mutant, a few times if need be.
-func (k *study) replay(ctx context.Context, r reason) (res result, err error) {
-	limit := inVirtualTime // a busy machine needs long until one that goes round and round fails
+func (k *study) replay(ctx context.Context, r reason) (res story.Result, err error) {
+	limit := story.InVirtualTime // a busy machine needs long until one that goes round and round fails
 	if r.Fate == byHang {
 		limit = spell
 	}
 	// On some mutants, the order of the lock's goroutines decides: then the story fails at times.
 	for range 5 {
-		res, err = k.play(ctx, limit, r.Mutant, story{name: storyOf(r.Story)})
-		if err != nil || res.verdict != passed {
+		res, err = k.play(ctx, limit, r.Mutant, story.Story{Name: story.Of(r.Story)})
+		if err != nil || res.Verdict != story.Passed {
 			break
 		}
 	}
@@ -223,29 +224,29 @@ func (k *study) replay(ctx context.Context, r reason) (res result, err error) {
 }
 
 // message is the first thing that a story says which fails.
-func (r result) message() string { return r.log.failing(r.name)[0].message()[0] }
+func message(r story.Result) string { return r.Log.Failing(r.Name)[0].Message()[0] }
 
 // panicked is the verdict on a story in which the lock has panicked. Package testing does
 // not tell it from other crashes.
-const panicked verdict = -1
+const panicked story.Verdict = -1
 
 // cutShort says what it means for the lock that a story has not come to its end.
-func (r *result) cutShort(t *test) {
-	crash := r.log.crash()
-	e := endingOf(r.log.raw, r.story, r.log.exit)
+func cutShort(r *story.Result, t *story.Test) {
+	crash := r.Log.Crash()
+	e := endingOf(r.Log.Raw, r.Story, r.Log.Exit)
 	switch {
-	case t.asserts(): // the bubble was stuck after that: a goroutine stayed behind
-		r.verdict, t.status = failed, "fail"
+	case t.Asserts(): // the bubble was stuck after that: a goroutine stayed behind
+		r.Verdict, t.Status = story.Failed, "fail"
 	case strings.HasPrefix(crash, "panic: "+mutant.Spins):
-		r.verdict, r.why = hung, "the lock goes round and round"
+		r.Verdict, r.Detail = hung, "the lock goes round and round"
 	case e.lines == nil: // it was not in the lock
 	case e.kind == hangs:
-		r.verdict, r.why = hung, "the lock waits, and nothing is left that could wake it"
+		r.Verdict, r.Detail = hung, "the lock waits, and nothing is left that could wake it"
 	case e.kind == leaks:
-		r.verdict, r.why = leaked, "a goroutine of the lock never ends"
+		r.Verdict, r.Detail = leaked, "a goroutine of the lock never ends"
 	default:
 		first, _, _ := strings.Cut(crash, "\n")
 		first, _, _ = strings.Cut(strings.TrimPrefix(first, "panic: "), " [recovered")
-		r.verdict, r.why = panicked, "the lock panics: "+first
+		r.Verdict, r.Detail = panicked, "the lock panics: "+first
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // whyDir has what is known of the mutants, and the pages made from it.
@@ -28,7 +29,7 @@ const tryThemAll = "go run ./docs/tour why -all"
 
 // readKnown returns what is known of a step's mutants, by line, the plainest change first.
 func (t *tour) readKnown(s course.Step) (*study, error) {
-	text, err := os.ReadFile(t.path("", whyFile(s)))
+	text, err := os.ReadFile(t.Path("", whyFile(s)))
 	if err != nil {
 		return nil, fmt.Errorf("%w\ntry its changes: %s %s", err, tryThemAll, s.Arg())
 	}
@@ -48,7 +49,7 @@ func (t *tour) readKnown(s course.Step) (*study, error) {
 		k.Reasons[i].Mutant = mu
 	}
 	err = t.excuse(k)
-	files := t.sources(s.Dir)
+	files := t.Sources(s.Dir)
 	slices.SortStableFunc(k.Reasons, func(a, b reason) int {
 		return cmp.Or(slices.Index(files, a.File)-slices.Index(files, b.File), a.Line-b.Line, rank(a)-rank(b))
 	})
@@ -104,7 +105,7 @@ var excuseEntry = regexp.MustCompile(`(?m)^steps? (\d+)(?:-(\d+))?: (.+)\n((?:\t
 // excuse says of the mutants that survive why, where that is known. An excuse that no
 // survivor needs is an error.
 func (t *tour) excuse(k *study) error {
-	text, err := os.ReadFile(t.path("", excusesFile))
+	text, err := os.ReadFile(t.Path("", excusesFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -149,7 +150,7 @@ func (t *tour) runWhyAll(ctx context.Context, req request) error {
 		if err != nil {
 			return err
 		}
-		k.bin.remove()
+		k.bin.Remove()
 		if err := k.keepReasons(t); err != nil {
 			return err
 		}
@@ -220,7 +221,7 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		k.bin.remove()
+		k.bin.Remove()
 		t.printf("%s: on %d of %d changes the story that is kept for them fails\n", k.Step.Label(), len(some), len(list))
 	}
 	return nil
@@ -229,9 +230,9 @@ func (t *tour) runWhyCheck(ctx context.Context) error {
 // again plays the story that is kept for a mutant, which has to fail.
 func (k *study) again(ctx context.Context, r reason) error {
 	res, err := k.replay(ctx, r)
-	if err == nil && res.verdict != failed {
+	if err == nil && res.Verdict != story.Failed {
 		err = fmt.Errorf("%s/%s: %s no longer fails on this change: %s %s\n  try them again: %s %s",
-			k.Step.Dir, r.Place(), r.Story, r.Mutant, res.why, tryThemAll, k.Step.Arg())
+			k.Step.Dir, r.Place(), r.Story, r.Mutant, res.Detail, tryThemAll, k.Step.Arg())
 	}
 	return err
 }
@@ -263,7 +264,7 @@ func (t *tour) runWhyLine(ctx context.Context, k *study, file string, line int) 
 }
 
 func (t *tour) linesOf(s course.Step, file string) ([]string, error) {
-	text, err := os.ReadFile(t.path(s.Dir, file))
+	text, err := os.ReadFile(t.Path(s.Dir, file))
 	return lines(string(text)), err
 }
 
@@ -287,24 +288,24 @@ func (t *tour) whyMutant(ctx context.Context, k *study, r reason, shown map[stri
 		if err != nil {
 			return err
 		}
-		switch res.verdict {
-		case failed:
+		switch res.Verdict {
+		case story.Failed:
 			t.failure(res, short)
 			return nil
-		case panicked, hung, leaked, timedOut:
-			says = capital(res.why)
+		case panicked, hung, leaked, story.TimedOut:
+			says = capital(res.Detail)
 		default:
 			return errorf("%s no longer fails on this change; try them again: %s %s", r.Story, tryThemAll, k.Step.Arg())
 		}
 	}
-	t.printf("  %s %s\n", t.tag(failed), r.Story)
+	t.printf("  %s %s\n", t.tag(story.Failed), r.Story)
 	t.message(red, []string{says})
 	return nil
 }
 
 // runWhyStep shows the lock's files, each line with the story that needs it.
 func (t *tour) runWhyStep(k *study) error {
-	for _, file := range t.sources(k.Step.Dir) {
+	for _, file := range t.Sources(k.Step.Dir) {
 		source, err := t.linesOf(k.Step, file)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/story"
 )
 
 // A whyStep is what the pages say of one step.
@@ -43,11 +44,11 @@ func (t *tour) whyPages(all []*study) (map[string]string, error) {
 	var steps []whyStep
 	had := map[string]bool{} // declarations as an earlier step has them
 	for _, k := range all {
-		list, err := source.ReadDir(t.path(k.Step.Dir, ""))
+		list, err := source.ReadDir(t.Path(k.Step.Dir, ""))
 		if err != nil {
 			return nil, err
 		}
-		w := whyStep{study: k, Files: t.sources(k.Step.Dir)}
+		w := whyStep{study: k, Files: t.Sources(k.Step.Dir)}
 		for _, d := range list {
 			says := sayLines(d, k.those(func(r reason) bool { return r.In == d.Name }))
 			if says != nil && !had[d.Name+d.Text] {
@@ -69,7 +70,7 @@ func sayLines(d source.Declaration, reasons []reason) (all []string) {
 		change := strings.Replace(r.String(), "`"+tested.ReplaceAllString(line, "$1")+"`", "it", 1)
 		says := plain(r.ends())
 		if r.Story != "" {
-			says += fmt.Sprintf(" (`%s`)", storyOf(r.Story))
+			says += fmt.Sprintf(" (`%s`)", story.Of(r.Story))
 		}
 		all = append(all, fmt.Sprintf("**%d** `%s`: %s: %s", r.Line, line, change, says))
 	}
