@@ -96,17 +96,16 @@ func readHint(req *request, args []string) error {
 	return cmp.Or(readNames(req, args), req.atMost(1, args))
 }
 
-// readWhy reads a step, and a line of its lock unless all are to be tried; without a step, all
-// are meant.
+// readWhy reads a step and a line of its lock; with -all a step, or none for all.
 func readWhy(req *request, args []string) error {
-	switch {
-	case len(args) == 0 || req.has("-check"):
-		req.steps = course.Steps[:]
-		return req.atMost(0, args)
-	case req.has("-all"):
+	if !req.has("-all") {
+		return readStep(readLine)(req, args)
+	}
+	if len(args) > 0 {
 		return readStep(readNothing)(req, args)
 	}
-	return readStep(readLine)(req, args)
+	req.steps = course.Steps[:]
+	return nil
 }
 
 func readLine(req *request, args []string) (err error) {
@@ -182,5 +181,5 @@ func takeLang(args []string) ([]string, error) {
 // forAuthors reports whether the command writes or checks the repository's pages, or
 // plays for minutes to do so. These commands are English, as the pages are.
 func (r request) forAuthors() bool {
-	return r.name == "matrix" || r.name == "why" && (r.flags != nil || len(r.steps) > 1)
+	return r.name == "matrix" || r.name == "why" && r.has("-all")
 }

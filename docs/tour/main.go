@@ -70,12 +70,11 @@ var commands = []subcommand{
 		{"matrix -check", "the same, but compare: exit 1 if the page is stale"},
 	}, []string{"-check"}, readNothing, (*tour).runMatrix},
 	{"why", [][2]string{
-		{"why N", "step N's lock, each line with the story that fails without it"},
-		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): the story, as it fails without it or when it is changed"},
-		{"why", "write what is known about the lines to " + whyDir},
-		{"why -check", "compare, and play some of the stories again"},
-		{"why -all [N]", "find it out anew: take each line out, change it, play the stories (minutes)"},
-	}, []string{"-all", "-check"}, readWhy, (*tour).runWhy},
+		{"why N", "step N's lock, with a mark at each line that can be taken out or changed"},
+		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): take it out, change it, and play the stories on that: what fails, and what it says"},
+		{"why -all N", "every line of step N (minutes): which changes no story notices"},
+		{"why -all", "every line of every step (half an hour), written to " + whyDir},
+	}, []string{"-all"}, readWhy, (*tour).runWhy},
 	{"copy", [][2]string{
 		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
 		{"copy N FOLDER -tests", "copies and runs its tests as well"},

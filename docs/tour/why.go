@@ -35,21 +35,20 @@ const (
 // A reason says why a place of a lock is as it is: what happens to the mutant.
 type reason struct {
 	mutant.Mutant
-	Fate  fate   `json:"ending"`
-	Story string `json:"story,omitempty"` // that fails and tells most
-	Says  string `json:"says,omitempty"`  // its message, or why the mutant is equivalent
+	Fate   fate
+	Story  string       // that fails and tells most
+	Says   string       // its message, or why the mutant is equivalent
+	result story.Result // of that story
 }
 
 // A study is a step's lock with its mutants, and what becomes of them.
 type study struct {
-	Step    course.Step `json:"-"`
-	changed bool        // its lock or its stories since then; the mutants are the same
+	Step    course.Step
+	Reasons []reason
 	lock    *mutant.Lock
 	bin     story.Binary // of all mutants: see build
 	stories []probe      // those that tell most first: see probe
-
-	Of      string   `json:"of"` // the files from which it was found out, as a hash
-	Reasons []reason `json:"reasons"`
+	untrue  []string     // excuses that no mutant needs
 }
 
 // A probe is a story, as it plays on the lock itself.
@@ -66,8 +65,37 @@ func (t *tour) newStudy(s course.Step) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, err := t.Hash(story.Green(s))
-	return &study{Step: s, lock: lock, Of: of}, err
+	k := &study{Step: s, lock: lock}
+	for _, mu := range lock.Mutants {
+		k.Reasons = append(k.Reasons, reason{Mutant: mu})
+	}
+	return k, nil
+}
+
+// at returns what begins on a line.
+func (k *study) at(file string, line int) (here []*reason) {
+	for i := range k.Reasons {
+		if r := &k.Reasons[i]; r.File == file && r.Line == line {
+			here = append(here, r)
+		}
+	}
+	return here
+}
+
+// tryAll tries some mutants of a step, and excuses those that survive.
+func (k *study) tryAll(ctx context.Context, t *tour, list []*reason) error {
+	if err := k.build(ctx, t); err != nil {
+		return err
+	}
+	defer k.bin.Remove()
+	defer t.progress(say("trying %s of %s", count(len(list), "change"), k.Step.Label()))()
+	if err := k.probe(ctx, t); err != nil {
+		return err
+	}
+	if err := onAllProcessors(list, func(r **reason) error { return k.try(ctx, *r) }); err != nil {
+		return err
+	}
+	return t.excuse(k)
 }
 
 // build compiles a step's guarantees with all mutants of its lock.
@@ -159,16 +187,16 @@ func (k *study) try(ctx context.Context, r *reason) error {
 		if err != nil {
 			return err
 		}
-		told := reason{r.Mutant, survived, "", "it ends without an assertion: " + res.Name + ": " + whyNot(res)}
+		told := reason{r.Mutant, survived, "", "it ends without an assertion: " + res.Name + ": " + whyNot(res), res}
 		switch res.Verdict {
 		case story.Passed:
 			continue
 		case story.Failed:
-			told = reason{r.Mutant, byStory, res.Log.Failing(res.Name)[0].Name, message(res)}
+			told = reason{r.Mutant, byStory, res.Log.Failing(res.Name)[0].Name, message(res), res}
 		case panicked:
-			told = reason{r.Mutant, byPanic, res.Name, res.Detail}
+			told = reason{r.Mutant, byPanic, res.Name, res.Detail, res}
 		case hung, leaked, story.TimedOut: // another story may have an assertion for it
-			told = reason{r.Mutant, byHang, res.Name, res.Detail}
+			told = reason{r.Mutant, byHang, res.Name, res.Detail, res}
 			if hangs++; res.Verdict == story.TimedOut { // waits for a mutex, and that takes seconds
 				hangs += enough / 2
 			}
@@ -205,22 +233,6 @@ func (k *study) play(ctx context.Context, limit string, mu mutant.Mutant, s stor
 		cutShort(&r, t)
 	}
 	return r, nil
-}
-
-// replay plays the story that is kept for a mutant, a few times if need be.
-func (k *study) replay(ctx context.Context, r reason) (res story.Result, err error) {
-	limit := story.InVirtualTime // a busy machine needs long until one that goes round and round fails
-	if r.Fate == byHang {
-		limit = spell
-	}
-	// On some mutants, the order of the lock's goroutines decides: then the story fails at times.
-	for range 5 {
-		res, err = k.play(ctx, limit, r.Mutant, story.Story{Name: story.Of(r.Story)})
-		if err != nil || res.Verdict != story.Passed {
-			break
-		}
-	}
-	return res, err
 }
 
 // message is the first thing that a story says which fails.
