@@ -1,6 +1,6 @@
 # Short names for commands that work without make as well. N is a step, 1 to 8: make red N=4
 
-.PHONY: help tour test test-tools test-real real-faults race red green diff try matrix explore play copies docs check-docs links lint check
+.PHONY: help change tour test test-tools test-real real-faults race red green diff try matrix explore play copies docs check-docs links lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ explore: ## every lock under every fault in every order, written to docs/read/fa
 
 play: ## break these locks yourself, in a browser
 	go run ./docs/play
+
+change: ## look at what has changed, and run what that needs
+	bash docs/keep/change.sh
 
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
