@@ -183,3 +183,14 @@ func takeLang(args []string) ([]string, error) {
 func (r request) forAuthors() bool {
 	return r.name == "matrix" || r.name == "why" && r.has("-all")
 }
+
+func serversFor(list []course.Step) int {
+	need := 0
+	for _, s := range list {
+		need = max(need, s.Nodes)
+	}
+	return need
+}
+
+// realEnv names the servers, where the command does not.
+const realEnv = "REDIS_ADDRS"

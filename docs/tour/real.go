@@ -20,16 +20,7 @@ import (
 const (
 	realDir  = "docs/tour/testdata"
 	realFile = "lab_real_test.go"
-	realEnv  = "REDIS_ADDRS"
 )
-
-func serversFor(list []course.Step) int {
-	need := 0
-	for _, s := range list {
-		need = max(need, s.Nodes)
-	}
-	return need
-}
 
 // atOnce is how many stories play at once on real servers, each in its own process:
 // they sleep most of the time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -124,39 +123,3 @@ const (
 	hung                                           // it did not end
 	notYet                                         // it needs what the lock lacks
 )
-
-// whyNot says why a story that neither passed nor failed says nothing about the lock.
-func whyNot(r story.Result) string {
-	switch {
-	case r.Verdict == story.Skipped:
-		return say("skipped: %s", r.Detail)
-	case r.Verdict == story.Silent:
-		return strings.TrimSuffix(say("failed without an assertion: %s", r.Detail), ": ")
-	case r.Verdict == story.NotRun:
-		return word("no test ran")
-	case r.Verdict == story.Crashed && r.Detail == "" && r.Log.Exit != 0 && r.Log.Exit != 1:
-		return say("the test process ended with exit status %d", r.Log.Exit)
-	case r.Verdict == story.Crashed && r.Detail == "":
-		return word("the test process ended before the test did")
-	}
-	return r.Detail
-}
-
-// outcome returns what was expected and what came, where it can be said so. A bare number
-// does not say what it counts: the message does.
-func outcome(t *story.Test) (list []string) {
-	for _, v := range t.Verdicts {
-		if _, err := strconv.Atoi(v.Wanted); err != nil && v.Wanted != "" {
-			list = append(list, say("expected: %s   got: %s", v.Wanted, v.Got))
-		}
-	}
-	return list
-}
-
-// held counts the stories that passed.
-func held(results []story.Result) (n int) {
-	for _, r := range results {
-		n += boolean(r.Verdict == story.Passed)
-	}
-	return n
-}

@@ -1,27 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/mutant"
 	"example.com/redislock-steps/docs/internal/story"
 )
-
-// whyDir has the page on what was found, and the reasons of what no story notices.
-const whyDir = "docs/read/why"
 
 // runWhy is the command.
 func (t *tour) runWhy(ctx context.Context, req request) error {
@@ -165,81 +156,4 @@ func (t *tour) writeWhy(ctx context.Context, all []*study) error {
 		return err
 	}
 	return t.putGenerated(map[string]string{whyDir + "/README.md": page.String()}, whyDir, "go run ./docs/tour why -all", false)
-}
-
-// rank orders the changes of a line: what tells most comes first.
-func rank(r reason) int {
-	told := slices.Index([]fate{byStory, byHang, byPanic, equivalent, survived}, r.Fate)
-	kind := slices.Index([]mutant.Kind{
-		mutant.Out, mutant.Never, mutant.Instead,
-		mutant.Unwrapped, mutant.Silent, mutant.Always,
-	}, r.Kind)
-	return told*10 + kind
-}
-
-// excusesFile says of the mutants on which no story fails why that is so:
-//
-//	steps 05-07: Lock.run: the change
-//		why no one can see a difference
-const excusesFile = whyDir + "/equivalent.txt"
-
-var excuseEntry = regexp.MustCompile(`(?m)^steps? (\d+)(?:-(\d+))?: (.+)\n((?:\t.+\n)+)`)
-
-// excuse says of the mutants that survive why, where that is known. An excuse that no
-// survivor needs is an error.
-func (t *tour) excuse(k *study) error {
-	text, err := os.ReadFile(t.Path("", excusesFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, entry := range excuseEntry.FindAllStringSubmatch(string(text), -1) {
-		first, _ := strconv.Atoi(entry[1])
-		last, _ := strconv.Atoi(cmp.Or(entry[2], entry[1]))
-		if k.Step.N < first || k.Step.N > last {
-			continue
-		}
-		n := slices.IndexFunc(k.Reasons, func(r reason) bool { return r.Key() == entry[3] })
-		if n < 0 {
-			k.untrue = append(k.untrue, fmt.Sprintf("%s: %s has no such change: %s", excusesFile, k.Step.Subject(), entry[3]))
-			continue
-		}
-		switch of := &k.Reasons[n]; of.Fate {
-		case survived:
-			of.Fate, of.Says = equivalent, strings.Join(strings.Fields(entry[4]), " ")
-		case "": // not tried
-		default:
-			k.untrue = append(k.untrue, fmt.Sprintf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.Step.Subject(), of.Story, entry[3]))
-		}
-	}
-	return nil
-}
-
-// those returns the reasons that are so.
-func (k *study) those(are func(reason) bool) []reason {
-	return slices.DeleteFunc(slices.Clone(k.Reasons), func(r reason) bool { return !are(r) })
-}
-
-func (k *study) ended(f fate) []reason { return k.those(func(r reason) bool { return r.Fate == f }) }
-
-// Count is how many ended so.
-func (k *study) Count(f fate) int { return len(k.ended(f)) }
-
-// Noticed is how many changes do not get by.
-func (k *study) Noticed() int { return k.Count(byStory) + k.Count(byPanic) + k.Count(byHang) }
-
-// tally says how many mutants ended how.
-func (k *study) tally() string {
-	return fmt.Sprintf("%d changes: on %d a story fails, on %d the lock panics, on %d it hangs, %d make no difference, %d survive",
-		len(k.Reasons), k.Count(byStory), k.Count(byPanic), k.Count(byHang), k.Count(equivalent), k.Count(survived))
-}
-
-// ends is how the stories end on a mutant.
-func (r reason) ends() string {
-	switch r.Fate {
-	case equivalent:
-		return say("no difference: %s", r.Says)
-	case survived:
-		return say("SURVIVES, no story needs it. %s", r.Says)
-	}
-	return r.Says
 }
