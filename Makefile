@@ -39,7 +39,7 @@ try: ## step N's stories on your own lock, in mylock/
 matrix: ## every guarantee on every lock, written to docs/read/matrix.md
 	go run ./docs/tour matrix
 
-explore: ## every lock under every fault in every order, written to docs/read/faults.md
+explore: ## every lock under every fault in every order, written to docs/read/faults.md and docs/play/index.html
 	go run ./docs/explore
 
 play: ## break these locks yourself, in a browser

@@ -1,11 +1,9 @@
-// Play makes a page on which the reader is the network: the reader decides which command
-// reaches Redis next and when something fails, and tries to break a lock. Everything that
-// can be chosen was run by docs/explore. See docs/play/README.md.
+// Play opens docs/play/index.html, on which the reader is the network: the reader decides
+// which command reaches Redis next and when something fails, and tries to break a lock.
+// docs/explore makes that page. See docs/play/README.md.
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -17,7 +15,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -28,101 +25,35 @@ const committed = "docs/play/index.html"
 
 const usage = `usage:
   play [ID]    open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
-  play -write  make docs/play/index.html and docs/read/faults.md anew, after a change of a lock: a minute
-  play -check  compare docs/play/index.html with a new one, and docs/read/faults.md
 
 For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 `
 
-type options struct {
-	graph, lock, out string // of docs/explore -html, as the flags say
-	step             int    // the step whose lock that replaces
-	check, write     bool
-}
-
 func main() {
-	var o options
-	flags := flag.NewFlagSet("play", flag.ExitOnError)
-	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	flags.StringVar(&o.graph, "graph", "", "for docs/explore -html: the file with what it has found")
-	flags.StringVar(&o.lock, "lock", "", "and the folder of the lock")
-	flags.IntVar(&o.step, "step", 0, "and the step whose lock it replaces")
-	flags.StringVar(&o.out, "o", "", "and the file of the page")
-	flags.BoolVar(&o.write, "write", false, "make docs/play/index.html and docs/read/faults.md anew")
-	flags.BoolVar(&o.check, "check", false, "compare docs/play/index.html with a new one, and docs/read/faults.md")
-	flags.Parse(os.Args[1:])
+	flag.Usage = func() { fmt.Fprint(os.Stderr, usage) }
+	flag.Parse()
+	if flag.NArg() > 1 {
+		flag.Usage()
+		os.Exit(1)
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := run(ctx, o, flags.Args()); err != nil && ctx.Err() == nil {
+	if err := run(ctx, flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "play:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options, args []string) error {
+func run(ctx context.Context, schedule string) error {
 	root, err := course.Root()
 	if err != nil {
 		return err
 	}
-	made := o.check || o.write || o.graph != ""
-	if len(args) > 1 || len(args) == 1 && made {
-		return errors.New(strings.TrimSpace(usage))
-	}
-	out := filepath.Join(root, committed)
-	if o.graph != "" {
-		out, err = filepath.Abs(o.out)
-	}
-	if err := errors.Join(err, os.Chdir(root)); err != nil {
-		return err
-	}
-	if !made {
-		page, err := os.ReadFile(committed)
-		if err != nil {
-			return err
-		}
-		return serve(ctx, handler(page, root), strings.Join(args, ""), openBrowser)
-	}
-	page, err := thePage(ctx, o)
+	page, err := os.ReadFile(filepath.Join(root, committed))
 	if err != nil {
 		return err
 	}
-	if o.check {
-		old, err := os.ReadFile(committed)
-		if err == nil && !bytes.Equal(page, old) {
-			err = errors.New(committed + " is not what a build gives: go run ./docs/play -write")
-		}
-		return err
-	}
-	if err := os.WriteFile(out, page, 0o666); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d kB\n", cmp.Or(o.out, committed), len(page)/1000)
-	return nil
-}
-
-// thePage makes the page of what docs/explore has found, or finds now. That writes or checks
-// the other page of it as well: docs/read/faults.md.
-func thePage(ctx context.Context, o options) ([]byte, error) {
-	if o.graph == "" {
-		dir, err := os.MkdirTemp("", "redislock-play-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		o.graph = filepath.Join(dir, "graph.json")
-		fmt.Println("Running every lock through every order of events. This takes a minute.")
-		explore := exec.CommandContext(ctx, "go", "run", "-C", "docs/keep", "-buildvcs=false", "./explore",
-			"-graph", o.graph, fmt.Sprintf("-check=%v", o.check))
-		explore.Stdout, explore.Stderr = os.Stdout, os.Stderr
-		if err := explore.Run(); err != nil {
-			return nil, fmt.Errorf("docs/explore: %w", err)
-		}
-	}
-	found, err := os.ReadFile(o.graph)
-	if err != nil {
-		return nil, err
-	}
-	return newPage(found, o)
+	return serve(ctx, handler(page, root), schedule, openBrowser)
 }
 
 // serve shows the page to the browsers of this machine until it is interrupted.

@@ -3,7 +3,7 @@
 //	npm ci && go test .
 //
 // It needs chromium, and npm for axe-core. It plays docs/play/index.html, so after a change
-// of the page or of a lock, go run ./docs/play -write comes first.
+// of the page or of a lock, go run ./docs/explore comes first.
 package browser
 
 import (

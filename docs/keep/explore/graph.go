@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/keep/explore/internal/graph"
+	"example.com/redislock-steps/docs/play/page"
 )
 
 // compare compares all schedules of a cell with what its graph tells of them: all that was to
@@ -35,36 +34,26 @@ func (j job) repeats() bool {
 	return !steps[j.Step].random() || !f.Wait
 }
 
-// writeGraph writes the graph of all cells for docs/play.
-func writeGraph(file string, cells []cell) error {
+// playPage is docs/play/index.html, or the same of the own lock in a folder.
+func playPage(cells []cell, own string) ([]byte, error) {
 	b := graph.NewBuilder()
-	var levels []map[string]any // as docs/play reads them
+	var levels []page.Level
 	for _, c := range cells {
 		if c.Graph != nil {
 			b.Merge(c.Graph)
 		}
-		l := map[string]any{
-			"Step": c.Job.Step, "Fault": c.Job.Fault, "Title": c.Job.Title(), "Nodes": steps[c.Job.Step].nodes, "Bound": c.Job.Bound,
-			"Kinds": c.Kinds, "Why": c.Why(),
+		l := page.Level{
+			Step: c.Job.Step, Fault: c.Job.Fault, Title: c.Job.Title(), Nodes: steps[c.Job.Step].nodes, Bound: c.Job.Bound,
+			Kinds: c.Kinds, Why: c.Why(),
 		}
 		if c.Bad != nil {
-			shortest := slices.MinFunc(c.Bad, func(a, b bad) int { return a.Steps - b.Steps })
-			l["ID"] = shortest.ID
+			l.ID = slices.MinFunc(c.Bad, func(a, b bad) int { return a.Steps - b.Steps }).ID
 		}
 		levels = append(levels, l)
 	}
-	edges := 0
-	for _, s := range b.Graph.States {
-		edges += len(s.Edges)
-	}
-	fmt.Printf("%d cells, %d states, %d options to choose\n", len(cells), len(b.Graph.States), edges)
 	packed := b.Graph.Pack()
 	if !reflect.DeepEqual(packed.Unpack(), &b.Graph) {
-		return errors.New("packed and unpacked, it is another graph")
+		return nil, errors.New("packed and unpacked, it is another graph")
 	}
-	js, err := json.Marshal(map[string]any{"Levels": levels, "Graph": packed})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, js, 0o666)
+	return page.New(levels, packed, own, cells[0].Job.Step)
 }

@@ -24,8 +24,8 @@ func graphOf(t *testing.T, j job) (c cell, played []graph.Schedule) {
 }
 
 // The same schedule twice is the same story: what docs/play shows is what is played. And the
-// way into the page changes nothing. These are small cells, or a part of large ones: play
-// -check, in .ci/run, plays all.
+// way into the page changes nothing. These are small cells, or a part of large ones:
+// explore -check, in .ci/run, plays all.
 func TestTheGraph_IsWhatIsPlayed(t *testing.T) {
 	all := graph.NewBuilder()
 	for _, c := range []struct {

@@ -9,19 +9,19 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
 
 const usage = `usage:
-  explore                     every lock under every fault, two clients; writes docs/read/faults.md
-  explore -check              the same, and docs/read/faults.md must say so, as in go run ./docs/play -check
+  explore                     every lock under every fault, two clients: a minute;
+                              writes docs/read/faults.md and docs/play/index.html
+  explore -check              the same, and compares both with what it finds
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
-                              the same as a page on which you can play (docs/play)
+                              the same as a page on which you can play, as docs/play/index.html
   explore replay ID           one schedule as a timeline
 `
 
@@ -38,12 +38,11 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("explore", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	check := flags.Bool("check", false, "compare with docs/read/faults.md")
+	check := flags.Bool("check", false, "compare docs/read/faults.md and docs/play/index.html")
 	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
-	file := flags.String("graph", "", "for docs/play: write the graph of all schedules into this file")
-	html := flags.String("html", "", "write docs/play's page for your own lock into this file")
+	html := flags.String("html", "", "write a page on which you can play your own lock into this file")
 	flags.Parse(args)
 	root, err := course.Root() // go run -C has begun in docs/keep
 	if err = cmp.Or(err, os.Chdir(root)); err != nil {
@@ -57,44 +56,54 @@ func run(args []string) error {
 	case *html != "" && *dir == "":
 		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is docs/play/index.html")
 	case *dir != "":
-		return withLock(*dir, *step, *fault, *html)
+		temporary, err := os.MkdirTemp("", "redislock-explore-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary)
+		if err := useLock(*dir, *step, temporary); err != nil {
+			return err
+		}
 	}
 	jobs, err := matrix(*step, *fault)
 	if err != nil {
 		return err
 	}
-	if *file != "" && *step == 0 && *fault == "" {
+	all := *step == 0 && *fault == ""
+	if all {
 		jobs = append([]job{steps[0].job(faults[0].id)}, jobs...)
 	}
 	for i := range jobs {
-		jobs[i].Graph = *file != "" && jobs[i].repeats()
+		jobs[i].Graph = (all || *html != "") && jobs[i].repeats()
 	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
 		return err
 	}
-	if *file != "" {
-		if err := writeGraph(*file, cells); err != nil || *step > 0 || *fault != "" {
+	switch {
+	case *html != "":
+		page, err := playPage(cells, *dir)
+		if err != nil {
 			return err
 		}
-		// The lock before the course has no column.
-		cells = slices.DeleteFunc(cells, func(c cell) bool { return c.Job.Step == 0 })
-	}
-	if *step > 0 || *fault != "" {
-		for _, c := range cells {
-			for _, b := range c.Bad {
-				fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story())
-			}
-			if *step > 0 && *fault != "" {
-				fmt.Printf("\nschedules that show a violation, %d of %d: %s\n", c.Violating(), c.Schedules, strings.Join(c.All, " "))
-			}
-		}
+		return put(*html, page, false)
+	case !all:
+		show(cells)
 		return surprises(cells)
 	}
-	if err := surprises(cells); err != nil {
-		return err
+	return writePages(cells, *check)
+}
+
+// show prints schedules that show violations, and of a single cell the names of all.
+func show(cells []cell) {
+	for _, c := range cells {
+		for _, b := range c.Bad {
+			fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story())
+		}
 	}
-	return writeFaults(cells, *check)
+	if c := cells[0]; len(cells) == 1 {
+		fmt.Printf("\nschedules that show a violation, %d of %d: %s\n", c.Violating(), c.Schedules, strings.Join(c.All, " "))
+	}
 }
 
 // replay runs one schedule, and prints its trace.

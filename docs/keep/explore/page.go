@@ -27,8 +27,35 @@ type row struct {
 	Red   []cell
 }
 
-// writeFaults writes docs/read/faults.md, or compares it.
-func writeFaults(cells []cell, check bool) error {
+// writePages writes the two pages that show what was found, or compares them. The first cell
+// is of the lock before the course, which is played, and has no column.
+func writePages(cells []cell, check bool) error {
+	if err := surprises(cells[1:]); err != nil {
+		return err
+	}
+	play, err1 := playPage(cells, "")
+	faults, err2 := faultsPage(cells[1:])
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	return errors.Join(put("docs/read/faults.md", faults, check), put("docs/play/index.html", play, check))
+}
+
+// put writes a page, or compares it.
+func put(file string, page []byte, check bool) error {
+	if !check {
+		fmt.Printf("%s: %d kB\n", file, len(page)/1000)
+		return os.WriteFile(file, page, 0o666)
+	}
+	old, err := os.ReadFile(file)
+	if err == nil && !bytes.Equal(old, page) {
+		err = errors.New(file + " is not what a run gives: go run ./docs/explore")
+	}
+	return err
+}
+
+// faultsPage is docs/read/faults.md.
+func faultsPage(cells []cell) ([]byte, error) {
 	var rows []row
 	total := 0
 	all, green := make([]int, len(steps)), make([]int, len(steps))
@@ -53,19 +80,9 @@ func writeFaults(cells []cell, check bool) error {
 		holds = append(holds, fmt.Sprintf("%d of %d", green[s.n], all[s.n]))
 	}
 	var page bytes.Buffer
-	if err := pages.Execute(&page, map[string]any{
+	err := pages.Execute(&page, map[string]any{
 		"Steps": names, "Holds": holds, "Rows": rows, "Total": total,
 		"Nodes": steps[course.Last.N].nodes, "Bound": steps[course.Last.N].bound,
-	}); err != nil {
-		return err
-	}
-	const file = "docs/read/faults.md"
-	if !check {
-		return os.WriteFile(file, page.Bytes(), 0o666)
-	}
-	old, err := os.ReadFile(file)
-	if err == nil && !bytes.Equal(old, page.Bytes()) {
-		err = errors.New(file + " is not what a run gives: go run ./docs/explore")
-	}
-	return err
+	})
+	return page.Bytes(), err
 }

@@ -35,17 +35,16 @@ func init() {
 
 const childEnv = "REDISLOCK_EXPLORE_CHILD"
 
+// program is what runs a job: this program, or another build of it with an own lock.
+var program, _ = os.Executable()
+
 // explore does a job in a separate process.
 func (j job) explore() (c cell, err error) {
 	js, err := json.Marshal(j)
 	if err != nil {
 		return c, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return c, err
-	}
-	cmd := exec.Command(self)
+	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(js), os.Stderr
 	out, err := cmd.Output()
@@ -131,10 +130,9 @@ func surprises(cells []cell) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// withLock explores the lock in dir instead of a step's: go build -overlay replaces the
-// files in another build of this program. With html, docs/play makes a page of what that
-// one finds.
-func withLock(dir string, step int, fault, html string) error {
+// useLock lets another build of this program run the jobs, in the folder temporary: in it
+// the lock in dir is that of a step (go build -overlay).
+func useLock(dir string, step int, temporary string) error {
 	if step < 1 || step > 8 {
 		return errors.New("-lock needs -step N, 1 to 8: the step whose lock yours replaces; New must have its parameters")
 	}
@@ -147,26 +145,16 @@ func withLock(dir string, step int, fault, html string) error {
 	if err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp("", "redislock-explore-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temporary)
-	overlay, graph, n := filepath.Join(temporary, "overlay.json"), "", fmt.Sprint(step)
+	overlay := filepath.Join(temporary, "overlay.json")
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err = cmp.Or(err, os.WriteFile(overlay, js, 0o666)); err != nil {
 		return err
 	}
-	if html != "" {
-		graph = filepath.Join(temporary, "graph.json")
-	}
+	program = filepath.Join(temporary, "explore.exe")
 	fmt.Printf("%s instead of the lock of step %02d\n", dir, step)
-	err = command("go", "run", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay, "./explore",
-		"-step", n, "-fault", fault, "-graph", graph)
-	if err != nil || html == "" {
-		return err
-	}
-	return command("go", "run", "./docs/play", "-graph", graph, "-lock", dir, "-step", n, "-o", html)
+	build := exec.Command("go", "build", "-C", "docs/keep", "-buildvcs=false", "-overlay", overlay, "-o", program, "./explore")
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	return build.Run()
 }
 
 // replaced is what the go command takes instead of the files of a step's lock: those in
@@ -191,10 +179,4 @@ func replaced(step, dir string) (map[string]string, error) {
 		replace[step+"/"+name] = filepath.Join(dir, name)
 	}
 	return replace, nil
-}
-
-func command(name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd.Run()
 }

@@ -28,3 +28,19 @@ func TestYourOwnLock_ReplacesAllFilesOfTheSteps(t *testing.T) {
 	_, err = replaced("step", "none")
 	require.ErrorContains(t, err, "lock.go")
 }
+
+// Step 06 nests, and step 05 does not: if the lock in the folder is what is run, step 05's
+// cell is not as expected.
+func TestYourOwnLock_IsWhatIsRun(t *testing.T) {
+	if os.Getenv("BUILDS") == "" {
+		t.Skip("it builds the explorer. Play it as .ci/run does: BUILDS=1 go test -C docs/keep ./explore")
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	own := []string{"-lock", "step06_reentrant", "-step", "5", "-fault", "nested"}
+	t.Chdir(".") // run leaves it
+	require.EqualError(t, run(own), `05/nested: expected "B", found ""`)
+	require.NoError(t, run(append(own, "-html", page)))
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `id="data">`)
+}

@@ -200,13 +200,12 @@ func firstDifference(old, now string) string {
 	return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 }
 
-// writers are the programs that write whole pages, each with its own -check. That of
-// docs/play has the explorer's page as well: they are of one exploration.
+// writers are the programs that write whole pages, each with its own -check.
 func writers(check bool) []string {
 	if check {
-		return []string{"go run ./docs/play -check", tourCommand + " matrix -check"}
+		return []string{"go run ./docs/explore -check", tourCommand + " matrix -check"}
 	}
-	return []string{tourCommand + " matrix", "go run ./docs/play -write"}
+	return []string{tourCommand + " matrix", "go run ./docs/explore"}
 }
 
 // wanted are the commands whose output the pages need.

@@ -179,12 +179,12 @@ func TestWithoutNames_TheProgramsThatWriteWholePagesRunToo(t *testing.T) {
 		require.Empty(t, ran)
 	}
 	require.NoError(t, run(nil, false, command))
-	have("go run ./docs/tour matrix", "go run ./docs/play -write", "go version")
+	have("go run ./docs/tour matrix", "go run ./docs/explore", "go version")
 
 	err := run(nil, true, command)
 	require.ErrorContains(t, err, "go run ./docs/tour matrix -check says that its page is stale")
-	require.ErrorContains(t, err, "go run ./docs/play -check says that its page is stale", "one stale page hides the next one")
-	have("go run ./docs/tour matrix -check", "go run ./docs/play -check", "go version")
+	require.ErrorContains(t, err, "go run ./docs/explore -check says that its page is stale", "one stale page hides the next one")
+	have("go run ./docs/tour matrix -check", "go run ./docs/explore -check", "go version")
 
 	require.NoError(t, run([]string{"README.md"}, true, command))
 	have("go version")

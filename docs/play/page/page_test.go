@@ -1,15 +1,12 @@
-package main
+package page
 
 import (
 	"bytes"
 	"compress/flate"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,7 +71,7 @@ func TestWords(t *testing.T) {
 	languages := readWords()
 	english := languages["en"]
 	script := module() + "t('language')" // the menu of languages says it
-	for _, m := range inMarkup.FindAllStringSubmatch(embedded("page/play.html"), -1) {
+	for _, m := range inMarkup.FindAllStringSubmatch(embedded("play.html"), -1) {
 		script += fmt.Sprintf("t('%s')", m[1])
 	}
 	require.Empty(t, wrongWords(english, script))
@@ -94,6 +91,8 @@ func TestWords(t *testing.T) {
 			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data."), "%s: no one says %s", name, word)
 		}
 	}
+	assert.Equal(t, "README.md", english["lesson.page"])
+	assert.Equal(t, "README.zh-CN.md", languages["zh-CN"]["lesson.page"])
 	for _, kind := range "XLDKBTNUWSG" {
 		assert.NotEmpty(t, english["kind."+string(kind)])
 	}
@@ -107,7 +106,7 @@ func values(text string) []string {
 // What the page says of a lock, and why one breaks, comes from the course and the explorer,
 // in English. Another language has a text for each, and none for what no one says now.
 func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
-	faults, err := os.ReadFile("../read/faults.md")
+	faults, err := os.ReadFile("../../read/faults.md")
 	require.NoError(t, err)
 	said := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^[^:|\n]+: (.+)\. In \d+ of \d+ schedules`).FindAllStringSubmatch(string(faults), -1) {
@@ -130,9 +129,9 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 // A row leads to any file of a lock, so the page has them all.
 func TestALock_HasAllItsFiles(t *testing.T) {
 	atRoot(t)
-	locks, err := readLocks(options{})
+	locks, err := readLocks("", 0)
 	require.NoError(t, err)
-	own, err := readLocks(options{lock: "step06_reentrant", step: 5})
+	own, err := readLocks("step06_reentrant", 5)
 	require.NoError(t, err)
 	for files, l := range map[string]lock{
 		"lock.go": locks[4], "lock.go send.go": locks[5], "lock.go nodes.go rounds.go send.go waiting.go watchdog.go": locks[8],
@@ -150,13 +149,8 @@ func TestALock_HasAllItsFiles(t *testing.T) {
 func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
 	words := readWords()["en"]
-	found := map[string]any{
-		"Levels": []level{{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}},
-		"Graph":  map[string]any{},
-	}
-	js, err := json.Marshal(found)
-	require.NoError(t, err)
-	page, err := newPage(js, options{})
+	found := Level{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}
+	page, err := New([]Level{found}, map[string]any{}, "", 0)
 	require.NoError(t, err)
 	text := string(page)
 	require.NotContains(t, text, "<no value>", "everything has been filled in")
@@ -167,17 +161,15 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks no one")
 	}
 
-	found["Levels"] = []level{{Step: 3, Fault: "slow", Title: "another title"}}
-	js, err = json.Marshal(found)
-	require.NoError(t, err)
-	_, err = newPage(js, options{})
+	found.Title = "another title"
+	_, err = New([]Level{found}, map[string]any{}, "", 0)
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
 // A first visit goes through all locks in their order. Its goals are what docs/read/faults.md
 // says of a cell, but for four levels that hold.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
-	faults, err := os.ReadFile("../read/faults.md")
+	faults, err := os.ReadFile("../../read/faults.md")
 	require.NoError(t, err)
 	english := readWords()["en"]
 	levels, holds, before := map[int]int{}, 0, 0
@@ -210,44 +202,12 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	require.Equal(t, 4, holds)
 }
 
-func TestTheServer_OpensTheBrowserAtAPageWhoseLinksItHas(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	require.NoError(t, serve(ctx, handler([]byte("the page"), "../.."), "05/pause", func(opened string) {
-		defer interrupt()
-		host, path, _ := strings.Cut(strings.TrimPrefix(opened, "http://"), "/")
-		assert.Equal(t, committed+"#05/pause", path)
-		get := func(path string) (int, string) {
-			response, err := http.Get("http://" + host + path)
-			if !assert.NoError(t, err) {
-				return 0, ""
-			}
-			defer response.Body.Close()
-			body, err := io.ReadAll(response.Body)
-			assert.NoError(t, err)
-			return response.StatusCode, string(body)
-		}
-		_, body := get("/" + committed)
-		assert.Equal(t, "the page", body)
-		for _, s := range course.Entries() {
-			for _, words := range readWords() {
-				code, _ := get("/" + s.Dir + "/" + words["lesson.page"])
-				assert.Equal(t, http.StatusOK, code, s.Dir)
-			}
-		}
-		for _, path := range []string{"/go.mod", "/.git/config", "/docs/", "/step01_setnx/../go.mod", "/step01_setnx/%2e%2e%2fgo.mod"} {
-			code, _ := get(path)
-			assert.NotEqual(t, http.StatusOK, code, path)
-		}
-	}))
-	require.Equal(t, "README.zh-CN.md", readWords()["zh-CN"]["lesson.page"])
-}
-
 var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
 
 // The check of the links knows no levels (docs/keep/links), so this follows them.
 func TestLinksToLevels_LeadToOne(t *testing.T) {
 	atRoot(t)
-	page, err := os.ReadFile(committed)
+	page, err := os.ReadFile("docs/play/index.html")
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(page), 600_000, "what opens in a browser at once")
 	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(page)[1]

@@ -1,4 +1,7 @@
-package main
+// Package page builds docs/play/index.html, on which the reader is the network, from what
+// docs/explore has found: the sources in this folder, the locks' code, and the graph of all
+// schedules, in one file that needs nothing else.
+package page
 
 import (
 	"bytes"
@@ -18,16 +21,14 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-//go:embed page
+//go:embed *.mjs *.css *.html words
 var files embed.FS
-
-var markup = template.Must(template.ParseFS(files, "page/play.html"))
 
 // modules are the parts of the page's one module, in their order.
 var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
 
-// A level is a cell of docs/read/faults.md.
-type level struct {
+// A Level is a cell of docs/read/faults.md.
+type Level struct {
 	Step         int
 	Fault, Title string
 	Nodes, Bound int
@@ -68,27 +69,21 @@ type lock struct {
 
 type file struct{ Name, Text string }
 
-// newPage makes the page of what docs/explore has found.
-func newPage(exploration []byte, o options) ([]byte, error) {
-	var found struct {
-		Levels []level
-		Graph  json.RawMessage
-	}
-	if err := json.Unmarshal(exploration, &found); err != nil {
-		return nil, err
-	}
+// New makes the page of what docs/explore has found, in a graph that data.mjs can read. own is
+// the folder of a lock that replaces that of a step, or "".
+func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	languages := readWords()
 	words := languages["en"]
-	for i, l := range found.Levels {
+	for i, l := range levels {
 		if title := words["fault."+l.Fault]; title != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: fault.%s is %q, and docs/explore says %q", l.Fault, title, l.Title)
 		}
-		found.Levels[i].Title = "" // the words have it
-		if o.lock != "" {
-			found.Levels[i].Why = "" // the reasons are those of the reference solution
+		levels[i].Title = "" // the words have it
+		if own != "" {
+			levels[i].Why = "" // the reasons are those of the reference solution
 		}
 	}
-	locks, err := readLocks(o)
+	locks, err := readLocks(own, step)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +91,13 @@ func newPage(exploration []byte, o options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := pack(map[string]any{"Levels": found.Levels, "Graph": found.Graph, "Locks": locks, "Path": way, "Own": o.lock != ""})
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Own": own != ""})
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = markup.Execute(&b, map[string]any{"Words": words,
-		"Style": embedded("page/play.css"), "Script": module(), "Languages": string(all), "Data": data})
+	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words,
+		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }
 
@@ -118,7 +113,7 @@ func embedded(name string) string {
 // module is the page's one module.
 func module() (script string) {
 	for _, name := range modules {
-		script += embedded("page/" + name)
+		script += embedded(name)
 	}
 	return script
 }
@@ -126,26 +121,26 @@ func module() (script string) {
 // readWords returns the words by language.
 func readWords() map[string]map[string]string {
 	languages := map[string]map[string]string{}
-	list, _ := fs.Glob(files, "page/words/*.json")
+	list, _ := fs.Glob(files, "words/*.json")
 	for _, file := range list {
 		var words map[string]string
 		if err := json.Unmarshal([]byte(embedded(file)), &words); err != nil {
-			panic(fmt.Errorf("docs/play/%s: %w", file, err))
+			panic(fmt.Errorf("docs/play/page/%s: %w", file, err))
 		}
 		languages[strings.TrimSuffix(path.Base(file), ".json")] = words
 	}
 	return languages
 }
 
-// readLocks reads the sources of all locks.
-func readLocks(o options) (locks []lock, err error) {
+// readLocks reads the sources of all locks, or of the own one.
+func readLocks(own string, step int) (locks []lock, err error) {
 	for _, s := range entries() {
 		dir := s.Dir
-		if o.lock != "" {
-			if s.N != o.step {
+		if own != "" {
+			if s.N != step {
 				continue
 			}
-			dir = o.lock
+			dir = own
 		}
 		names, err := source.Files(dir)
 		if err != nil {
@@ -159,7 +154,7 @@ func readLocks(o options) (locks []lock, err error) {
 			}
 			files = append(files, file{name, string(text)})
 		}
-		why := o.lock == "" && 1 <= s.N && s.N <= len(course.Steps)
+		why := own == "" && 1 <= s.N && s.N <= len(course.Steps)
 		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, why})
 	}
 	return locks, nil
