@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/stall"
 )
 
 // On real servers a file is laid over a step's folder that plays the test harness's stories
@@ -37,8 +38,9 @@ const atOnce = 16
 // slowest works for a hundred ttl, 150 s. It plays at the same time as these, and waits for none.
 const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedThroughout"
 
-// runReal plays all stories of the steps.
-func (t *tour) runReal(ctx context.Context, req request) error {
+// runReal plays all stories of the steps. What failed while the machine stalled it plays
+// again, alone.
+func (t *tour) runReal(ctx context.Context, req request) (err error) {
 	addrs := req.names[:serversFor(req.steps)]
 	for _, addr := range addrs {
 		if err := ping(ctx, addr); err != nil {
@@ -65,29 +67,53 @@ func (t *tour) runReal(ctx context.Context, req request) error {
 		}
 		bins = append(bins, bin)
 	}
-	var played []func() ([]result, error) // they wait for the end
+	meter := stall.Start(stall.Late)
+	var wait []func() ([]timed, error)
 	free := make(chan struct{}, atOnce)
 	for i, s := range req.steps {
-		env := realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")
-		played = append(played, bins[i].runApart(ctx, env, stories[i], free))
+		wait = append(wait, bins[i].runApart(ctx, realServers(addrs, s), stories[i], free))
+	}
+	played := make([][]timed, len(req.steps))
+	for i, s := range req.steps {
+		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
+		played[i], err = wait[i]()
+		done()
+		if err != nil {
+			return err
+		}
 	}
 	var errs []error
 	for i, s := range req.steps {
-		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
-		results, err := played[i]()
-		done()
-		if err == nil {
-			err = t.realReport(s, addrs[:s.Nodes], results)
+		var results []result
+		for _, r := range played[i] {
+			if r.verdict != passed && r.verdict != skipped {
+				meter.Again(t.err, s.Label()+", "+r.name, r.from, r.to, func() bool {
+					r.result, err = bins[i].runAlone(ctx, inRealTime, realServers(addrs, s), r.story)
+					return err == nil && r.verdict == passed
+				})
+			}
+			results = append(results, r.result)
 		}
-		errs = append(errs, err)
+		errs = append(errs, err, t.realReport(s, addrs[:s.Nodes], results))
 	}
 	return errors.Join(errs...)
 }
 
+// realServers is how a story learns where its servers are.
+func realServers(addrs []string, s course.Step) []string {
+	return []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}
+}
+
+// timed is a result, and when it came about.
+type timed struct {
+	result
+	from, to time.Time
+}
+
 // runApart starts each story in its own process, as many at once as free has room for. What
 // it returns waits for all of them.
-func (bin binary) runApart(ctx context.Context, env string, list []story, free chan struct{}) func() ([]result, error) {
-	results := make([]result, len(list))
+func (bin binary) runApart(ctx context.Context, env []string, list []story, free chan struct{}) func() ([]timed, error) {
+	results := make([]timed, len(list))
 	var group errgroup.Group
 	for i, st := range list {
 		group.Go(func() (err error) {
@@ -95,11 +121,14 @@ func (bin binary) runApart(ctx context.Context, env string, list []story, free c
 				free <- struct{}{}
 				defer func() { <-free }()
 			}
-			results[i], err = bin.runAlone(ctx, inRealTime, []string{env}, st)
+			r := &results[i]
+			r.from = time.Now()
+			r.result, err = bin.runAlone(ctx, inRealTime, env, st)
+			r.to = time.Now()
 			return err
 		})
 	}
-	return func() ([]result, error) { return results, group.Wait() }
+	return func() ([]timed, error) { return results, group.Wait() }
 }
 
 // realReport shows a line per story, and what failed in full.
