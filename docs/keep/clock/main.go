@@ -1,5 +1,5 @@
-// Command clock runs the tests of a package that go by the clock, and has a meter run
-// beside them. Its arguments are go test's. What failed while the machine stalled is played
+// Command clock runs the tests of a package that go by the clock, while a meter runs as
+// well. Its arguments are go test's. What failed while the machine stalled is played
 // again, alone, at most twice; what failed while it did not has failed.
 //
 //	REALFAULTS=1 go run ./clock ./realfaults
