@@ -78,7 +78,7 @@ func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
 	}
 }
 
-// What the page offers besides its levels: each in a tab of its own, with nothing remembered.
+// What the page offers besides its levels: each in its own tab, with nothing remembered.
 func TestThePage_DoesWhatItOffers(t *testing.T) {
 	ones := func(b *tab) { b.key(strings.Repeat("1", 20)) }
 	submit := func(name string) func(*tab) {
@@ -91,7 +91,7 @@ func TestThePage_DoesWhatItOffers(t *testing.T) {
 		do         func(*tab)
 		look, want string // a script, and a regular expression
 	}{
-		{"u takes a move back", "#05/pause/", func(b *tab) { b.plays("aFbBA"); b.key("uu") }, `location.hash`, "^#05/pause/aFb$"},
+		{"u undoes a move", "#05/pause/", func(b *tab) { b.plays("aFbBA"); b.key("uu") }, `location.hash`, "^#05/pause/aFb$"},
 		{"an arrow plays it again", "#05/pause/", func(b *tab) { b.plays("aFbBA"); b.key("uu" + kb.ArrowRight + kb.ArrowRight) }, `location.hash`, "^#05/pause/aFbBA$"},
 		{"what was left is a branch", "#05/pause/", func(b *tab) { b.plays("aFbBA"); b.key("uuu"); b.plays("A") }, `location.hash + document.querySelector('.branch').getAttribute('aria-label')`, "^#05/pause/aFA.*aFbBA.*broken"},
 		{"a branch leads back", "#05/pause/", func(b *tab) { b.plays("aFbBA"); b.key("uuu"); b.plays("A"); b.click(".branch") }, `location.hash`, "^#05/pause/aFbBA$"},
@@ -103,7 +103,7 @@ func TestThePage_DoesWhatItOffers(t *testing.T) {
 		{"a fault is wasted", "#04/slow/aF", nil, `document.getElementById('h-choices').innerText`, "^From here no schedule breaks the lock: undo.$"},
 		{"it tells the last chance", "#03/twice/", func(b *tab) { b.plays("ab"); ones(b) }, `document.querySelector('.outcome.missed').innerText`, "schedules break it"},
 		{"and leads back to it", "#03/twice/", func(b *tab) { b.plays("ab"); ones(b); b.click("#goback") }, `document.getElementById('outcome').innerText`, "^$"},
-		{"another lock is beside it", "#03/slow/aFbAa", func(b *tab) { b.click("#comparing"); b.selects("#compare select", "5") }, `document.querySelector('#compare').innerText`, "(?s)step 05.*the TTL expired: alice's lock is gone"},
+		{"another lock shows the same schedule", "#03/slow/aFbAa", func(b *tab) { b.click("#comparing"); b.selects("#compare select", "5") }, `document.querySelector('#compare').innerText`, "(?s)step 05.*the TTL expired: alice's lock is gone"},
 		{"and can be continued", "#03/slow/aFbAa", func(b *tab) { b.click("#comparing"); b.leads(`document.querySelector('#compare a.button').click()`) }, `location.hash`, "^#0[4-9]/slow/"},
 		{"progress is kept", "#02/crash-hold/", func(b *tab) { ones(b); b.goTo("#"); b.reload() }, `document.getElementById('progress').innerText`, "^1 of "},
 		{"progress can be cleared", "#02/crash-hold/", func(b *tab) { ones(b); b.goTo("#"); b.click("#clear"); b.click("#clear") }, `document.getElementById('progress').innerText`, "^0 of "},

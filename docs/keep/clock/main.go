@@ -7,27 +7,18 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/stall"
 )
-
-// A test is a test with its subtests, or one of these.
-type test struct {
-	name     string
-	from, to time.Time
-	result   string // pass, fail or skip; none if its process ended before
-	output   string
-	subtests []*test
-}
 
 func main() {
 	if err := play(os.Args[1:], stall.Start(stall.Late)); err != nil {
@@ -37,34 +28,28 @@ func main() {
 }
 
 func play(args []string, meter *stall.Meter) error {
-	tests, err := run(args)
-	for _, t := range tests {
-		if !t.failed() {
-			continue
+	failures, err := run(args)
+	for _, f := range failures {
+		top, _, _ := strings.Cut(f.name, "/")
+		passes := func() bool {
+			failures, err := run(append([]string{"-run=^" + top + "$"}, args...))
+			return err == nil && len(failures) == 0
 		}
-		fmt.Print(t.all())
-		at := t.calmest(meter)
-		again := err == nil && meter.Again(os.Stdout, t.name, at.from, at.to, func() bool { return playAlone(t.name, args) })
-		if !again {
-			return errors.Join(err, fmt.Errorf("%s failed", t.name))
+		if err != nil || !meter.Again(os.Stdout, f.name, f.from, f.to, passes) {
+			return errors.Join(err, fmt.Errorf("%s failed", f.name))
 		}
 	}
 	return err
 }
 
-func playAlone(name string, args []string) bool {
-	tests, err := run(append([]string{"-run=^" + name + "$"}, args...))
-	if err != nil || len(tests) != 1 {
-		return false
-	}
-	if tests[0].failed() {
-		fmt.Print(tests[0].all())
-	}
-	return tests[0].result == "pass"
+// A failure is a test or subtest that failed by itself.
+type failure struct {
+	name     string
+	from, to time.Time
 }
 
-// run runs go test. That tests failed is not an error, but that some did not end is one.
-func run(args []string) (tests []*test, err error) {
+// run runs go test. That tests failed is no error, but that some did not end is one.
+func run(args []string) ([]failure, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -74,80 +59,48 @@ func run(args []string) (tests []*test, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	tests = read(out)
-	err = cmd.Wait()
-	failed, ended := false, true
-	for _, t := range tests {
-		failed = failed || t.failed()
-		ended = ended && t.result != ""
-	}
-	if failed && ended {
+	failures, whole := read(out)
+	if err = cmd.Wait(); whole && len(failures) > 0 {
 		err = nil
 	}
-	return tests, err
+	return failures, err
 }
 
-// read reads the events of go test -json. It prints what does not belong to a test.
-func read(out io.Reader) (tests []*test) {
-	known := map[string]*test{}
+// read reads the events of go test -json, and reports whether all tests have ended. It
+// prints what those that failed have printed, and what belongs to no test.
+func read(out io.Reader) (failures []failure, whole bool) {
+	running := map[string]time.Time{} // since when
+	printed := map[string]string{}    // by a test and its subtests
 	for in := bufio.NewReader(out); ; {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			return tests
+			return failures, len(running) == 0
 		}
 		var e struct {
 			Time                 time.Time
 			Action, Test, Output string
 		}
-		if json.Unmarshal(line, &e) != nil {
-			os.Stdout.Write(line)
-			continue
-		}
-		if e.Test == "" {
+		if err := json.Unmarshal(line, &e); err != nil || e.Test == "" {
 			fmt.Print(e.Output)
 			continue
 		}
-		t := known[e.Test]
-		if t == nil {
-			t = &test{name: e.Test, from: e.Time}
-			known[e.Test] = t
-			if over := known[e.Test[:max(0, strings.LastIndex(e.Test, "/"))]]; over != nil {
-				over.subtests = append(over.subtests, t)
-			} else {
-				tests = append(tests, t)
-			}
-		}
+		top, _, _ := strings.Cut(e.Test, "/")
 		switch e.Action {
+		case "run", "cont": // before cont it has waited for others
+			running[e.Test] = e.Time
 		case "output":
-			t.output += e.Output
-		case "cont": // until now it has waited for others
-			t.from = e.Time
-		case "pass", "fail", "skip":
-			t.to, t.result = e.Time, e.Action
-		}
-	}
-}
-
-func (t *test) failed() bool { return t.result == "fail" }
-
-// calmest is, of what failed by itself, that which met the least of a stall.
-func (t *test) calmest(meter *stall.Meter) (least *test) {
-	for _, sub := range t.subtests {
-		if sub.failed() {
-			at := sub.calmest(meter)
-			if least == nil || meter.Worst(at.from, at.to) < meter.Worst(least.from, least.to) {
-				least = at
+			printed[top] += e.Output
+		case "fail":
+			inside := func(f failure) bool { return strings.HasPrefix(f.name, e.Test+"/") }
+			if !slices.ContainsFunc(failures, inside) {
+				failures = append(failures, failure{e.Test, running[e.Test], e.Time})
 			}
+			if e.Test == top {
+				fmt.Print(printed[top])
+			}
+			delete(running, e.Test)
+		case "pass", "skip":
+			delete(running, e.Test)
 		}
 	}
-	return cmp.Or(least, t)
-}
-
-// all is what the test and its subtests have printed.
-func (t *test) all() string {
-	text := t.output
-	for _, sub := range t.subtests {
-		text += sub.all()
-	}
-	return text
 }

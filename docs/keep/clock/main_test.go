@@ -47,10 +47,10 @@ func TestPlay_OnlyWhatFailedInAStallIsPlayedAgain(t *testing.T) {
 		late      time.Duration
 		want      string
 	}{
-		{"no stall", "X", never, "TestFails failed"},
+		{"no stall", "X", never, "TestFails/once failed"},
 		{"a stall", "X", always, ""},
-		{"a stall each time", "ALWAYS", always, "TestFails failed"},
-		{"the process dies", "DIES", always, "exit status 1\nTestFails failed"},
+		{"a stall each time", "ALWAYS", always, "TestFails/once failed"},
+		{"the process dies", "DIES", always, "exit status 1\nTestFails/once failed"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Chdir(t.TempDir())
