@@ -59,6 +59,7 @@ func (b *tab) solve(l level) error {
 }
 
 func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
+	t.Parallel()
 	levels := playable()
 	require.Greater(t, len(levels), 200)
 	for half := range 2 { // two tabs, one for each processor
@@ -80,6 +81,7 @@ func TestEveryLevel_IsSolvedByKeyboard_AndTellsWhatReplayTells(t *testing.T) {
 
 // What the page offers besides its levels: each in its own tab, with nothing remembered.
 func TestThePage_DoesWhatItOffers(t *testing.T) {
+	t.Parallel()
 	ones := func(b *tab) { b.key(strings.Repeat("1", 20)) }
 	submit := func(name string) func(*tab) {
 		return func(b *tab) {
@@ -125,6 +127,7 @@ func TestThePage_DoesWhatItOffers(t *testing.T) {
 }
 
 func TestHints_ShowTheWay_AndTheLevelIsNotSolved(t *testing.T) {
+	t.Parallel()
 	b := enter(t, "03/slow/", desktop)
 	for n := 0; n < 12 && !b.has(".outcome.won"); n++ {
 		b.key("hhh")
@@ -140,6 +143,7 @@ func TestHints_ShowTheWay_AndTheLevelIsNotSolved(t *testing.T) {
 // The page needs nothing but its file. A challenge names the level and the number of
 // moves, but not the moves. Its page shows the number, and after a victory how it compares.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{server, onDisk} {
 		b := visit(t, address+"#03/slow/", desktop)
 		b.unsure()
@@ -168,6 +172,7 @@ func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
 }
 
 func TestLeadersMode_HidesTheAnswer(t *testing.T) {
+	t.Parallel()
 	b := visit(t, server+"?lead#"+find(t, 3, "pause").ID, desktop)
 	before := b.text("main")
 	assert.NotContains(t, before, "wo clients are")
@@ -178,6 +183,7 @@ func TestLeadersMode_HidesTheAnswer(t *testing.T) {
 }
 
 func TestAnotherLanguage(t *testing.T) {
+	t.Parallel()
 	const english, chinese = "en Break this lock", "zh-CN 攻破这把锁"
 	for _, address := range []string{server, onDisk} {
 		b := visit(t, address, desktop)
@@ -204,6 +210,7 @@ func TestAnotherLanguage(t *testing.T) {
 
 // In Chinese only what the programs print is English, and links lead to the Chinese lessons.
 func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
+	t.Parallel()
 	l := find(t, 2, "slow")
 	for _, v := range []view{desktop, views[2]} {
 		t.Run(v.name, func(t *testing.T) {
@@ -231,6 +238,7 @@ func TestInChinese_AGameSaysNothingInEnglish(t *testing.T) {
 
 // So does its picture. What a function returns is the output of a program.
 func TestInChinese_ThePictureSaysNothingInEnglish(t *testing.T) {
+	t.Parallel()
 	b := visit(t, server+"?lang=zh-CN", desktop)
 	seen := 0
 	for _, l := range playable() {
@@ -283,6 +291,7 @@ var pictures = flag.Bool("pictures", false, "write docs/read/pictures/play*.png:
 
 // The pictures in the two READMEs show two clients inside, and what the page says of it.
 func TestPictures_ShowAVictory(t *testing.T) {
+	t.Parallel()
 	for edition, query := range map[string]string{"": "", ".zh-CN": "?lang=zh-CN"} {
 		for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {
 			name := "play" + edition + suffix
@@ -303,6 +312,7 @@ func TestPictures_ShowAVictory(t *testing.T) {
 
 // Readers who do not see the page, or not well, can use it: in all views, in each state.
 func TestAxe_FindsNothing(t *testing.T) {
+	t.Parallel()
 	for _, v := range views {
 		t.Run(v.name, func(t *testing.T) {
 			b := visit(t, server, v)
@@ -343,6 +353,7 @@ func (b *tab) axe() []string {
 
 // A phone's buttons are large enough, and at its bottom.
 func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
+	t.Parallel()
 	b := enter(t, "08/restart/", views[2])
 	b.plays("a1")
 	assert.Empty(t, eval[[]string](b, `[...document.querySelectorAll('#choices button')].filter(c => c.getBoundingClientRect().height < 44).map(c => c.textContent)`), "less than 44 px high")
@@ -351,6 +362,7 @@ func TestOnAPhone_TheButtonsAreAtTheBottom(t *testing.T) {
 
 // Wherever a phone has scrolled in the picture, it shows whose lane is which, and the tools.
 func TestOnAPhone_LaneHeadsAndToolsStayInView(t *testing.T) {
+	t.Parallel()
 	b := visit(t, server, views[2])
 	for schedule, over := range map[string]bool{"08/restart/a1a2b3F": false, "07/pause/abFBbB": false, "07/pause/abFBbBA": true} {
 		b.goTo("#" + schedule)
