@@ -69,12 +69,17 @@ func (bin Binary) Play(ctx context.Context, list ...Story) (results []Result, er
 		if !broke {
 			break
 		}
-		if log, err = bin.Run(ctx, InVirtualTime, nil, s); err != nil {
+		if results[i], err = bin.Alone(ctx, InVirtualTime, nil, s); err != nil {
 			return nil, err
 		}
-		results[i] = log.Judge(s)
 	}
 	return results, nil
+}
+
+// Alone plays one story in its own process.
+func (bin Binary) Alone(ctx context.Context, timeout string, env []string, s Story) (Result, error) {
+	log, err := bin.Run(ctx, timeout, env, s)
+	return log.Judge(s), err
 }
 
 // test2json is the path of the go command's reader of test output.

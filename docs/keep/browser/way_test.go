@@ -27,6 +27,7 @@ var won = map[string]string{
 // From the menu to its last level, the way is played by keyboard and by click: the card is
 // in view, it has the focus and is announced, and Enter, or its button, leads on.
 func TestTheWay_IsPlayedToItsEnd(t *testing.T) {
+	t.Parallel()
 	for _, v := range []view{
 		{"keyboard", 1280, 720, "light"}, {"clicks", 750, 900, "dark"}, {"clicks on a phone", 358, 740, "light"},
 	} {

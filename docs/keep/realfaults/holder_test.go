@@ -6,18 +6,136 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"example.com/redislock-steps/docs/keep/locks"
-	"example.com/redislock-steps/docs/keep/realfaults/lockhook"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
+
+// Holders that are killed, and holders that are stopped.
+
+func TestAHolderIsKilledInside(t *testing.T) {
+	eachStep(t, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), time.Second)
+		bob, alice := s.join("bob", step), s.begin("alice", "holding", step)
+		alice.hear(t, "TryLock -> nil")
+		alice.kill()
+		s.note("alice is killed (SIGKILL)")
+		killed := time.Now()
+		if err := bob.tryLock(); time.Since(killed) < s.ttl/3 {
+			require.True(t, locks.Refused(err), "the ttl is not over, and bob got %v", err)
+		}
+		if step > 1 {
+			require.NoError(t, bob.wait(), "alice died, her ttl has expired, and bob is locked out")
+			bob.leaves()
+			return
+		}
+		time.Sleep(5 * s.ttl)
+		bob.isRefused("the bug is gone")
+		require.EqualValues(t, -1, s.admins()[0].PTTL(ctx, key).Val(), "the key has a ttl")
+		s.note("PTTL %s -> -1: locked forever", key)
+	})
+}
+
+func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
+	eachStep(t, []int{5, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), time.Second)
+		rdb := s.admins()[0]
+		require.NoError(t, rdb.Set(ctx, "stock", 100, 0).Err())
+		bob := s.join("bob", step)
+
+		alice := s.begin("alice", "selling", step)
+		alice.hear(t, "is about to write")
+		alice.Process.Signal(syscall.SIGSTOP)
+		s.note("alice is stopped (SIGSTOP)")
+		require.NoError(t, bob.wait(), "alice is stopped, her ttl has ended, but bob is locked out")
+		stock, err := rdb.Get(ctx, "stock").Int()
+		require.NoError(t, err)
+		require.NoError(t, rdb.Set(ctx, "stock", stock-1, 0).Err())
+		s.note("bob reads stock = %d and writes stock = %d", stock, stock-1)
+		if step == 5 {
+			bob.leaves() // his lease would end, too
+		}
+
+		alice.Process.Signal(syscall.SIGCONT)
+		s.note("alice resumes (SIGCONT)")
+		alice.hear(t, "writes stock = 99")
+		require.Equal(t, "Unlock -> lock not held", alice.hear(t, "Unlock"), "alice's lock was bob's, and she was not told")
+		if step != 5 {
+			bob.leaves("alice took bob's lock away")
+		}
+		stock, err = rdb.Get(ctx, "stock").Int()
+		require.NoError(t, err)
+		s.note("two coupons are sold, and stock = %d", stock)
+		require.Equal(t, 99, stock, "the resource does not check, and alice's late write did not overwrite bob's")
+	})
+}
+
+// Eight processes increment a counter for a minute, and every now and then one of them is
+// killed and started again.
+func TestCounter_EightProcessesAndRandomDeaths(t *testing.T) {
+	eachStep(t, []int{5, 6, 7, 8}, countForAMinute)
+}
+
+func countForAMinute(t *testing.T, step int) {
+	const processes = 8
+	end := time.Now().Add(time.Minute)
+	s := newScene(t, nodesOf(step), 2*time.Second)
+	rdb := s.admins()[0]
+	require.NoError(t, rdb.Set(ctx, "counter", 0, 0).Err())
+	var holders []*holder
+	for range processes {
+		holders = append(holders, s.begin("", "counting", step))
+	}
+	deaths, inside := 0, 0
+	written := map[int]int{} // how often each number was written
+	kill := func(h *holder) {
+		h.kill()
+		isInside := false
+		for line := range h.lines {
+			var n int
+			switch fmt.Sscan(line[1:], &n); {
+			case strings.HasPrefix(line, "?"):
+				isInside = true
+			case strings.HasPrefix(line, "="):
+				isInside = false
+				written[n]++
+			default:
+				s.note("a process says: %s", line)
+			}
+		}
+		if isInside {
+			inside++
+		}
+	}
+	for ; time.Now().Before(end); deaths++ {
+		time.Sleep(time.Duration(300+rand.IntN(900)) * time.Millisecond)
+		victim := rand.IntN(processes)
+		kill(holders[victim])
+		holders[victim] = s.begin("", "counting", step)
+	}
+	for _, h := range holders {
+		kill(h)
+	}
+	counter, err := rdb.Get(ctx, "counter").Int()
+	require.NoError(t, err)
+	s.note("%d processes, %d killed and started again, %d deaths between read and answer to the write", processes, deaths, inside)
+	s.note("%d numbers written, counter = %d", len(written), counter)
+	for n, times := range written {
+		require.Equal(t, 1, times, "%d was written %d times: an update is lost", n, times)
+	}
+	require.Positive(t, len(written))
+	require.GreaterOrEqual(t, counter, len(written), "more was written than counted: an update is lost")
+	require.LessOrEqual(t, counter, len(written)+inside, "more was counted than written")
+}
 
 // A holder is a process that uses a lock. It says line by line what it does.
 type holder struct {
@@ -87,12 +205,9 @@ func playHolder(env string) {
 	for addr := range strings.SplitSeq(list, ",") {
 		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
 	}
-	if role == "dying" {
-		rdbs[0].AddHook(stopAfterSet{new(lockhook.Hook)})
-	}
 	lock := newLock(key, step, rdbs, ttl)
 	switch role {
-	case "holding", "dying":
+	case "holding":
 		say("TryLock -> %s", short(lock.TryLock(ctx)))
 		select {}
 	case "selling":
@@ -113,20 +228,6 @@ func must[T any](result T, err error) T {
 
 func say(format string, args ...any) {
 	os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n")
-}
-
-// stopAfterSet waits for death when Redis has answered the first command.
-type stopAfterSet struct{ *lockhook.Hook }
-
-func (stopAfterSet) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if name := cmd.Name(); name == "setnx" || name == "set" {
-			say("%s is answered", strings.ToUpper(name))
-			select {}
-		}
-		return err
-	}
 }
 
 // sellOne sells a coupon, and is careful: it looks whether it holds the lock just before it writes.

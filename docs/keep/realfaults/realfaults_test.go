@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -208,4 +209,11 @@ func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.
 // adminOf returns a client of a server.
 func adminOf(t *testing.T, addr string) *redis.Client {
 	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
+}
+
+// The benchmarks need the same servers, and no more than a minute to show that they work.
+func TestBenchmarks_AllContestantsRun(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "run", "../bench", "-quick").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
