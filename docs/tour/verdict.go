@@ -237,19 +237,17 @@ func (tr transcript) failing(name string) []*test {
 }
 
 func (t *test) asserts() bool {
-	return len(t.verdicts) > 0 || strings.Contains(t.output, "Error Trace:")
+	return len(t.verdicts) > 0 || trace.Testify(t.output) != nil
 }
 
 // message returns what the assertions of a failed test say, in the test harness or around it.
 func (t *test) message() []string {
-	if t.verdicts == nil {
-		fields := fields(t.output)
-		if fields["Messages:"] != nil {
-			return fields["Messages:"]
-		}
-		return fields["Error:"]
-	}
 	var list []string
+	if t.verdicts == nil {
+		for _, a := range trace.Testify(t.output) {
+			list = append(list, a.Message)
+		}
+	}
 	for _, v := range t.verdicts {
 		list = append(list, strings.Split(v.Text, "\n")...)
 	}
@@ -266,26 +264,6 @@ func (t *test) outcome() []string {
 		}
 	}
 	return list
-}
-
-// fields takes testify's output apart:
-//
-//	<tab>Label:<spaces><tab>first line
-//	<tab><spaces><tab>further lines
-func fields(text string) map[string][]string {
-	fields := map[string][]string{}
-	label := ""
-	for line := range strings.Lines(text) {
-		head, rest, ok := strings.Cut(strings.TrimPrefix(strings.Trim(line, " \r\n"), "\t"), "\t")
-		if !ok {
-			continue
-		}
-		if head := strings.TrimSpace(head); head != "" {
-			label = head
-		}
-		fields[label] = append(fields[label], rest)
-	}
-	return fields
 }
 
 // text is what a test has printed, without what package testing says around it.
