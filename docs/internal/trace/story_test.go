@@ -97,6 +97,7 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 
 // The lock of step 08 lists what nodes said as they have said it: in any order.
 func TestNodesThatFail_AreNamedInTheirOrder(t *testing.T) {
+	require.Equal(t, "ok", Outcome(nil))
 	const want = "0 of 3 nodes said yes, 2 failed [node 1: dial tcp: connection refused node 3: EOF]"
 	for _, text := range []string{want, "0 of 3 nodes said yes, 2 failed [node 3: EOF node 1: dial tcp: connection refused]"} {
 		require.Equal(t, want, Outcome(errors.New(`redislock: acquire "coupons": `+text)))

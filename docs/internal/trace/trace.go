@@ -3,8 +3,6 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
-import "fmt"
-
 // A Record is one thing that happened.
 type Record struct {
 	At     int64    `json:"at"`                 // µs of virtual time since the story began
@@ -59,4 +57,9 @@ const (
 
 // Outcome is how a trace says what a call has returned, if it is not known which lock's
 // errors to look for.
-func Outcome(err error) string { return outcome(fmt.Sprint(err)) }
+func Outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return outcome(err.Error())
+}
