@@ -5,8 +5,10 @@ package redislock
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha1"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -44,8 +46,33 @@ type record struct {
 	Reply string `json:"reply,omitempty"`
 	Lost  bool   `json:"lost,omitempty"`
 	Late  bool   `json:"late,omitempty"`
+
+	Err  []string `json:"err,omitempty"`
+	Gone string   `json:"gone,omitempty"`
+	Use  any      `json:"use,omitempty"`
+
 	Redis []lock `json:"redis"`
 	held  bool   // it will get no reply soon
+}
+
+// A named is an error that a record names.
+type named struct {
+	name string
+	err  error
+}
+
+// lockErrors are those that all locks have. 7_lost_test.go adds the one of later locks.
+var lockErrors = []named{{"ErrNotAcquired", ErrNotAcquired}, {"ErrNotHeld", ErrNotHeld}}
+
+// namesOf returns the names of what errors.Is finds in err.
+func namesOf(err error) (names []string) {
+	for _, e := range append(slices.Clip(lockErrors),
+		named{"context canceled", context.Canceled}, named{"context deadline exceeded", context.DeadlineExceeded}) {
+		if errors.Is(err, e.err) {
+			names = append(names, e.name)
+		}
+	}
+	return names
 }
 
 // A lock is what a node has at the story's key.

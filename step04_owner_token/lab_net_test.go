@@ -301,7 +301,7 @@ func (w *wire) listen() {
 		}
 		if words := strings.Split(answer, "\r\n"); len(words) > 6 && words[2] == "message" {
 			// Redis may be busy publishing, so its keys cannot be read.
-			w.client.lab.trace.addTo(nil, record{Kind: "note", Who: w.client.name, Text: "hears: " + words[6]})
+			w.client.lab.trace.addTo(nil, record{Kind: "message", Who: w.client.name, Text: "hears: " + words[6]})
 		}
 		w.Write([]byte(answer))
 	}

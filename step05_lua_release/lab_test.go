@@ -244,7 +244,7 @@ func (l *lab) delayReply(name string, d time.Duration) {
 // crash kills the client called name.
 func (l *lab) crash(name string) {
 	l.wait()
-	l.fault("%s dies", name)
+	l.trace.add(record{Kind: "fault", Text: name + " dies", Gone: name})
 	l.client(name).cut()
 }
 
@@ -374,10 +374,10 @@ func (l *lab) call(who, name string, call func() error) error {
 	if l.client(who).dead.Load() {
 		return err // the caller is dead
 	}
-	result := "ok"
+	result := record{Kind: "return", Who: who, Text: name, Reply: "ok"}
 	if err != nil {
-		result = err.Error()
+		result.Reply, result.Err = err.Error(), namesOf(err)
 	}
-	l.trace.add(record{Kind: "return", Who: who, Text: name, Reply: result})
+	l.trace.add(result)
 	return err
 }

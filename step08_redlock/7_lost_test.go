@@ -131,6 +131,8 @@ func TestTheHolderNeverUnlocks_MaxHoldEndsTheRenewals(t *testing.T) {
 	})
 }
 
+func init() { lockErrors = append(lockErrors, named{"ErrLost", ErrLost}) }
+
 func requireLost(t *T, l *handle, within time.Duration, format string, args ...any) {
 	t.Helper()
 	if within > 0 {
@@ -141,7 +143,7 @@ func requireLost(t *T, l *handle, within time.Duration, format string, args ...a
 	}
 	select {
 	case <-l.Lost():
-		l.lab.note("%s's Lost is closed", l.who)
+		l.lab.trace.add(record{Kind: "note", Text: l.who + "'s Lost is closed", Gone: l.who})
 	default:
 		require.Failf(t, "not notified of a loss", format, args...)
 	}

@@ -61,6 +61,19 @@ func (l *lab) pause(name string) {
 	time.Sleep(2 * ttl)
 }
 
+// A use is what a client does to the resource: a picture shows it.
+type use struct {
+	Of, Value      string
+	Token          int64
+	Write, Refused bool
+}
+
+func (r logged) used(does, result string, err error, u use) {
+	u.Refused = err != nil
+	text := fmt.Sprintf("%s with token %d -> %s", does, u.Token, outcome(result, err))
+	r.lab.trace.add(record{Kind: "note", Who: r.who, Text: text, Use: u})
+}
+
 // tell adds a row about something a client does that is not a command.
 func (l *lab) tell(who, format string, args ...any) {
 	l.trace.add(record{Kind: "note", Who: who, Text: fmt.Sprintf(format, args...)})
@@ -75,13 +88,13 @@ type logged struct {
 
 func (r logged) Read(ctx context.Context, token int64, name string) (string, error) {
 	value, err := r.Resource.Read(ctx, token, name)
-	r.lab.tell(r.who, "reads %s with token %d -> %s", name, token, outcome(value, err))
+	r.used("reads "+name, value, err, use{Of: name, Value: value, Token: token})
 	return value, err
 }
 
 func (r logged) Write(ctx context.Context, token int64, name, value string) error {
 	err := r.Resource.Write(ctx, token, name, value)
-	r.lab.tell(r.who, "writes %s = %s with token %d -> %s", name, value, token, outcome("OK", err))
+	r.used("writes "+name+" = "+value, "OK", err, use{Of: name, Value: value, Token: token, Write: true})
 	return err
 }
 

@@ -218,21 +218,14 @@ func told(t *story.Test) []string { return slices.Concat(t.Message(), outcome(t)
 
 // returned is the error that a call has returned, if it says more than which one it is.
 func returned(t *story.Test) []string {
-	found := shownError.FindStringSubmatch(t.Error())
-	if found == nil {
-		return nil
+	for _, a := range trace.Testify(t.Output) {
+		said := slices.ContainsFunc(t.Verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == a.Got })
+		if a.OfError && a.Got != "ok" && !said && !strings.HasSuffix(a.Got, ": lock not acquired") && !strings.HasSuffix(a.Got, ": lock not held") {
+			return []string{say("the call returned: %s", a.Got)}
+		}
 	}
-	got := strings.ReplaceAll(strings.Join(found[1:], ""), `\"`, `"`)
-	if strings.HasSuffix(got, ": lock not acquired") || strings.HasSuffix(got, ": lock not held") ||
-		slices.ContainsFunc(t.Verdicts, func(v trace.Record) bool { return v.Wanted != "" && v.Got == got }) {
-		return nil
-	}
-	return []string{say("the call returned: %s", got)}
+	return nil
 }
-
-// shownError has the ways in which testify shows an error.
-var shownError = regexp.MustCompile(
-	`(?s)^Received unexpected error:\s+(.*)|^Error "(.*)" does not contain |\bin chain: "((?:[^"\\]|\\.)*)"`)
 
 // printed is what the learner's code has printed: what package testing and testify print
 // is indented, or marked.

@@ -68,7 +68,7 @@ type panel struct {
 	// While the records are read:
 	now     moment
 	last    trace.Record
-	highest int      // token that the resource has seen
+	highest int64    // token that the resource has seen
 	called  []string // calls that nothing has followed yet
 	known   []trace.Key
 }
@@ -220,11 +220,8 @@ func (p *panel) next(record trace.Record) {
 }
 
 func isNote(record trace.Record) bool {
-	return record.Kind == trace.Note || record.Kind == trace.Fault
+	return record.Kind == trace.Note || record.Kind == trace.Message || record.Kind == trace.Fault
 }
-
-// access is what a client says when it uses the resource.
-var access = regexp.MustCompile(`^(read|write)s (\w+)(?: = (\d+))? with token (\d+) -> (.*)$`)
 
 // show adds the event of a record.
 func (p *panel) show(record trace.Record) {
@@ -259,15 +256,15 @@ func (p *panel) show(record trace.Record) {
 		e.label = record.Text + " → " + record.Reply
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
-	case access.MatchString(record.Text):
-		e.label, e.guilt = p.use(record)
-	case record.Who != "" && record.Kind == trace.Note:
+	case record.Use != nil:
+		e.label, e.guilt = p.use(record.Who, *record.Use)
+	case record.Who != "" && isNote(record) && record.Kind != trace.Fault:
 		e.label = record.Text
 	default:
 		e.lane, e.label, e.isLabel = p.laneOf(record), record.Text, false
-		if record.Kind == trace.Fault && strings.HasPrefix(record.Text, e.lane+" dies") {
-			p.waiting.end(e.lane, p.now)
-			p.dead[e.lane] = p.now
+		if record.Kind == trace.Fault && record.Gone != "" {
+			p.waiting.end(record.Gone, p.now)
+			p.dead[record.Gone] = p.now
 		}
 	}
 	p.events = append(p.events, e)
@@ -333,8 +330,11 @@ func (e *event) reaches(record trace.Record) {
 	e.label = fmt.Sprintf("%s %d/%d", name, yes, len(record.Redis))
 }
 
-// laneOf finds the lane that a fault or a note of the story is about.
+// laneOf finds the lane that a fault or a note of the story is about: it begins with the name.
 func (p *panel) laneOf(record trace.Record) string {
+	if record.Gone != "" {
+		return record.Gone
+	}
 	for _, lane := range slices.Concat(p.clients, p.nodes) {
 		rest, ok := strings.CutPrefix(record.Text, lane)
 		if ok && (rest == "" || strings.ContainsAny(rest[:1], " :'")) {
@@ -348,24 +348,20 @@ func (p *panel) laneOf(record trace.Record) string {
 }
 
 // use notes what becomes of the resource: its value, and the last token that it has accepted.
-func (p *panel) use(record trace.Record) (what, guilt string) {
-	m := access.FindStringSubmatch(record.Text)
-	verb, name, value, token, answer := m[1], m[2], m[3], m[4], m[5]
-	p.resource = name
-	switch {
-	case verb == "read":
-		what = "reads " + answer + " with " + token
-	case answer == "OK":
-		what = "writes " + value + " with " + token
-	default:
-		return "writes " + value + " with " + token + " → refused", ""
+func (p *panel) use(who string, u trace.Use) (what, guilt string) {
+	p.resource, what = u.Of, fmt.Sprintf("reads %s with %d", u.Value, u.Token)
+	if u.Write {
+		what = fmt.Sprintf("writes %s with %d", u.Value, u.Token)
 	}
-	if number, _ := strconv.Atoi(token); number < p.highest {
-		guilt = fmt.Sprintf("comes with %d after %d", number, p.highest)
+	if u.Refused {
+		return what + " → refused", ""
+	}
+	if u.Token < p.highest {
+		guilt = fmt.Sprintf("comes with %d after %d", u.Token, p.highest)
 	} else {
-		p.highest = number
+		p.highest = u.Token
 	}
-	p.values.begin(span{lane: name, from: p.now, owner: record.Who})
+	p.values.begin(span{lane: u.Of, from: p.now, owner: who})
 	return what, guilt
 }
 

@@ -178,7 +178,7 @@ func TestStory_EndsAtUntil(t *testing.T) {
 
 func TestStory_WhoDies_IsNotWaitingAnyLonger(t *testing.T) {
 	records := append(twoInside()[:2],
-		trace.Record{At: 100, Kind: trace.Fault, Text: "alice dies before she sends anything else", Redis: key("locked", "alice", 10_000*ms)},
+		trace.Record{At: 100, Kind: trace.Fault, Text: "alice dies before she sends anything else", Gone: "alice", Redis: key("locked", "alice", 10_000*ms)},
 		trace.Record{At: 20_000 * ms, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("", "", 0)})
 	d := draw(t, Panel{Records: records})
 	dashes := regexp.MustCompile(`V([\d.]+)" [^>]*stroke-dasharray`).FindAllStringSubmatch(d.svg, -1)
@@ -203,17 +203,18 @@ func TestStory_SeveralNodes_HaveALaneEachAndTheirAnswersInOrder(t *testing.T) {
 }
 
 func TestStory_AResource_ShowsItsValueAndTheTokenItHasSeen(t *testing.T) {
-	says := func(at int64, who, text string) trace.Record {
-		return trace.Record{At: at, Who: who, Kind: trace.Note, Text: text, Redis: key("", "", 0)}
+	uses := func(at int64, who string, u trace.Use) trace.Record {
+		u.Of = "stock"
+		return trace.Record{At: at, Who: who, Kind: trace.Note, Text: "as it says", Use: &u, Redis: key("", "", 0)}
 	}
 	records := []trace.Record{
-		says(0, "alice", "reads stock with token 33 -> 100"),
-		says(20_000*ms, "bob", "writes stock = 99 with token 34 -> OK"),
+		uses(0, "alice", trace.Use{Token: 33, Value: "100"}),
+		uses(20_000*ms, "bob", trace.Use{Token: 34, Value: "99", Write: true}),
 	}
-	refused := draw(t, Panel{Good: "refused", Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> stale token"))})
+	refused := draw(t, Panel{Good: "refused", Records: append(records, uses(21_000*ms, "alice", trace.Use{Token: 33, Value: "90", Write: true, Refused: true}))})
 	require.Contains(t, refused.texts, "bob writes 99 with 34")
 	require.Contains(t, refused.texts, "alice writes 90 with 33")
-	accepted := draw(t, Panel{Records: append(records, says(21_000*ms, "alice", "writes stock = 90 with token 33 -> OK"))})
+	accepted := draw(t, Panel{Records: append(records, uses(21_000*ms, "alice", trace.Use{Token: 33, Value: "90", Write: true}))})
 	require.Contains(t, accepted.texts, "alice writes 90 with 33")
 	require.Contains(t, accepted.texts, "comes with 33 after 34")
 }

@@ -232,46 +232,21 @@ func (tr Transcript) Failing(name string) []*Test {
 
 // Asserts reports whether an assertion of it has failed.
 func (t *Test) Asserts() bool {
-	return len(t.Verdicts) > 0 || strings.Contains(t.Output, "Error Trace:")
+	return len(t.Verdicts) > 0 || trace.Testify(t.Output) != nil
 }
 
 // Message returns what the assertions of a failed test say, in the test harness or around it.
 func (t *Test) Message() []string {
-	if t.Verdicts == nil {
-		fields := t.fields()
-		if fields["Messages:"] != nil {
-			return fields["Messages:"]
-		}
-		return fields["Error:"]
-	}
 	var list []string
+	if t.Verdicts == nil {
+		for _, a := range trace.Testify(t.Output) {
+			list = append(list, a.Message)
+		}
+	}
 	for _, v := range t.Verdicts {
 		list = append(list, strings.Split(v.Text, "\n")...)
 	}
 	return list
-}
-
-// Error returns what testify says of a failed assertion beside its message.
-func (t *Test) Error() string { return strings.Join(t.fields()["Error:"], "\n") }
-
-// fields takes testify's output apart:
-//
-//	<tab>Label:<spaces><tab>first line
-//	<tab><spaces><tab>further lines
-func (t *Test) fields() map[string][]string {
-	fields := map[string][]string{}
-	label := ""
-	for line := range strings.Lines(t.Output) {
-		head, rest, ok := strings.Cut(strings.TrimPrefix(strings.Trim(line, " \r\n"), "\t"), "\t")
-		if !ok {
-			continue
-		}
-		if head := strings.TrimSpace(head); head != "" {
-			label = head
-		}
-		fields[label] = append(fields[label], rest)
-	}
-	return fields
 }
 
 // Text is what a test has printed, without what package testing says around it.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -48,10 +47,10 @@ func conclude(records []Record) []Record {
 
 // inOrder sorts the records of one moment: the commands that a client sends to all nodes
 // at once arrive in any order, and a majority of the replies can be enough for the call
-// to return.
+// to return. A subscriber hears a message while the publisher's call returns.
 func inOrder(records []Record) []Record {
 	slices.SortStableFunc(records, func(a, b Record) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), boolean(a.hears())-boolean(b.hears()))
+		return cmp.Or(cmp.Compare(a.At, b.At), boolean(a.Kind == Message)-boolean(b.Kind == Message))
 	})
 	ofOne := func(a, b Record) bool { return a.At == b.At && a.Who == b.Who }
 	atNodes := func(a, b Record) bool { return a.Kind == b.Kind && a.Node > 0 && b.Node > 0 }
@@ -76,12 +75,6 @@ func stretches(list []Record, together func(a, b Record) bool) (all [][]Record) 
 	return all
 }
 
-// hears reports whether a subscriber has heard a message. It does so while the
-// publisher's call returns.
-func (r Record) hears() bool {
-	return r.Kind == Note && r.Who != "" && strings.HasPrefix(r.Text, "hears")
-}
-
 func boolean(b bool) int {
 	if b {
 		return 1
@@ -96,7 +89,8 @@ type story struct {
 	inside []string
 	depth  map[string]int // of each client's holds
 	last   map[client]Record
-	worst  int // of the marks
+	calls  []Record // that have returned, as they were recorded
+	worst  int      // of the marks
 }
 
 // A client is one on one node.
@@ -142,7 +136,8 @@ func (s *story) add(r Record) {
 			s.enter(r.Who, -1)
 		}
 	case Return:
-		r.Reply = outcome(r.Reply)
+		s.calls = append(s.calls, r)
+		r.Reply = r.result()
 		if r.Reply == "ok" && (r.Text == "TryLock" || r.Text == "Lock") {
 			s.enter(r.Who, +1)
 			others := slices.DeleteFunc(slices.Clone(s.inside), func(who string) bool { return who == r.Who })
@@ -151,17 +146,9 @@ func (s *story) add(r Record) {
 			}
 		}
 	case Fault, Note:
-		if gone := leaves.FindStringSubmatch(r.Text); gone != nil {
-			s.enter(gone[1], -s.depth[gone[1]])
-		}
+		s.enter(r.Gone, -s.depth[r.Gone])
 	case Verdict:
-		r = verdict(r)
-		for _, call := range slices.Backward(s.told) { // whose result it is
-			if call.Kind == Return && call.Reply == r.Got && (r.Wanted == "ok" || strings.HasPrefix(r.Wanted, "Err")) {
-				r.Wanted = call.Who + " " + call.Text + " -> " + r.Wanted
-				break
-			}
-		}
+		r = s.verdict(r)
 	}
 	s.worst = max(s.worst, severity(r.Mark))
 	s.tell(r)
@@ -172,7 +159,7 @@ func (s *story) add(r Record) {
 func (s *story) returns(call int) bool {
 	c := s.told[call]
 	return slices.ContainsFunc(s.told[call:], func(r Record) bool {
-		return r.Kind == Return && r.Who == c.Who && r.Text == c.Text || r.Kind == Fault && strings.HasPrefix(r.Text, c.Who+" dies")
+		return r.Kind == Return && r.Who == c.Who && r.Text == c.Text || r.Kind == Fault && r.Gone == c.Who
 	})
 }
 
@@ -234,10 +221,6 @@ func (s *story) own(r Record) {
 	}
 }
 
-// leaves is what a story says of a holder that is no longer inside: it is dead, or
-// knows of its loss.
-var leaves = regexp.MustCompile(`^(\w+)(?: dies\b|'s Lost is closed)`)
-
 var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 
 // guilt says what is wrong with a command that has changed the key.
@@ -267,22 +250,13 @@ func severity(mark string) int {
 	return 3
 }
 
-// outcome is the result of a call, with the names of the lock's errors.
-func outcome(text string) string {
-	if text == "<nil>" || text == "ok" {
-		return "ok"
-	}
-	var is []string
-	for _, known := range []struct{ text, name string }{
-		{"lock not acquired", "ErrNotAcquired"}, {"lock not held", "ErrNotHeld"}, {"lock lost", "ErrLost"},
-		{"context canceled", "context canceled"}, {"context deadline exceeded", "context deadline exceeded"},
-	} {
-		if strings.Contains(text, known.text) {
-			is = append(is, known.name)
-		}
-	}
+// result is what a call has returned: the names of its errors, or what else it says.
+func (r Record) result() string { return cmp.Or(strings.Join(r.Err, ", "), cause(r.Reply)) }
+
+// cause is an error without what all errors of a lock begin with.
+func cause(text string) string {
 	_, cause, _ := strings.Cut(text, "coupons\": ")
-	return cmp.Or(strings.Join(is, ", "), byNode(cause), byNode(text))
+	return cmp.Or(byNode(cause), byNode(text))
 }
 
 var failures = regexp.MustCompile(`\[node \d+: .*\]`)
@@ -297,35 +271,19 @@ func byNode(text string) string {
 	})
 }
 
-// forms are what testify says, and what of it was wanted and got.
-var forms = []struct {
-	says        *regexp.Regexp
-	wanted, got string
-}{
-	{regexp.MustCompile(`^Received unexpected error: (.*)`), "ok", "$1"},
-	{regexp.MustCompile(`^An error is expected but got nil.*`), "an error", "ok"},
-	{regexp.MustCompile(`^Expected error with "(.*)" in chain but got nil.*`), "$1", "ok"},
-	{regexp.MustCompile(`^Target error should be in err chain: expected: "(.*?)" in chain: (.*)`), "$1", "$2"},
-	{regexp.MustCompile(`^Target error should not be in err chain: found: "(.*?)" in chain: (.*)`), "another error", "$1"},
-	{regexp.MustCompile(`^Not equal: expected: (\S+) actual ?: (\S+)$`), "$1", "$2"},
-	{regexp.MustCompile(`^Error (".*") does not contain (".*")$`), "an error with $2", "$1"},
-	{regexp.MustCompile(`^Should be empty, but was (.*)`), "nothing", "$1"},
-	{regexp.MustCompile(`^"(.*)" is not (.*)`), "$2", "$1"},
-}
-
-// verdict takes what testify has printed apart.
-func verdict(r Record) Record {
-	text := r.Text
-	failure := label(text, "Error")
-	if r.Text = label(text, "Messages"); r.Text == "" {
-		r.Text = cmp.Or(failure, strings.TrimSpace(text))
+// verdict says what failed, and if testify says so, what was wanted of which call.
+func (s *story) verdict(r Record) Record {
+	a := append(Testify(r.Text), Assertion{Message: strings.TrimSpace(r.Text)})[0]
+	r.Text, r.Wanted, r.Got = a.Message, outcome(a.Wanted), outcome(a.Got)
+	if a.OfError && a.Wanted != "ok" && strings.Contains(a.Got, a.Wanted) {
+		r.Got = "an error that reads so, but errors.Is does not find it"
+		return r
 	}
-	for _, form := range forms {
-		if says := form.says; says.MatchString(failure) {
-			r.Wanted = outcome(says.ReplaceAllString(failure, form.wanted))
-			r.Got = outcome(unquoted(says.ReplaceAllString(failure, form.got)))
-			if strings.Contains(says.String(), "should be in err chain") && slices.Contains(strings.Split(r.Got, ", "), r.Wanted) {
-				r.Got = "an error that reads so, but errors.Is does not find it"
+	for _, call := range slices.Backward(s.calls) {
+		if a.OfError && strings.Join(strings.Fields(call.Reply), " ") == a.Got {
+			r.Got = call.result()
+			if r.Wanted == "ok" || strings.HasPrefix(r.Wanted, "Err") {
+				r.Wanted = call.Who + " " + call.Text + " -> " + r.Wanted
 			}
 			break
 		}
@@ -333,21 +291,17 @@ func verdict(r Record) Record {
 	return r
 }
 
-// unquoted is the first of the errors of a chain.
-func unquoted(text string) string {
-	if quoted, err := strconv.QuotedPrefix(text); err == nil {
-		text, _ = strconv.Unquote(quoted)
+// outcome is the text of an error, with the names of the lock's errors instead. It is for
+// where only the text is known.
+func outcome(text string) string {
+	var is []string
+	for _, known := range []struct{ text, name string }{
+		{"lock not acquired", "ErrNotAcquired"}, {"lock not held", "ErrNotHeld"}, {"lock lost", "ErrLost"},
+		{"context canceled", "context canceled"}, {"context deadline exceeded", "context deadline exceeded"},
+	} {
+		if strings.Contains(text, known.text) {
+			is = append(is, known.name)
+		}
 	}
-	return text
+	return cmp.Or(strings.Join(is, ", "), cause(text))
 }
-
-// label is what testify prints behind a label, in one line.
-func label(text, name string) string {
-	_, rest, _ := strings.Cut(text, "\t"+name+":")
-	if next := nextLabel.FindStringIndex(rest); next != nil {
-		rest = rest[:next[0]]
-	}
-	return strings.Join(strings.Fields(rest), " ")
-}
-
-var nextLabel = regexp.MustCompile(`\n\t[A-Z][a-z]* ?[A-Z]?[a-z]*:`)

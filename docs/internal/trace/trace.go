@@ -3,8 +3,6 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
-import "fmt"
-
 // A Record is one thing that happened.
 type Record struct {
 	At     int64    `json:"at"`                 // µs of virtual time since the story began
@@ -13,6 +11,9 @@ type Record struct {
 	Kind   Kind     `json:"kind"`               //
 	Text   string   `json:"text"`               // the command, the call, or what happened
 	Reply  string   `json:"reply,omitempty"`    // Redis's answer, or what the call returned
+	Err    []string `json:"err,omitempty"`      // of a return: what errors.Is finds in the error
+	Gone   string   `json:"gone,omitempty"`     // the client that a fault has killed, or that knows of its loss
+	Use    *Use     `json:"use,omitempty"`      // of the resource
 	Lost   bool     `json:"lost,omitempty"`     // the reply did not arrive
 	Late   bool     `json:"late,omitempty"`     // a Redis that had hung runs it, long after
 	Again  bool     `json:"again,omitempty"`    // it was sent before, and not answered
@@ -31,6 +32,13 @@ type Key struct {
 	Until int64  `json:"until,omitempty"` // when it expires, as At; 0 is never
 }
 
+// A Use is what a client does to the resource that a lock protects.
+type Use struct {
+	Of, Value      string // the resource's name, and what is read or written
+	Token          int64  // that comes with it
+	Write, Refused bool
+}
+
 // A Kind says what happened.
 type Kind string
 
@@ -43,8 +51,15 @@ const (
 	Refused Kind = "refused" // a client cannot reach Redis
 	Timeout Kind = "timeout" // a client does not wait for a reply any longer
 	Note    Kind = "note"    // the story says something
+	Message Kind = "message" // a client that listens hears something
 	Verdict Kind = "verdict" // the story's assertion has failed: Text is its message
 )
 
-// Outcome is how a trace says what a call has returned.
-func Outcome(err error) string { return outcome(fmt.Sprint(err)) }
+// Outcome is how a trace says what a call has returned, if it is not known which lock's
+// errors to look for.
+func Outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return outcome(err.Error())
+}
