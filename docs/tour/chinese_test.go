@@ -62,7 +62,7 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	require.NoError(t, err)
 	for text, found := range inChinese {
 		elsewhere := strings.Contains(text, "#") || strings.Contains(string(mutants), text)
-		assert.Truef(t, all[text] || elsewhere || text == "epilogue", "nothing says this any more: %q", text)
+		assert.Truef(t, all[text] || elsewhere || text == "epilogue", "nothing says this any longer: %q", text)
 		assert.Equalf(t, verbs(text), verbs(found), "%q", text)
 		assert.Equalf(t, strings.HasSuffix(text, "\n"), strings.HasSuffix(found, "\n"), "%q", text)
 	}

@@ -38,7 +38,7 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 		assert.Truef(t, ok || !words.MatchString(text) || slices.Contains([]string{"Lost", "Do", Unfenced.Lock}, text), "no Chinese for %q", text)
 	}
 	for text := range inChinese {
-		assert.Truef(t, slices.Contains(texts, text), "nothing says this any more: %q", text)
+		assert.Truef(t, slices.Contains(texts, text), "nothing says this any longer: %q", text)
 	}
 }
 
@@ -82,5 +82,5 @@ func codeIn(text string) []string {
 
 func TestInChinese_PutsNumbersAndCodeInTheirPlaces(t *testing.T) {
 	require.Equal(t, "第 04 步的锁", InChinese("the lock of step 04"))
-	require.Equal(t, "the lock of nobody", InChinese("the lock of nobody"))
+	require.Equal(t, "the lock of no one", InChinese("the lock of no one"))
 }

@@ -35,7 +35,7 @@ var inLabels = strings.NewReplacer(
 	"stock", "库存",
 )
 
-// labelled returns what stands in a lane.
+// labelled returns what a lane shows.
 func (c *canvas) labelled(text string) string {
 	if !c.chinese {
 		return strings.Replace(text, "listens on redislock:coupons", "listens", 1)

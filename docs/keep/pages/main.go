@@ -2,7 +2,7 @@
 // generated comes from this command.
 //
 //	go run -C docs/keep ./pages [-check] [page.md ...]
-//	go run -C docs/keep ./pages -zh [page.md ...]
+//	go run -C docs/keep ./pages -zh [-strict] [page.md ...]
 //	go run -C docs/keep ./pages -stamp page.md ...
 //
 // It runs at the root of the repository. Without names, it also runs the programs that
@@ -25,9 +25,11 @@
 //
 // A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the
 // line numbers of the English one; its pictures are drawn with Chinese titles. Its first
-// line is the hash of the English text that it says in Chinese: -check fails when that
-// has changed, and -stamp writes the hash once the Chinese says the same. -zh is what
-// takes no time: it carries over blocks and links, and checks.
+// line is the hash of the English text that it says in Chinese. When that has changed, or
+// the pages differ in headings, blocks or links, a banner below the title says so, and the
+// command warns; with -strict it fails. -stamp writes the hash once the Chinese says the
+// same. -zh is what takes no time: it carries over blocks and links, sets banners, and
+// checks.
 //
 // Not made here, because each run gives another one: docs/read/benchmarks.md
 // (docs/keep/bench).

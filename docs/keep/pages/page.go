@@ -107,7 +107,11 @@ func (b library) regenerate(file string, command func(string) (string, error)) (
 			return []string{shown}, err
 		case p.verb == "picture":
 		case p.verb == "questions":
-			return b.questions(file, p.args)
+			list, err := b.questions(file, p.args)
+			if errors.Is(err, errStale) {
+				return p.body, nil
+			}
+			return list, err
 		case isChinese(file):
 			if same.verb == p.verb && same.args == p.args && (p.verb != "" || p.body == nil) {
 				return same.body, nil

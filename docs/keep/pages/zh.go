@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// A page may have a Chinese edition next to it: README.zh-CN.md beside README.md. All
+// A page may have a Chinese edition next to it: README.zh-CN.md next to README.md. All
 // others are in English only, and docs/read/glossary.md is in both languages.
 const bilingual = "docs/read/glossary.md"
 
@@ -38,23 +39,32 @@ func editionFor(page, file string) string {
 var (
 	stampLine    = regexp.MustCompile(`(?m)^<!-- en: .* -->\n`)
 	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
+	bannerLine   = regexp.MustCompile(`(?m)^> \*\*本页落后于英文版.*\n\n?`)
 	titleLine    = regexp.MustCompile(`(?m)^# .*\n`)
 	linkTo       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
 	lineNumber   = regexp.MustCompile(`#L[0-9]+$`)
 )
 
-// withLanguages returns the page with the line that links to its other edition.
+// A reader of a stale page learns it below the title.
+const banner = "> **本页落后于英文版**：英文版已有改动，这里还没有跟上。以 [英文版](%s) 为准。\n"
+
+// withLanguages returns the page with the line that links to its other edition, and, if
+// its Chinese is not in step, with the banner.
 func (b library) withLanguages(file, page string) string {
-	page = languageLine.ReplaceAllString(page, "")
+	page = bannerLine.ReplaceAllString(languageLine.ReplaceAllString(page, ""), "")
 	title := titleLine.FindStringIndex(page)
 	if title == nil || !b.has(chinese(file)) {
 		return page
 	}
-	other := "English | [中文](" + path.Base(chinese(file)) + ")"
+	other := "English | [中文](" + path.Base(chinese(file)) + ")\n"
 	if isChinese(file) {
-		other = "[English](" + path.Base(english(file)) + ") | 中文"
+		original := path.Base(english(file))
+		other = "[English](" + original + ") | 中文\n"
+		if b.set(file, page); len(b.outOfStep(file)) > 0 {
+			other += "\n" + fmt.Sprintf(banner, original)
+		}
 	}
-	return page[:title[1]] + "\n" + other + "\n" + page[title[1]:]
+	return page[:title[1]] + "\n" + other + "\n" + strings.TrimLeft(page[title[1]:], "\n")
 }
 
 // mapLinks returns a text with its links as f returns them.
@@ -116,29 +126,66 @@ func (b library) sameHeading(from, to, anchor string) string {
 	return dest[i].slug
 }
 
-// disagree returns where a Chinese page is not in step with its English one, and where it
-// breaks a rule of its form.
-func (b library) disagree(file string) (wrong []string) {
+var strict = flag.Bool("strict", false, "fail on a Chinese page that is not in step, instead of a warning")
+
+// disagree returns what is wrong with a Chinese page. That it is not in step with the
+// English one is only a warning, unless strict: an author who writes no Chinese can change
+// English.
+func (b library) disagree(file string) []string {
+	stale := b.outOfStep(file)
+	if !*strict {
+		for _, why := range stale {
+			fmt.Println("warning:", why)
+		}
+		stale = nil
+	}
+	return append(stale, b.unsaidEnglish(file)...)
+}
+
+// isStale is whether the English of a Chinese page has changed since it was translated.
+func (b library) isStale(file string) bool {
+	return isChinese(file) && b.has(file) && !strings.HasPrefix(b.page(file).text, stampOf(b.page(english(file)).text))
+}
+
+// outOfStep returns where a Chinese page differs from its English one.
+func (b library) outOfStep(file string) (differs []string) {
 	page := english(file)
+	if b.isStale(file) {
+		// What the English said in the commit with this stamp is what the Chinese says.
+		stamped := strings.Trim(stampLine.FindString(b.page(file).text), "<!- >\n")
+		differs = append(differs, fmt.Sprintf(`%s: %s has changed since it was translated
+  see what: git diff --word-diff $(git log -1 --format=%%H -S '%[3]s' -- %[1]s) -- %[2]s
+  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page, stamped))
+	}
 	ours, theirs := b.page(file).sections, b.page(page).sections
 	if len(ours) != len(theirs) {
-		return []string{fmt.Sprintf("%s has %d headings, %s has %d", file, len(ours)-1, page, len(theirs)-1)}
+		return append(differs, fmt.Sprintf("%s has %d headings, %s has %d", file, len(ours)-1, page, len(theirs)-1))
 	}
 	for i, s := range ours {
 		here, there := b.facts(file, s), b.facts(page, theirs[i])
 		if !slices.Equal(here, there) {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %s (%q of %s):\n  not in English: %s\n  lacks: %s",
+			differs = append(differs, fmt.Sprintf("%s:%d: %s (%q of %s):\n  not in English: %s\n  lacks: %s",
 				file, s.from, s.title, theirs[i].title, page, without(here, there), without(there, here)))
 		}
 	}
-	if !strings.HasPrefix(b.page(file).text, stampOf(b.page(page).text)) {
-		// What the English said in the commit with this stamp is what the Chinese says.
-		stamped := strings.Trim(stampLine.FindString(b.page(file).text), "<!- >\n")
-		wrong = append(wrong, fmt.Sprintf(`%s: %s has changed since it was translated
-  see what: git diff --word-diff $(git log -1 --format=%%H -S '%[3]s' -- %[1]s) -- %[2]s
-  when the Chinese says the same: go run -C docs/keep ./pages -stamp %[2]s`, file, page, stamped))
+	return differs
+}
+
+// unsaidEnglish returns links to pages that are in English only, where the page does not
+// say so.
+func (b library) unsaidEnglish(file string) (wrong []string) {
+	said, text := map[string]bool{bilingual: true}, prose(parse(b.page(file).text))
+	for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
+		to, _, isPage := b.target(file, text[at[2]:at[3]])
+		if !isPage || b.has(chinese(to)) || said[to] {
+			continue
+		}
+		if said[to] = true; !strings.HasPrefix(text[at[1]:], "（英文") {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: the first link to %s, which is in English only, is followed by （英文）",
+				file, 1+strings.Count(text[:at[0]], "\n"), to))
+		}
 	}
-	return append(wrong, b.chineseForm(file)...)
+	return wrong
 }
 
 var (
@@ -156,7 +203,11 @@ func (b library) facts(file string, s section) []string {
 	rows, folds := strings.Count(text, "\n|"), strings.Count(text, "<details")
 	list := []string{fmt.Sprintf("%s with %d rows and %d <details>", strings.Repeat("#", s.level), rows, folds)}
 	for _, m := range linkTo.FindAllStringSubmatch(text, -1) {
-		if to := b.inChinese(file, m[1]); to != "" { // not from one edition to the other
+		to := b.inChinese(file, m[1])
+		if page, _, _ := b.target(chinese(file), to); b.isStale(page) && page != chinese(file) {
+			to, _, _ = strings.Cut(to, "#") // its headings may be others
+		}
+		if to != "" { // not from one edition to the other
 			list = append(list, "link to "+lineNumber.ReplaceAllString(to, ""))
 		}
 	}
@@ -212,8 +263,8 @@ func stamp(files []string) error {
 	b := library{}
 	list, err := b.editions(files)
 	for _, file := range list {
-		page := stampLine.ReplaceAllString(b.page(file).text, "")
-		err = errors.Join(err, put(file, stampOf(b.page(english(file)).text)+page, false))
+		page := stampOf(b.page(english(file)).text) + stampLine.ReplaceAllString(b.page(file).text, "")
+		err = errors.Join(err, put(file, b.withLanguages(file, page), false))
 	}
 	return err
 }

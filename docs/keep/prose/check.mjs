@@ -1,0 +1,39 @@
+// Check runs public tools over what people read, and fails if one of them finds something:
+//
+//	npm ci && npm test
+//
+// Authors edit the rules, not this file: words and turns in styles (vale), headings, blocks and lists in
+// *.markdownlint-cli2.jsonc, Chinese spacing in autocorrectrc.json, links in remarkrc.json.
+import { execFile, execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const root = path.join(here, '..', '..', '..');
+const vale = 'github.com/vale-cli/vale/v3/cmd/vale@v3.21.0';
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  .split('\n').filter((file) => file && !file.includes('testdata/'));
+const pages = files.filter((file) => file.endsWith('.md'));
+const chinese = pages.filter((file) => /\.zh-CN\.md$|zh-CN\//.test(file));
+const lessons = pages.filter((file) => /^step0\w+\/README\.md$/.test(file));
+// Step 08 has the stories of all steps; docs/read/why is made of messages; test names of the tour are in Chinese.
+const english = files.filter((file) => /\.(md|go|tmpl)$|words\/en\.json$/.test(file) &&
+  !/^step0[1-7]\w+\/(\d|more|lab)\w*_test\.go$|^docs\/read\/why\/|[Cc]hinese/.test(file));
+const script = (name) => path.join(here, 'node_modules', name);
+
+const runs = [
+  ['links and anchors', 'node', [script('remark-cli/cli.js'), '--frail', '--quiet', '--rc-path', path.join(here, 'remarkrc.json'), ...pages]],
+  ['headings and blocks', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'pages.markdownlint-cli2.jsonc'), ...pages]],
+  ['headings of lessons', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'lessons.markdownlint-cli2.jsonc'), ...lessons]],
+  ['Chinese spacing', 'node', [script('autocorrect-node/cli.js'), '--lint', '--config', path.join(here, 'autocorrectrc.json'), ...chinese]],
+  ['words and turns', 'go', ['run', vale, '--config', path.join(here, 'vale.ini'), '--output', 'line', ...english]],
+];
+let failed = false;
+await Promise.all(runs.map(([what, command, args]) => promisify(execFile)(command, args, { cwd: root, maxBuffer: 1e8 }).catch(({ stdout, stderr }) => {
+  failed = true;
+  console.log(`${what}:\n${stdout}${stderr}`.replace(/\x1b\[[0-9;]*m/g, ''));
+})));
+console.log(failed ? 'something above is to be mended' : `${pages.length} pages and ${english.filter((file) => !file.endsWith('.md')).length} other files: words, form and links are right`);
+process.exitCode = failed ? 1 : 0;
