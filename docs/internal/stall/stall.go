@@ -16,7 +16,7 @@ import (
 // are up to 30 ms late; stories on real servers leave half a second.
 const Late = 100 * time.Millisecond
 
-// A Meter ticks every millisecond, and remembers when a tick came late.
+// A Meter ticks every millisecond, and remembers when a tick came rather late.
 type Meter struct {
 	late   time.Duration
 	mu     sync.Mutex
@@ -40,7 +40,7 @@ func Start(late time.Duration) *Meter {
 }
 
 func (m *Meter) tick(last, now time.Time) {
-	if now.Sub(last) < m.late {
+	if now.Sub(last) < m.late/10 {
 		return
 	}
 	m.mu.Lock()
@@ -48,8 +48,8 @@ func (m *Meter) tick(last, now time.Time) {
 	m.stalls = append(m.stalls, span{last, now})
 }
 
-// Worst returns the longest stall of which some part was in that time, or 0.
-func (m *Meter) Worst(from, to time.Time) (worst time.Duration) {
+// worst returns the longest wait for a tick of which some part was in that time, or 0.
+func (m *Meter) worst(from, to time.Time) (worst time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.stalls {
@@ -62,12 +62,13 @@ func (m *Meter) Worst(from, to time.Time) (worst time.Duration) {
 
 // Again plays a test that failed in that time again, at most twice (REPLAYS is another
 // number): each time only if the machine stalled during the last try. play reports whether
-// it passed. out gets a line for each replay.
+// it passed. out gets a line for each replay, and one that says why there is none.
 func (m *Meter) Again(out io.Writer, name string, from, to time.Time, play func() bool) bool {
 	most, err := strconv.Atoi(cmp.Or(os.Getenv("REPLAYS"), "2"))
 	for n := 0; n < most && err == nil; n++ {
-		worst := m.Worst(from, to)
-		if worst == 0 {
+		worst := m.worst(from, to)
+		if worst < m.late {
+			fmt.Fprintf(out, "not played again: %s: no tick was more than %v late\n", name, worst.Round(time.Millisecond))
 			break
 		}
 		from = time.Now()
