@@ -48,7 +48,7 @@ type failure struct {
 	from, to time.Time
 }
 
-// run runs go test. That tests failed is no error, but that some did not end is one.
+// run runs go test. It fails if a test did not end, and not if one failed.
 func run(args []string) ([]failure, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, args...)...)
 	cmd.Stderr = os.Stderr
