@@ -1,12 +1,9 @@
-# Short names for commands that work without make as well. N is a step, 1 to 8: make red N=4
+# Names for what is more than one command, or long. The course itself is one: go run ./docs/tour help
 
-.PHONY: help change tour test test-tools test-real real-faults race red green diff try matrix explore play copies docs check-docs links lint check
+.PHONY: help change test test-tools test-real real-faults race explore copies docs prose lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-
-tour: ## play the course: every lock fails, and the next one holds
-	go run ./docs/tour
 
 test: ## all tests
 	go test ./...
@@ -24,26 +21,8 @@ real-faults: ## real servers and holders, killed, stopped, failed over (two minu
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 -timeout 30m ./...
 
-red: ## step N's stories on the lock before it (make red N=4)
-	go run ./docs/tour red $(N)
-
-green: ## step N's stories on its own lock
-	go run ./docs/tour green $(N)
-
-diff: ## what step N changes in the lock
-	go run ./docs/tour diff $(N)
-
-try: ## step N's stories on your own lock, in mylock/
-	go run ./docs/tour try $(N)
-
-matrix: ## every guarantee on every lock, written to docs/read/matrix.md
-	go run ./docs/tour matrix
-
 explore: ## every lock under every fault in every order, written to docs/read/faults.md and docs/play/index.html
 	go run ./docs/explore
-
-play: ## break these locks yourself, in a browser
-	go run ./docs/play
 
 change: ## look at what has changed, and run what that needs
 	bash docs/keep/change.sh
@@ -54,13 +33,10 @@ copies: ## check that equal files are equal
 docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, faults.md, docs/play
 	go run -C docs/keep ./pages
 
-check-docs: ## check that all of that is what the code gives now
-	go run -C docs/keep ./pages -check
+prose: ## words, form, links and Chinese spacing of everything that people read (needs npm and a C compiler)
+	cd docs/keep/prose && npm ci --no-fund --no-audit --loglevel=error && npm test --silent
 
-links: ## check the pages' links and anchors (needs npm)
-	cd docs/keep/links && npm ci --no-fund --no-audit --loglevel=error && npm test
-
-lint: ## gofmt, go vet and staticcheck
+lint: prose ## gofmt, go vet, staticcheck, and prose
 	test -z "$$(gofmt -l .)"
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...

