@@ -261,7 +261,7 @@ func (p *panel) show(record trace.Record) {
 	case record.Who != "" && isNote(record) && record.Kind != trace.Fault:
 		e.label = record.Text
 	default:
-		e.lane, e.label, e.isLabel = p.laneOf(record), record.Text, false
+		e.lane, e.label, e.isLabel = cmp.Or(record.Gone, p.laneOf(record)), record.Text, false
 		if record.Kind == trace.Fault && record.Gone != "" {
 			p.waiting.end(record.Gone, p.now)
 			p.dead[record.Gone] = p.now
@@ -332,9 +332,6 @@ func (e *event) reaches(record trace.Record) {
 
 // laneOf finds the lane that a fault or a note of the story is about: it begins with the name.
 func (p *panel) laneOf(record trace.Record) string {
-	if record.Gone != "" {
-		return record.Gone
-	}
 	for _, lane := range slices.Concat(p.clients, p.nodes) {
 		rest, ok := strings.CutPrefix(record.Text, lane)
 		if ok && (rest == "" || strings.ContainsAny(rest[:1], " :'")) {

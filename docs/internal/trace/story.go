@@ -274,7 +274,9 @@ func byNode(text string) string {
 // verdict says what failed, and if testify says so, what was wanted of which call.
 func (s *story) verdict(r Record) Record {
 	a := append(Testify(r.Text), Assertion{Message: strings.TrimSpace(r.Text)})[0]
-	r.Text, r.Wanted, r.Got = a.Message, outcome(a.Wanted), outcome(a.Got)
+	if r.Text = a.Message; a.Wanted != "" {
+		r.Wanted, r.Got = outcome(a.Wanted), outcome(a.Got)
+	}
 	if a.OfError && a.Wanted != "ok" && strings.Contains(a.Got, a.Wanted) {
 		r.Got = "an error that reads so, but errors.Is does not find it"
 		return r
