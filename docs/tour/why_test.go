@@ -47,9 +47,9 @@ func idle() { idled++ }
 `
 
 // Its changes that no story sees, with reasons.
-const whyExcuses = "step 01: Lock.Enter: without `idle()`\n\tnobody looks at idled\n" +
+const whyExcuses = "step 01: Lock.Enter: without `idle()`\n\tno one looks at idled\n" +
 	"step 01: Lock.Enter: without `wait()`\n\tit does not wait\n" +
-	"step 01: idle: without `idled++`\n\tnobody looks at idled\n"
+	"step 01: idle: without `idled++`\n\tno one looks at idled\n"
 
 const whyStories = `package redislock
 
@@ -115,10 +115,10 @@ func TestWhyAll_ASurvivorNeedsAReasonThatIsTrue(t *testing.T) {
 
 	require.NoError(t, write(excuses, whyExcuses))
 	shows(t, "why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs, 3 make no difference, 0 survive")
-	shows(t, "why 1 17", 0, "No difference: nobody looks at idled")
+	shows(t, "why 1 17", 0, "No difference: no one looks at idled")
 
-	require.NoError(t, write(excuses, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tnobody looks\n"+
-		"step 01: Lock.Enter: without `sleep()`\n\tnobody looks\n"))
+	require.NoError(t, write(excuses, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tno one looks\n"+
+		"step 01: Lock.Enter: without `sleep()`\n\tno one looks\n"))
 	shows(t, "why -all 1", 1, "equivalent.txt: on the lock of step 01, TestTwo fails: Lock.Enter: without `count(l.n)`: delete the entry",
 		"equivalent.txt: the lock of step 01 has no such change: Lock.Enter: without `sleep()`")
 }

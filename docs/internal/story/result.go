@@ -35,11 +35,6 @@ type Result struct {
 	Log     Transcript
 }
 
-// AsRed reports whether a story ended as it should on the lock before its step.
-func (r Result) AsRed() bool {
-	return r.Verdict == Failed && !r.Control || r.Verdict == Passed && r.Control
-}
-
 // Records are what happened in the story, or in the variant (a subtest) that stands for all.
 func (r Result) Records() []trace.Record {
 	if r.Verdict == Failed {
