@@ -179,7 +179,7 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	}
 	says := "pages show what the code does"
 	if command == nil {
-		says = "Chinese pages are in step"
+		says = "Chinese pages have what is the same in English"
 	}
 	fmt.Println(len(files), says)
 	return nil

@@ -91,6 +91,11 @@ func TestChinese_ALinkGoesToTheChinesePageAsSoonAsItIsThere(t *testing.T) {
 	require.Contains(t, read(t, zh), "[持锁者](docs/read/redlock.zh-CN.md#超时的持锁者)")
 	require.Contains(t, read(t, redlock), "[上](../../README.zh-CN.md#看门狗)")
 	require.NoError(t, run(nil, true, version))
+
+	change(t, "docs/read/redlock.md", "## A late holder", "## New\n\n## A late holder")
+	require.NoError(t, run(nil, false, version))
+	require.Contains(t, read(t, redlock), "本页落后于英文版")
+	require.NotContains(t, read(t, zh), "本页落后于英文版", "that page is behind, not those that link to it")
 }
 
 // An author who writes no Chinese changes the English, and the banner says so to readers.
