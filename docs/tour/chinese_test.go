@@ -167,6 +167,15 @@ func TestLang_StandsAnywhere(t *testing.T) {
 	}
 }
 
+// TestChinese_TheAuthorsCommandsStayEnglish looks at what writes the pages.
+func TestChinese_TheAuthorsCommandsStayEnglish(t *testing.T) {
+	for args, want := range map[string]bool{"matrix": true, "matrix -check": true, "why -all": true, "why -all 3": true, "why 3": false, "why 3 40": false, "try 3": false} {
+		req, err := parseArgs(strings.Fields(args))
+		require.NoError(t, err, args)
+		require.Equal(t, want, req.forAuthors(), args)
+	}
+}
+
 func TestChinese_FitsATerminal(t *testing.T) {
 	speakingChinese(t)
 	fits(t, "help", usage())
