@@ -57,6 +57,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/story"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 func main() {
@@ -89,7 +91,7 @@ func carryOver(files []string) error {
 	if err != nil {
 		return err
 	}
-	return run(files, false, nil)
+	return run(files, false, shown{})
 }
 
 // runHere is run with the commands of this repository, which it is at the root of.
@@ -99,44 +101,55 @@ func runHere(ctx context.Context, files []string, check bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if os.Getenv(story.BuiltEnv) == "" { // most pages play the same few builds
+		os.Setenv(story.BuiltEnv, dir)
+	}
 	tour := filepath.Join(dir, "tour.exe") // built once for all
-	if _, err := output(ctx, dir, "go", "build", "-o", tour, "./docs/tour"); err != nil {
+	if _, err := output(ctx, "go", "build", "-o", tour, "./docs/tour"); err != nil {
 		return err
 	}
-	return run(files, check, func(command string) (string, error) {
+	b, ctx, err := story.NewBuilder(ctx)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return run(files, check, shown{stage(ctx, b), func(command string) (string, error) {
 		if args, ok := strings.CutPrefix(command, tourCommand); ok {
-			return output(ctx, dir, tour, strings.Fields(args)...)
+			return output(ctx, tour, strings.Fields(args)...)
 		}
 		args, ok := strings.CutPrefix(command, "go ")
 		if !ok {
 			return "", fmt.Errorf("%q: a page runs only the go command", command)
 		}
-		return output(ctx, dir, "go", strings.Fields(args)...)
-	})
+		return output(ctx, "go", strings.Fields(args)...)
+	}})
+}
+
+// shown is what pages show: what happens in a story, and what a command prints.
+type shown struct {
+	play  func(scene) ([]trace.Record, error)
+	print func(command string) (string, error)
 }
 
 const tourCommand = "go run ./docs/tour"
 
 // output is the standard output of a program: progress and compiler noise go to the other
 // stream. It fails unless the program ends with 0: a page shows what readers should do,
-// and that works. dir is for what the tour builds.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+// and that works.
+func output(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
 	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
-	if os.Getenv("TOUR_BUILT") == "" {         // most pages play the same few builds
-		cmd.Env = append(cmd.Env, "TOUR_BUILT="+dir)
-	}
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
 	}
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), nil
 }
 
-// run regenerates or checks pages. command runs a command and returns what it prints;
-// without it, the pages are Chinese, and take from the English ones what is the same.
-func run(files []string, check bool, command func(string) (string, error)) error {
+// run regenerates or checks pages. If nothing is shown, the pages are Chinese, and take from
+// the English ones what is the same.
+func run(files []string, check bool, show shown) error {
 	all, err := pages()
 	if err != nil {
 		return err
@@ -150,11 +163,11 @@ func run(files []string, check bool, command func(string) (string, error)) error
 			files = append(files, other)
 		}
 	}
-	if command != nil {
-		command = runAll(slices.Concat(programs, wanted(files)), command)
+	if show.print != nil {
+		show.print = runAll(slices.Concat(programs, wanted(files)), show.print)
 	}
 	for _, program := range programs {
-		if _, err := command(program); err != nil {
+		if _, err := show.print(program); err != nil {
 			wrong = append(wrong, err.Error())
 		}
 	}
@@ -162,10 +175,10 @@ func run(files []string, check bool, command func(string) (string, error)) error
 	made := map[string]string{} // by file
 	for _, file := range files {
 		file := filepath.ToSlash(file)
-		ours, complaints := b.regenerate(file, command)
+		ours, complaints := b.regenerate(file, show)
 		maps.Copy(made, ours)
 		wrong = slices.Concat(wrong, complaints, form(file, ours[file]), wrongNames(file, ours[file]))
-		if command == nil {
+		if show.print == nil {
 			made[english(file)] = b.withLanguages(english(file), b.page(english(file)).text)
 		}
 	}
@@ -178,7 +191,7 @@ func run(files []string, check bool, command func(string) (string, error)) error
 		return errors.New(strings.Join(wrong, "\n"))
 	}
 	says := "pages show what the code does"
-	if command == nil {
+	if show.print == nil {
 		says = "Chinese pages have what is the same in English"
 	}
 	fmt.Println(len(files), says)
@@ -220,12 +233,8 @@ func wanted(files []string) (list []string) {
 	b := library{}
 	for _, file := range files {
 		for _, p := range parse(b.page(file).text) {
-			switch p.verb {
-			case "run":
+			if p.verb == "run" {
 				list = append(list, p.args)
-			case "picture":
-				d, _ := parseDrawing(p.args) // an error shows when it is drawn
-				list = append(list, d.commands...)
 			}
 		}
 	}

@@ -94,15 +94,13 @@ func (p part) unfit(body []string) error {
 }
 
 // regenerate returns the files that a page makes, itself and its pictures, and what is
-// wrong with it: that stays as it is. command returns what a command prints; without it,
-// pictures stay as well.
-func (b library) regenerate(file string, command func(string) (string, error)) (
-	made map[string]string, wrong []string) {
+// wrong with it: that stays as it is. If nothing is shown, pictures stay as well.
+func (b library) regenerate(file string, show shown) (made map[string]string, wrong []string) {
 	made = map[string]string{}
 	fill := func(p, same part) ([]string, error) {
 		switch {
-		case p.verb == "picture" && command != nil:
-			files, shown, err := draw(file, p.args, command)
+		case p.verb == "picture" && show.print != nil:
+			files, shown, err := draw(file, p.args, show.play)
 			maps.Copy(made, files)
 			return []string{shown}, err
 		case p.verb == "picture":
@@ -117,7 +115,7 @@ func (b library) regenerate(file string, command func(string) (string, error)) (
 				return same.body, nil
 			}
 		case p.verb == "run":
-			out, err := command(p.args)
+			out, err := show.print(p.args)
 			return trimmed(prompt(p.args) + "\n" + out), err
 		case p.verb == "code":
 			text, err := excerpt(strings.Fields(p.args))

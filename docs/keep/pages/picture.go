@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -26,7 +25,7 @@ const pictures = "docs/read/pictures"
 type drawing struct {
 	name, title string
 	panels      []picture.Panel
-	commands    []string // one for each panel
+	scenes      []scene // one for each panel
 }
 
 var drawnRun = regexp.MustCompile(`^(red|green) (\w+) (\w+)(?:: (.*))?$`)
@@ -53,11 +52,11 @@ func parseDrawing(args string) (d drawing, err error) {
 		if err != nil {
 			return d, err
 		}
+		d.scenes = append(d.scenes, scene{m[1] == "red", step, m[3]})
 		if m[1] == "red" {
 			step = step.Before()
 		}
 		d.panels = append(d.panels, picture.Panel{Head: head(step), Good: m[4]})
-		d.commands = append(d.commands, fmt.Sprintf("%s %s %s -json %s", tourCommand, m[1], m[2], m[3]))
 	}
 	for i := range d.panels {
 		d.panels[i].Until = until
@@ -78,8 +77,7 @@ func head(s course.Step) string {
 }
 
 // draw returns the files of a page's picture, and the line that shows it.
-func draw(page, args string, command func(string) (string, error)) (
-	files map[string]string, line string, err error) {
+func draw(page, args string, play func(scene) ([]trace.Record, error)) (files map[string]string, line string, err error) {
 	d, err := parseDrawing(args)
 	if err != nil {
 		return nil, "", err
@@ -96,19 +94,13 @@ func draw(page, args string, command func(string) (string, error)) (
 	for i := range d.panels {
 		p := &d.panels[i]
 		said := p.Good
-		out, err := command(d.commands[i])
-		if err != nil {
+		if p.Records, err = play(d.scenes[i]); err != nil {
 			return nil, "", err
 		}
-		for records := json.NewDecoder(strings.NewReader(out)); records.More(); {
-			var record trace.Record
-			if err := records.Decode(&record); err != nil {
-				return nil, "", fmt.Errorf("%s: %w", d.commands[i], err)
+		for _, r := range p.Records {
+			if r.Kind == trace.Verdict {
+				said = r.Text
 			}
-			if record.Kind == trace.Verdict {
-				said = record.Text
-			}
-			p.Records = append(p.Records, record)
 		}
 		alt += stop + strings.TrimSuffix(say(p.Head)+colon+say(said), colon)
 	}

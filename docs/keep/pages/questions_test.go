@@ -64,8 +64,8 @@ func inInterview(t *testing.T) {
 func TestQuestions_AreThoseOfTheInterviewPageWithLinksFromHere(t *testing.T) {
 	inInterview(t)
 	page := []string{subLesson}
-	require.ErrorContains(t, run(page, true, version), "sub/README.md is stale")
-	require.NoError(t, run(page, false, version))
+	require.ErrorContains(t, run(page, true, shown{print: version}), "sub/README.md is stale")
+	require.NoError(t, run(page, false, shown{print: version}))
 	require.Equal(t, "# A lock\n\n## Questions\n\n"+asks+`
 <details><summary>Why <code>Lua</code> &amp; not MULTI?</summary>
 
@@ -89,9 +89,9 @@ see [the lock](lock.go).
 
 </details>
 `+questionsEnd+"\n\n## After\n", read(t, subLesson))
-	require.NoError(t, run(page, true, version), "a second run changes the page again")
+	require.NoError(t, run(page, true, shown{print: version}), "a second run changes the page again")
 	change(t, locks, "Ten seconds", "Twenty seconds")
-	require.ErrorContains(t, run(page, true, version), "sub/README.md is stale")
+	require.ErrorContains(t, run(page, true, shown{print: version}), "sub/README.md is stale")
 }
 
 func TestQuestions_ThatAreNotThere(t *testing.T) {
@@ -102,13 +102,13 @@ func TestQuestions_ThatAreNotThere(t *testing.T) {
 	} {
 		inInterview(t)
 		change(t, subLesson, "locks.md#why-lua--not-multi #how-long", now)
-		require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: "+want)
+		require.ErrorContains(t, run([]string{subLesson}, false, shown{print: version}), "sub/README.md:5: "+want)
 	}
 	inInterview(t)
 	_, _, wrong := remade("step05_lua_release/README.md", read(t, subLesson), nil)
 	require.Equal(t, "step05_lua_release/README.md:5: 2 questions: a lesson shows 3 to 5", wrong)
 	change(t, subLesson, questionsEnd, "")
-	require.ErrorContains(t, run([]string{subLesson}, false, version), "sub/README.md:5: the block has no closing "+questionsEnd)
+	require.ErrorContains(t, run([]string{subLesson}, false, shown{print: version}), "sub/README.md:5: the block has no closing "+questionsEnd)
 	require.Contains(t, read(t, subLesson), "old", "what follows is not to be lost")
 }
 
@@ -116,25 +116,25 @@ func TestDeck_HasTheQuestionsOfAllInterviewPages(t *testing.T) {
 	inInterview(t)
 	const deck = interviewDir + "/deck.tsv"
 	writeAll(t, interviewDir+"/whiteboard.md", "# A\n\n### Last?\n\n**Key words.** a < b\n\n**30 s.** **Yes**.\n")
-	require.NoError(t, run([]string{subLesson}, false, version))
+	require.NoError(t, run([]string{subLesson}, false, shown{print: version}))
 	require.NoFileExists(t, deck, "no interview page was named")
 	require.Contains(t, form(interviewDir+"/a.md", questionPage)[0], "add the page to the themes of the decks")
-	require.ErrorContains(t, run([]string{locks}, true, version), deck+" is stale")
-	require.NoError(t, run([]string{locks}, false, version))
+	require.ErrorContains(t, run([]string{locks}, true, shown{print: version}), deck+" is stale")
+	require.NoError(t, run([]string{locks}, false, shown{print: version}))
 	require.Equal(t, "#separator:tab\n#html:true\n#tags column:3\n"+
 		"Why <code>Lua</code> &amp; not MULTI?\t<b>one step, <code>EVAL</code></b><br><br>Nothing runs <i>between</i> its commands, see the lock.\tlocks\n"+
 		"How long?\t<b>mean</b><br><br>Ten seconds.\tlocks\n"+
 		"Last?\t<b>a &lt; b</b><br><br><b>Yes</b>.\twhiteboard\n", read(t, deck))
-	require.NoError(t, run([]string{locks}, true, version))
+	require.NoError(t, run([]string{locks}, true, shown{print: version}))
 	change(t, locks, "Ten seconds", "Twenty seconds")
-	require.ErrorContains(t, run([]string{locks}, true, version), deck+" is stale")
+	require.ErrorContains(t, run([]string{locks}, true, shown{print: version}), deck+" is stale")
 }
 
 func TestQuestions_OfAChinesePageAreChinese(t *testing.T) {
 	const chineseLesson = "sub/README.zh-CN.md"
 	inInterview(t)
 	writeAll(t, locksZh, chineseQuestionPage, chineseLesson, "# 锁\n\n## 面试题\n\n"+asks+"\n"+questionsEnd+"\n\n## 之后\n")
-	require.NoError(t, run([]string{locks, subLesson}, false, version))
+	require.NoError(t, run([]string{locks, subLesson}, false, shown{print: version}))
 	require.NoError(t, stamp([]string{locks, subLesson}))
 	require.NoError(t, carryOver(nil))
 	page := read(t, chineseLesson)
@@ -142,13 +142,13 @@ func TestQuestions_OfAChinesePageAreChinese(t *testing.T) {
 	require.Contains(t, page, "[上面](../docs/read/interview/locks.zh-CN.md#一个-redis)，或者 [矩阵](../docs/read/matrix.md#all)（英文）")
 	require.Contains(t, page, "[`helper`](lock.go#L18)")
 	require.Contains(t, page, "\n```go\n\tErrLost = errors.New(\"lost\")\n```\n")
-	require.NoError(t, run(nil, false, version))
-	require.NoError(t, run(nil, true, version))
+	require.NoError(t, run(nil, false, shown{print: version}))
+	require.NoError(t, run(nil, true, shown{print: version}))
 	require.Equal(t, page, read(t, chineseLesson), "a second run changes the page again")
 	require.Contains(t, read(t, interviewDir+"/deck.zh-CN.tsv"), "多久？\t<b>均值</b><br><br>十秒。\tlocks\n")
 
 	change(t, locks, "### How long?", "### New?\n\n**Key words.** new\n\n**30 s.** New.\n\n### How long?")
-	require.NoError(t, run(nil, false, version))
+	require.NoError(t, run(nil, false, shown{print: version}))
 	require.Contains(t, read(t, locksZh), "本页落后于英文版")
 	require.Equal(t, page, read(t, chineseLesson), "one page is to be translated again, not those that show its questions")
 

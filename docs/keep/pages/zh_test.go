@@ -74,7 +74,7 @@ func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 
 	require.NoError(t, carryOver(nil))
 	require.Equal(t, page, read(t, zh), "a second run changes the page again")
-	require.NoError(t, run(nil, true, version), "-check says otherwise")
+	require.NoError(t, run(nil, true, shown{print: version}), "-check says otherwise")
 
 	change(t, zh, "go test ./... # 全部测试\n", "")
 	require.NoError(t, carryOver([]string{"README.md"}))
@@ -85,15 +85,15 @@ func TestChinese_ALinkGoesToTheChinesePageAsSoonAsItIsThere(t *testing.T) {
 	inTwoLanguages(t)
 	const redlock = "docs/read/redlock.zh-CN.md"
 	writeAll(t, redlock, "# 红锁\n\n## 超时的持锁者\n\n## 超时的持锁者\n\n[上](../../README.md#the-watchdog)\n")
-	require.ErrorContains(t, run(nil, true, version), "README.zh-CN.md is stale")
+	require.ErrorContains(t, run(nil, true, shown{print: version}), "README.zh-CN.md is stale")
 	require.NoError(t, stamp([]string{"docs/read/redlock.md"}))
 	require.NoError(t, carryOver(nil))
 	require.Contains(t, read(t, zh), "[持锁者](docs/read/redlock.zh-CN.md#超时的持锁者)")
 	require.Contains(t, read(t, redlock), "[上](../../README.zh-CN.md#看门狗)")
-	require.NoError(t, run(nil, true, version))
+	require.NoError(t, run(nil, true, shown{print: version}))
 
 	change(t, "docs/read/redlock.md", "## A late holder", "## New\n\n## A late holder")
-	require.NoError(t, run(nil, false, version))
+	require.NoError(t, run(nil, false, shown{print: version}))
 	require.Contains(t, read(t, redlock), "本页落后于英文版")
 	require.NotContains(t, read(t, zh), "本页落后于英文版", "that page is behind, not those that link to it")
 }
@@ -113,13 +113,13 @@ func TestStale_IsABannerAndNoFailureUnlessStrict(t *testing.T) {
 		inTwoLanguages(t)
 		inStep := read(t, zh)
 		change(t, c.file, c.old, c.now)
-		require.ErrorContains(t, run(nil, true, version), zh+" is stale: line", "a reader is not told: %s", c.now)
-		require.NoError(t, run([]string{"README.md"}, false, version), c.now)
+		require.ErrorContains(t, run(nil, true, shown{print: version}), zh+" is stale: line", "a reader is not told: %s", c.now)
+		require.NoError(t, run([]string{"README.md"}, false, shown{print: version}), c.now)
 		require.Contains(t, read(t, zh), "[English](README.md) | 中文\n\n> **本页落后于英文版**：", c.now)
-		require.NoError(t, run(nil, true, version), c.now)
+		require.NoError(t, run(nil, true, shown{print: version}), c.now)
 
 		*strict = true
-		require.ErrorContains(t, run(nil, true, version), c.want)
+		require.ErrorContains(t, run(nil, true, shown{print: version}), c.want)
 		*strict = false
 
 		change(t, c.file, c.now, c.old)
@@ -130,13 +130,13 @@ func TestStale_IsABannerAndNoFailureUnlessStrict(t *testing.T) {
 	require.NoError(t, carryOver(nil))
 	require.NoError(t, stamp([]string{zh}))
 	require.NotContains(t, read(t, zh), "本页落后于英文版")
-	require.NoError(t, run(nil, true, version))
+	require.NoError(t, run(nil, true, shown{print: version}))
 }
 
 func TestChinese_SaysWhichPagesAreInEnglishOnly(t *testing.T) {
 	inTwoLanguages(t)
 	change(t, zh, "（英文）。", "。")
-	require.ErrorContains(t, run(nil, true, version), "README.zh-CN.md:6: the first link to docs/read/matrix.md, which is in English only, is followed by （英文）")
+	require.ErrorContains(t, run(nil, true, shown{print: version}), "README.zh-CN.md:6: the first link to docs/read/matrix.md, which is in English only, is followed by （英文）")
 }
 
 func TestChinese_TheHashIsNotOfWhatAMachineWrites(t *testing.T) {
@@ -145,21 +145,20 @@ func TestChinese_TheHashIsNotOfWhatAMachineWrites(t *testing.T) {
 	change(t, "README.md", "(docs/read/matrix.md)", "(docs/read/matrix.md#m)")
 	change(t, zh, "(docs/read/matrix.md)", "(docs/read/matrix.md#m)")
 	two := func(string) (string, error) { return "two\n", nil }
-	require.NoError(t, run(nil, false, two))
+	require.NoError(t, run(nil, false, shown{print: two}))
 	require.Contains(t, read(t, zh), "$ go version\ntwo\n", "the output has changed in English only")
 	require.Contains(t, read(t, zh), "sub/lock.go#L12")
-	require.NoError(t, run(nil, true, two))
+	require.NoError(t, run(nil, true, shown{print: two}))
 }
 
 func TestPicture_OfAChinesePageIsInChinese(t *testing.T) {
-	outputs := map[string]string{redTestX: recorded("bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside"), greenTestX: recorded("")}
 	marker := strings.NewReplacer("A late holder", "The holder dies", "all is well", "three nodes are enough").Replace(drawingLine)
 	inRepository(t)
-	page, made, _ := remade("README.zh-CN.md", "# 甲\n\n"+marker+"\n", outputs)
+	page, made, _ := remade("README.zh-CN.md", "# 甲\n\n"+marker+"\n", nil)
 	require.Contains(t, page, marker+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
 	require.Contains(t, made["docs/read/pictures/late.zh-CN.svg"], ">持锁者崩溃<")
 	require.Contains(t, made["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 三个节点就够了")
 
-	_, _, wrong := remade("README.zh-CN.md", "# 甲\n\n"+drawingLine+"\n", outputs)
+	_, _, wrong := remade("README.zh-CN.md", "# 甲\n\n"+drawingLine+"\n", nil)
 	require.Contains(t, wrong, `docs/internal/picture/zh-CN.json has no Chinese for ["A late holder" "all is well"]`)
 }
