@@ -54,18 +54,20 @@ if [ -n "$first" ] || [ -n "$(changed 'step0*/lab*_test.go')" ]; then
 	done
 fi
 
-if [ -n "$(changed 'step0*.go' 'docs/tour' 'docs/internal' 'docs/fencing' 'docs/keep/explore' 'docs/play')" ]; then
-	does "all pages: outputs, excerpts, pictures; after a change of a lock also the tables and the page in the browser (minutes)"
+if [ -n "$locks$(changed docs/keep/explore docs/play docs/internal/trace 'docs/internal/course/*.go')" ]; then
+	does "all pages, the tables and the page in the browser as well (minutes)"
 	pages
+elif [ -n "$(changed '*.go' docs/internal docs/tour)" ]; then
+	does "docs/read/matrix.md; all pages: outputs, excerpts, pictures"
+	go run ./docs/tour matrix >/dev/null
+	pages $(git ls-files '*.md')
 elif [ -n "$(changed '*.md')" ]; then
 	does "these pages"
-	pages $(changed '*.md' | grep -v '\.zh-CN\.md$') $(changed '*.zh-CN.md')
+	pages $(changed '*.md')
 fi
 
 does "what is left"
-for n in $locks; do
-	echo "  go run ./docs/tour why -all $n      a line that no story needs? (minutes; CI does it)"
-	echo "  make race                      the locks, twenty times in the race detector"
-done
-[ -z "$(changed 'step0*_test.go')" ] || printf '  %s\n' "ATTEMPTS=step0$first go test -run TestAttempts ./docs/tour      a new story can become the first failure of an attempt (CI does it)"
+for n in $locks; do echo "  go run ./docs/tour why -all $n: does a story need each line? (minutes; CI does it)"; done
+[ -z "$locks" ] || echo "  make race: the locks, twenty times in the race detector"
+[ -z "$first" ] || echo "  ATTEMPTS=step0$first go test -run TestAttempts ./docs/tour: a new story can become the first failure of an attempt (CI does it)"
 echo "  git diff, and a commit that says why"
