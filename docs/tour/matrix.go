@@ -88,7 +88,7 @@ func (t *tour) cells(ctx context.Context) ([][]cell, error) {
 			return nil, err
 		}
 		list = append(list, own...)
-		b := t.WithLock(course.Last, s)
+		b := t.lockBuild(course.Last, s)
 		b.Replace[lateWriteFile] = lateWriteDir + "/" + lateWriteFile // one more file
 		builds = append(builds, b)
 	}
