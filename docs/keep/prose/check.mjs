@@ -5,6 +5,7 @@
 // Authors edit the rules, not this file: words and turns in styles (vale), headings, blocks and lists in
 // *.markdownlint-cli2.jsonc, Chinese spacing in autocorrectrc.json, links in remarkrc.json.
 import { execFile, execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,8 +14,15 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.join(here, '..', '..', '..');
 const vale = 'github.com/vale-cli/vale/v3/cmd/vale@v3.21.0';
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  .split('\n').filter((file) => file && !file.includes('testdata/'));
+// all returns the files that are there: those of git, or without a repository all that are not hidden or installed.
+function all() {
+  try {
+    return execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
+  } catch {
+    return readdirSync(root, { recursive: true }).filter((file) => !/(^|\/)(node_modules|mylock|\.(?!github))/.test(file));
+  }
+}
+const files = all().filter((file) => !file.includes('testdata/'));
 const pages = files.filter((file) => file.endsWith('.md'));
 const chinese = pages.filter((file) => /\.zh-CN\.md$|zh-CN\//.test(file));
 const lessons = pages.filter((file) => /^step0\w+\/README\.md$/.test(file));
