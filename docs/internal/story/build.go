@@ -176,7 +176,7 @@ func (b *Builder) Compile(ctx context.Context, of Build) (bin Binary, err error)
 		return bin, err
 	}
 	if b.built != "" {
-		hash, err := b.Hash(of)
+		hash, err := b.hash(of)
 		if err != nil {
 			return bin, err
 		}
@@ -203,8 +203,8 @@ func (b *Builder) Compile(ctx context.Context, of Build) (bin Binary, err error)
 	return bin, err
 }
 
-// Hash is of the folder's name and of all that is compiled there.
-func (b *Builder) Hash(of Build) (string, error) {
+// hash is of the folder's name and of all that is compiled there.
+func (b *Builder) hash(of Build) (string, error) {
 	replace := b.overlay(of)
 	files, err := filepath.Glob(b.Path(of.Dir, "*.go"))
 	if err != nil {

@@ -204,7 +204,7 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 
 var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
 
-// The check of the links knows no levels (docs/keep/links), so this follows them.
+// The check of the links knows no levels (docs/keep/prose), so this follows them.
 func TestLinksToLevels_LeadToOne(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile("docs/play/index.html")
