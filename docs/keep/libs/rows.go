@@ -10,7 +10,7 @@ type column struct {
 
 var columns = []column{
 	{"redsync", "redsync, one Redis", "redsync，一台 Redis", 1},
-	{"redsync5", "redsync, five, extended as Gitea does", "redsync，五台，像 Gitea 那样续期", 5},
+	{"redsync5", "redsync, five, extended every half expiry", "redsync，五台，每隔一半过期时间续期", 5},
 	{"bsm", "bsm/redislock with its README's watchdog", "bsm/redislock，加上其 README 的看门狗", 1},
 	{"rueidis", "rueidislock, one key", "rueidislock，一个 key", 1},
 }

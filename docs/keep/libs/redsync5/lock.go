@@ -1,6 +1,5 @@
 // Package redislock is redsync on several Redis servers, extended every half expiry and unlocked
-// without the caller's context, as Gitea's modules/globallock does on one, behind the calls of
-// the stories.
+// without the caller's context, behind the calls of the stories.
 package redislock
 
 import (
@@ -73,16 +72,23 @@ func (l *Lock) hold(mutex *redsync.Mutex) {
 	l.mu.Lock()
 	l.mutex, l.end = mutex, end
 	l.mu.Unlock()
-	l.extend(work, mutex)
+	go l.extend(work, mutex)
 }
 
 func (l *Lock) extend(work context.Context, mutex *redsync.Mutex) {
-	time.AfterFunc(l.ttl/2, func() {
-		if work.Err() == nil && time.Now().Before(mutex.Until()) { // it has not expired
-			mutex.Extend() // its error is ignored
-			l.extend(work, mutex)
+	half := time.NewTicker(l.ttl / 2)
+	defer half.Stop()
+	for {
+		select {
+		case <-work.Done():
+			return
+		case <-half.C:
+			if time.Now().After(mutex.Until()) {
+				return // it has expired
+			}
+			mutex.Extend()
 		}
-	})
+	}
 }
 
 // Unlock ends the extensions and unlocks.
