@@ -69,10 +69,10 @@ func (l *Lock) hold(mutex *redsync.Mutex) {
 	if l.MaxHold > 0 {
 		time.AfterFunc(l.MaxHold, end)
 	}
-	l.mu.Lock()
-	l.mutex, l.end = mutex, end
-	l.mu.Unlock()
 	go l.extend(work, mutex)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mutex, l.end = mutex, end
 }
 
 func (l *Lock) extend(work context.Context, mutex *redsync.Mutex) {

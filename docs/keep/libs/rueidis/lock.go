@@ -50,29 +50,23 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration) *Lock {
 
 // TryLock tries once.
 func (l *Lock) TryLock(ctx context.Context) error {
-	return l.lock(ctx, func(ctx context.Context) (context.Context, context.CancelFunc, error) {
-		return l.locker.TryWithContext(ctx, l.key)
-	})
+	return l.lock(ctx, rueidislock.Locker.TryWithContext)
 }
 
 // Lock waits.
-func (l *Lock) Lock(ctx context.Context) error {
-	return l.lock(ctx, func(ctx context.Context) (context.Context, context.CancelFunc, error) {
-		return l.locker.WithContext(ctx, l.key)
-	})
-}
+func (l *Lock) Lock(ctx context.Context) error { return l.lock(ctx, rueidislock.Locker.WithContext) }
+
+type acquire func(rueidislock.Locker, context.Context, string) (context.Context, context.CancelFunc, error)
 
 // lock ends the wait with ctx. A hold of rueidislock ends with the context that it was given,
 // and that of a story must not: so it is another one.
-func (l *Lock) lock(
-	ctx context.Context, acquire func(context.Context) (context.Context, context.CancelFunc, error),
-) error {
+func (l *Lock) lock(ctx context.Context, acquire acquire) error {
 	if l.err != nil {
 		return l.wrap(l.err)
 	}
 	hold, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := context.AfterFunc(ctx, end)
-	held, release, err := acquire(hold)
+	held, release, err := acquire(l.locker, hold, l.key)
 	ended()
 	if err != nil {
 		end()
