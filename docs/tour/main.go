@@ -78,7 +78,8 @@ var commands = []subcommand{
 	{"copy", [][2]string{
 		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
 		{"copy N FOLDER -tests", "copies and runs its tests as well"},
-	}, []string{"-tests"}, readStep(readFolder), (*tour).runCopy},
+		{"copy N FOLDER -diff", "what has changed in step N since that copy, and who must update; with -tests its tests as well"},
+	}, []string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
 }
 
 // usage is the text of the help.

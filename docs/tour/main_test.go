@@ -72,6 +72,7 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"copy":                       "copy needs a step: copy N, 1 to 8",
 		"copy -tests 7":              "copy needs a folder: copy 7 FOLDER",
 		"copy fencing a b":           "copy: too many arguments: b",
+		"copy -diff 7":               "copy needs a folder: copy 7 FOLDER",
 		"copy 7 -test a":             "copy has no flag -test (did you mean -tests?)",
 		"real":                       "real needs a step",
 		"real 3":                     "where is your Redis? go run ./docs/tour real 3 localhost:6379",
