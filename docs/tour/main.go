@@ -62,8 +62,8 @@ var commands = []subcommand{
 	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
 		nil, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
 	{"real", [][2]string{
-		{"real N HOST:PORT,...", "all stories of step N on your own Redis, in real time; step 08 needs five. Without addresses they come from REDIS_ADDRS"},
-		{"real all HOST:PORT,...", "all steps at once"},
+		{"real N URL,...", "all stories of step N on your own Redis, in real time: HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS"},
+		{"real all URL,...", "all steps at once"},
 	}, nil, readReal, (*tour).runReal},
 	{"matrix", [][2]string{
 		{"matrix", "every guarantee against every lock, written to " + matrixFile},
