@@ -14,7 +14,7 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// runCopy copies a lock into another program, and checks it there if the program has what it needs.
+// runCopy copies a lock into another program, and checks it there if that has what it needs.
 func (t *tour) runCopy(ctx context.Context, req request) error {
 	s, folder, checks := req.steps[0], req.names[0], [][]string{{"vet", "."}}
 	files := t.Sources(s.Dir)
@@ -110,7 +110,8 @@ func (t *tour) copyFiles(from, to string, files []string, origin string) (all st
 	return all, err
 }
 
-// origin is what a copied file begins with. The blank line keeps it out of the package's documentation.
+// origin is what a copied file begins with. The blank line keeps it out of the package's
+// documentation.
 func (t *tour) origin(ctx context.Context, s course.Step) string {
 	return fmt.Sprintf("// Copied from %s, %s, version %s.\n\n", course.Module, s.Dir, t.version(ctx, s.Dir))
 }

@@ -143,7 +143,7 @@ func TestCopy_WhatHasChangedSince(t *testing.T) {
 	shows(t, "copy -diff 7 "+dir, 0, "does not say of which version")
 }
 
-// Whoever adds a section to the real page names in it what a copy then has.
+// A section that is added to the page must name what a copy has since then.
 func TestChanges_EachSectionNamesWhatACopyHasSince(t *testing.T) {
 	root, err := course.Root()
 	require.NoError(t, err)

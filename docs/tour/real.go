@@ -203,7 +203,7 @@ func advice(opt *redis.Options, err error) string {
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	switch secure := opt.TLSConfig != nil; {
 	case unknown:
-		return word("\nTo trust its CA, name the file of that in SSL_CERT_FILE. To trust anybody, end the URL with ?skip_verify=true")
+		return word("\nTo trust its CA, put the CA's file into SSL_CERT_FILE. To trust any server, end the URL with ?skip_verify=true")
 	case plain || secure && (errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded)):
 		return word("\nIt may not speak TLS: try redis:// instead of rediss://")
 	case errors.Is(err, io.EOF):

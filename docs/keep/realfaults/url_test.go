@@ -34,8 +34,8 @@ func certificate(t *testing.T) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// Stories on what users have: a password, a user, TLS, a cluster. How a connection is made does not depend on
-// the step, so the first ones do; what a cluster runs does.
+// Stories on what users have: a password, a user, TLS, a cluster. How a connection is made
+// does not depend on the step, so the first ones do; what a cluster runs does.
 func TestTheTourTakesURLs(t *testing.T) {
 	t.Parallel()
 	secure, err := redisproc.FreeAddr()
