@@ -115,6 +115,9 @@ func (tr *trace) locks() []lock {
 // reply adds the answer to a command.
 func (tr *trace) reply(r *record, reply []byte) {
 	text, rest, _ := strings.Cut(string(reply), "\r\n")
+	if text == "$-1" || text == "*-1" { // in RESP2
+		text = "_"
+	}
 	switch text[0] {
 	case '_':
 		text = "(nil)"

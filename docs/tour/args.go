@@ -148,14 +148,20 @@ func readServers(req *request, args []string) error {
 	if list == "" {
 		return wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", req.steps[0].Arg())
 	}
+	seen := map[string]bool{}
 	for addr := range strings.SplitSeq(list, ",") {
-		if slices.Contains(req.names, addr) {
-			return wrongUsage("%s is there twice: the servers must be independent", addr)
+		opt, err := parseServer(addr)
+		if err != nil {
+			return wrongUsage("a server is HOST:PORT, or a URL (redis://, rediss://): %v", err)
 		}
+		if seen[opt.Addr] {
+			return wrongUsage("%s is there twice: the servers must be independent", opt.Addr)
+		}
+		seen[opt.Addr] = true
 		req.names = append(req.names, addr)
 	}
 	if need := serversFor(req.steps); len(req.names) < need {
-		return wrongUsage("%d independent servers are needed (host:port,host:port,...), not %d", need, len(req.names))
+		return wrongUsage("%d independent servers are needed (URL,URL,...), not %d", need, len(req.names))
 	}
 	return req.atMost(1, args)
 }

@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
-// runCopy copies a lock into another program, and checks it there.
+// runCopy copies a lock into another program, and checks it there if that has what it needs.
 func (t *tour) runCopy(ctx context.Context, req request) error {
 	s, folder, checks := req.steps[0], req.names[0], [][]string{{"vet", "."}}
 	files := t.Sources(s.Dir)
@@ -25,25 +28,38 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 		}
 		checks = append(checks, []string{"test", "-count=1", "."})
 	}
-	all, err := t.copyFiles(s.Dir, folder, files)
+	if req.has("-diff") {
+		return t.diffCopy(s, folder, files)
+	}
+	mod, err := modOf(folder)
+	if err != nil {
+		return err
+	}
+	all, err := t.copyFiles(s.Dir, folder, files, t.origin(ctx, s))
 	if err != nil {
 		return err
 	}
 	t.printf("Copied to %s, from %s:\n", folder, s.Label())
 	t.prose("  ", "%s", strings.Join(files, ", "))
-	if needs, err := t.needs(all); err != nil {
-		return err
-	} else if needs != nil {
-		t.printf("It needs:\n  go get %s\n", strings.Join(needs, " "))
-	}
 	t.printf("Before you use it, read docs/read/production.md.\n\n")
+	todo, err := t.unmet(ctx, folder, mod, all)
+	if err != nil {
+		return err
+	}
+	if todo != nil {
+		t.prose("", "Your module lacks something that it needs, so it is not checked yet. Run:")
+	}
 	t.printf("$ cd %s\n", folder)
+	for _, line := range todo {
+		t.printf("$ %s\n", line)
+	}
 	for _, args := range checks {
 		t.printf("$ go %s\n", strings.Join(args, " "))
+		if todo != nil {
+			continue
+		}
 		done := t.progress("go " + args[0])
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = folder
-		out, err := cmd.CombinedOutput()
+		out, err := goIn(ctx, folder, args...)
 		done()
 		t.printf("%s", out)
 		if err != nil {
@@ -53,9 +69,31 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 	return nil
 }
 
+func goIn(ctx context.Context, folder string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = folder
+	return cmd.CombinedOutput()
+}
+
+// modOf returns the go.mod of the module that a folder is in, or will be.
+func modOf(folder string) (string, error) {
+	dir, err := filepath.Abs(folder)
+	for err == nil {
+		file := filepath.Join(dir, "go.mod")
+		if _, wrong := os.Stat(file); wrong == nil {
+			return file, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errorf("%s is not in a Go module, so nothing was copied. Run go mod init in your program first", folder)
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
 // copyFiles overwrites nothing: if one of the files is there, it writes none. It returns what
 // it has copied.
-func (t *tour) copyFiles(from, to string, files []string) (all string, err error) {
+func (t *tour) copyFiles(from, to string, files []string, origin string) (all string, err error) {
 	for _, file := range files {
 		if _, err := os.Lstat(filepath.Join(to, file)); err == nil {
 			return "", errorf("%s is there already, and copy overwrites nothing", filepath.Join(to, file))
@@ -65,24 +103,179 @@ func (t *tour) copyFiles(from, to string, files []string) (all string, err error
 	for _, file := range files {
 		text, wrong := os.ReadFile(t.Path(from, file))
 		if wrong == nil {
-			wrong = os.WriteFile(filepath.Join(to, file), text, 0o666)
+			wrong = os.WriteFile(filepath.Join(to, file), append([]byte(origin), text...), 0o666)
 		}
 		all, err = all+string(text), errors.Join(err, wrong)
 	}
 	return all, err
 }
 
-// required is a module in go.mod that is needed directly.
-var required = regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) (v\S+)\r?$`)
+// origin is what a copied file begins with. The blank line keeps it out of the package's
+// documentation.
+func (t *tour) origin(ctx context.Context, s course.Step) string {
+	return fmt.Sprintf("// Copied from %s, %s, version %s.\n\n", course.Module, s.Dir, t.version(ctx, s.Dir))
+}
 
-// needs returns the modules that a source imports, each with the version of go.mod.
-func (t *tour) needs(src string) (list []string, err error) {
-	mod, err := os.ReadFile(t.Path("", "go.mod"))
-	for _, found := range required.FindAllStringSubmatch(string(mod), -1) {
-		path := []string{`"` + found[1] + `"`, `"` + found[1] + `/`}
-		if slices.ContainsFunc(path, func(p string) bool { return strings.Contains(src, p) }) {
-			list = append(list, found[1]+"@"+found[2])
+// originLine is that of another version.
+var originLine = regexp.MustCompile(`^// (Copied from .*)\r?\n\r?\n`)
+
+// version is the commit of a clone, and its date.
+func (t *tour) version(ctx context.Context, dir string) string {
+	git := func(args ...string) string {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = t.Path("", "")
+		out, _ := cmd.Output() // without git the version is not known
+		return strings.TrimSpace(string(out))
+	}
+	commit := ""
+	if _, err := os.Stat(t.Path("", ".git")); err == nil { // otherwise the commit is another repository's
+		commit = git("log", "-1", "--format=%h (%cs)")
+	}
+	switch {
+	case commit == "":
+		return "unknown"
+	case git("status", "--porcelain", "--", dir) != "":
+		return commit + " with changes"
+	}
+	return commit
+}
+
+// required is a module in go.mod that is needed directly, or indirectly.
+var required = regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) (v\S+)( // indirect)?\r?$`)
+
+// goRedis is the client. Releases and renewals are sent once from 9.19 on, where a command
+// can say so; some tests know the timeouts of 9.22.
+const goRedis = "github.com/redis/go-redis/v9"
+
+// unmet returns the commands that give a module what a copied source imports, none if it has all.
+func (t *tour) unmet(ctx context.Context, folder, mod, src string) (todo []string, err error) {
+	theirs, err := os.ReadFile(mod)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := os.ReadFile(t.Path("", "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]string{}
+	for _, found := range required.FindAllStringSubmatch(string(theirs), -1) {
+		have[found[1]] = found[2]
+	}
+	var get []string
+	for _, found := range required.FindAllStringSubmatch(string(ours), -1) {
+		path := found[1]
+		imported := strings.Contains(src, `"`+path+`"`) || strings.Contains(src, `"`+path+`/`)
+		old := path == goRedis && have[path] != "" && t.tooOld(have[path], src)
+		if imported && found[3] == "" && (have[path] == "" || old) {
+			get = append(get, path+"@"+found[2])
 		}
 	}
-	return list, err
+	if get != nil {
+		return []string{"go get " + strings.Join(get, " "), "go mod tidy"}, nil
+	}
+	// go.sum may lack what only the tests of a module need that is there.
+	if out, err := goIn(ctx, folder, "list", "-deps", "-test", "."); err != nil {
+		t.printf("%s", out)
+		return []string{"go mod tidy"}, ctx.Err()
+	}
+	return nil, nil
+}
+
+// tooOld says so if a version of go-redis is older than this source needs.
+func (t *tour) tooOld(version, src string) bool {
+	minor, needs := 0, 0
+	fmt.Sscanf(version, "v9.%d", &minor)
+	if strings.Contains(src, "NoRetry()") {
+		needs = 19
+	}
+	if strings.Contains(src, `"testing"`) {
+		needs = 22
+	}
+	if minor >= needs {
+		return false
+	}
+	t.prose("", "Your go.mod has go-redis %s. The lock needs 9.19 or newer, its tests 9.22 (docs/read/production.md).", version)
+	return true
+}
+
+// diffCopy shows what has changed in a step since it was copied.
+func (t *tour) diffCopy(s course.Step, folder string, files []string) error {
+	copied := map[string]string{}
+	from := word("Your copy does not say of which version it is.")
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if found := originLine.FindSubmatch(text); found != nil {
+			from, text = string(found[1]), text[len(found[0]):]
+		}
+		copied[file] = string(text)
+	}
+	if copied[s.Source] == "" {
+		return errorf("%s has no copy of %s: %s is not there", folder, s.Label(), s.Source)
+	}
+	t.prose("", "%s", from)
+	same := true
+	for _, file := range files {
+		now, err := os.ReadFile(t.Path(s.Dir, file))
+		if err != nil {
+			return err
+		}
+		list := unified(filepath.Join(folder, file), s.Dir+"/"+file, copied[file], string(now))
+		same = same && list == nil
+		t.diffLines(list)
+	}
+	if same {
+		t.printf("It is the same as %s now.\n", s.Label())
+		return nil
+	}
+	page, err := os.ReadFile(t.Path("", word("docs/read/changes.md")))
+	if err != nil {
+		return err
+	}
+	if list := changesSince(string(page), s.N, copied); list != nil {
+		t.printf("\nNewer than your copy (before -> now -> who must update; docs/read/changes.md):\n")
+		for _, entry := range list {
+			t.item("- ", entry)
+		}
+	}
+	t.prose("", "\nTo update, copy the step to a new folder: copy overwrites nothing.")
+	return nil
+}
+
+var (
+	dated    = regexp.MustCompile(`(?m)^## `)
+	names    = regexp.MustCompile("(?s)^\\d[^\n]*\n[^`]*`([^`]+)`[^`]*`([^`]+)`") // of a file, and of what it has since then
+	ofSteps  = regexp.MustCompile(`^(\d\d)(?:(?: to | 到 )(\d\d))?(?:(?:, |、)(\d\d))?$`)
+	linkText = regexp.MustCompile(`\[([^][]*)\]\([^()]*\)`)
+)
+
+// changesSince returns the rows of changes.md for a step that a copy is older than: it lacks what
+// the section names.
+func changesSince(page string, step int, copied map[string]string) (list []string) {
+	for _, section := range dated.Split(page, -1) {
+		found := names.FindStringSubmatch(section)
+		if found == nil || strings.Contains(copied[found[1]], found[2]) {
+			continue
+		}
+		for line := range strings.Lines(section) {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | ")
+			if len(cells) == 4 && isOfStep(cells[0], step) {
+				text := linkText.ReplaceAllString(strings.Join(cells[1:], " -> "), "$1")
+				list = append(list, strings.ReplaceAll(text, "**", ""))
+			}
+		}
+	}
+	return list
+}
+
+// isOfStep reads "05", "07, 08" and "05 to 08".
+func isOfStep(cell string, step int) bool {
+	found := ofSteps.FindStringSubmatch(cell)
+	if found == nil {
+		return false
+	}
+	n := fmt.Sprintf("%02d", step)
+	return found[1] <= n && n <= found[2] || slices.Contains(found, n)
 }

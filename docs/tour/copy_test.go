@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +39,7 @@ func TestCopy(t *testing.T) {
 	require.NotContains(t, out, "go test")
 	require.NotContains(t, out, "go get", "it needs no module")
 	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
-	require.Equal(t, miniLock(7), read(t, dir+"/lock.go"))
+	require.Equal(t, "// Copied from example.com/redislock-steps, step07_watchdog, version unknown.\n\n"+miniLock(7), read(t, dir+"/lock.go"))
 
 	require.NoError(t, write("step03_atomic_set/README.md", "# Step 3\n"))
 	dir = app(t)
@@ -58,15 +60,113 @@ func TestCopy_OverwritesNothing(t *testing.T) {
 	require.Equal(t, []string{"lab_test.go"}, namesIn(t, dir))
 }
 
-// It says what is missing; the go command says that it is.
+func TestCopy_OutsideAModuleItWritesNothing(t *testing.T) {
+	inMini(t)
+	dir := t.TempDir()
+	shows(t, "copy 3 "+dir+"/redislock", 1, "stderr", "is not in a Go module", "go mod init")
+	require.Empty(t, namesIn(t, dir))
+}
+
+// What a program lacks is not a failure: copy says how to get it.
 func TestCopy_WhatTheProgramLacks(t *testing.T) {
-	buildsMany(t)
 	inOwnMini(t)
-	require.NoError(t, write(course.Steps[6].Dir+"/send.go", "package redislock\n\nimport _ \"golang.org/x/sync/errgroup\"\n"))
-	require.NoError(t, write("go.mod", read(t, "go.mod")+"\nrequire (\n\tgolang.org/x/sync v0.24.0\n\tgolang.org/x/sys v0.48.0\n)\n"))
-	dir := app(t)
-	out := shows(t, "copy 7 "+dir, 1, "lock.go, send.go", "go get golang.org/x/sync@v0.24.0\n", "$ go vet .\n", "golang.org/x/sync",
-		"stderr", "go vet fails")
-	require.NotContains(t, out, "x/sys", "no file of step 7 imports it")
-	require.Equal(t, []string{"lock.go", "send.go"}, namesIn(t, dir))
+	require.NoError(t, write(course.Steps[6].Dir+"/send.go", "package redislock\n\nimport (\n\t_ \"github.com/redis/go-redis/v9\"\n\t_ \"golang.org/x/sync/errgroup\"\n)\n\nvar _ interface{ NoRetry() bool }\n"))
+	require.NoError(t, write("go.mod", read(t, "go.mod")+"\nrequire (\n\tgithub.com/redis/go-redis/v9 v9.23.0\n\tgolang.org/x/sync v0.24.0\n\tgolang.org/x/sys v0.48.0\n)\n"))
+	const lacks, get, old = "Your module lacks something", "$ go get github.com/redis/go-redis/v9@v9.23.0", "The lock needs 9.19"
+	for _, tt := range []struct {
+		requires, args string
+		want           []string
+		not            []string
+	}{
+		{"", "", []string{lacks, "$ cd ", get + " golang.org/x/sync@v0.24.0\n$ go mod tidy\n$ go vet .\n"}, []string{old, "x/sys", "go test"}},
+		{"\nrequire golang.org/x/sync v0.1.0\n", "", []string{get + "\n$ go mod tidy\n"}, []string{old}},
+		{"\nrequire (\n\tgithub.com/redis/go-redis/v9 v9.18.0\n\tgolang.org/x/sync v0.1.0 // indirect\n)\n", "", []string{"has go-redis v9.18.0.", old, get + "\n"}, nil},
+		{"\nrequire (\n\tgithub.com/redis/go-redis/v9 v9.21.0\n\tgolang.org/x/sync v0.24.0\n)\n", " -tests", []string{"has go-redis v9.21.0.", get + "\n$ go mod tidy\n$ go vet .\n$ go test -count=1 .\n"}, nil},
+		{"\nrequire (\n\tgithub.com/redis/go-redis/v9 v9.22.0\n\tgolang.org/x/sync v0.24.0\n)\n", " -tests", []string{"missing go.sum entry", lacks, "$ go mod tidy\n$ go vet .\n"}, []string{"$ go get", old}},
+	} {
+		dir := app(t)
+		mod := filepath.Join(dir, "..", "..", "go.mod")
+		require.NoError(t, write(mod, read(t, mod)+tt.requires))
+		out := shows(t, "copy 7 "+dir+tt.args, 0, tt.want...)
+		for _, text := range tt.not {
+			require.NotContains(t, out, text, tt.requires)
+		}
+		require.Contains(t, namesIn(t, dir), "send.go")
+	}
+}
+
+// A clone knows its commit.
+func TestCopy_SaysWhereItComesFrom(t *testing.T) {
+	root := inOwnMini(t)
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "all", "--date", "2026-11-26T12:00:00Z")
+	tr, ctx, err := newTour(t.Context(), console{})
+	require.NoError(t, err)
+	defer tr.Close()
+	const clean = `^// Copied from example\.com/redislock-steps, step07_watchdog, version [0-9a-f]{7,} \(\d{4}-\d\d-\d\d\)`
+	require.Regexp(t, clean+`\.\n\n$`, tr.origin(ctx, course.Steps[6]))
+	require.NoError(t, write("step07_watchdog/lock.go", miniLock(6)))
+	require.Regexp(t, clean+` with changes\.\n\n$`, tr.origin(ctx, course.Steps[6]))
+	require.Regexp(t, originLine, tr.origin(ctx, course.Steps[6]))
+}
+
+const someChanges = "# Changes\n\n## 26 November 2026\n\nYour copy has these\nchanges if its `lock.go` has `New(`.\n\n| steps | before | now | who |\n|---|---|---|---|\n" +
+	"| 05 to 08 | it never was | it is | **all** |\n\n## 25 November 2026\n\nYour copy has these if its `lock.go` has `MaxHold`.\n\n" +
+	"| 07, 08 | `Unlock` lied | it [tells](x.md) | all |\n| 05 to 08 | slow | fast | you |\n| 05, 06 | not this | step | no |\n\n## From one step to another\n\n`a` `b`\n\n| 05 to 08 | a | b | c |\n"
+
+func TestCopy_WhatHasChangedSince(t *testing.T) {
+	inOwnMini(t)
+	require.NoError(t, write("docs/read/changes.md", someChanges))
+	dir := t.TempDir()
+	shows(t, "copy 7 -diff "+dir, 1, "has no copy of step 07: lock.go is not there")
+	require.NoError(t, write(dir+"/lock.go", "// Copied from somewhere, version 3.\n\n"+miniLock(7)))
+	shows(t, "copy -diff 7 "+dir, 0, "Copied from somewhere, version 3.\n", "It is the same as step 07 now.\n")
+
+	require.NoError(t, write(dir+"/lock.go", "// Copied from somewhere, version 2.\n\n"+strings.Replace(miniLock(7), "MaxHold", "Hold", 1)))
+	require.NoError(t, write("step07_watchdog/send.go", "package redislock\n"))
+	out := shows(t, "copy -diff 7 "+dir, 0, "Copied from somewhere, version 2.\n", "--- "+dir+"/lock.go\n+++ step07_watchdog/lock.go\n", "-type Lock struct{ Hold int }\n",
+		"+type Lock struct{ MaxHold int }\n", "+++ step07_watchdog/send.go\n", "+package redislock\n", "(before -> now -> who must update; docs/read/changes.md):\n  - `Unlock` lied -> it tells -> all\n  - slow -> fast -> you\n", "copy overwrites nothing")
+	for _, text := range []string{"-// Copied", "never was", "not this", "a -> b", "_test.go"} {
+		require.NotContains(t, out, text)
+	}
+	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
+	shows(t, "copy -diff -tests 7 "+dir, 0, "+++ step07_watchdog/7_watchdog_test.go\n")
+	require.NoError(t, write(dir+"/lock.go", miniLock(6)))
+	shows(t, "copy -diff 7 "+dir, 0, "does not say of which version")
+}
+
+// A section that is added to the page must name what a copy has since then.
+func TestChanges_EachSectionNamesWhatACopyHasSince(t *testing.T) {
+	root, err := course.Root()
+	require.NoError(t, err)
+	for _, name := range []string{"changes.md", "changes.zh-CN.md"} {
+		page := read(t, root+"/docs/read/"+name)
+		for _, s := range course.Steps[4:] {
+			files, err := filepath.Glob(root + "/" + s.Dir + "/*.go")
+			require.NoError(t, err)
+			now := map[string]string{}
+			for _, file := range files {
+				now[filepath.Base(file)] = read(t, file)
+			}
+			require.NotEmpty(t, changesSince(page, s.N, nil), name)
+			require.Empty(t, changesSince(page, s.N, now), name)
+		}
+		for _, section := range dated.Split(page, -1)[1:] {
+			isDated := section[0] >= '0' && section[0] <= '9'
+			require.Equal(t, isDated, names.MatchString(section), section)
+			for line := range strings.Lines(section) {
+				if cell, ok := strings.CutPrefix(line, "| 0"); ok && isDated {
+					require.Regexp(t, ofSteps, "0"+strings.Split(cell, " | ")[0])
+				}
+			}
+		}
+	}
 }

@@ -62,8 +62,8 @@ var commands = []subcommand{
 	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
 		nil, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
 	{"real", [][2]string{
-		{"real N HOST:PORT,...", "all stories of step N on your own Redis, in real time; step 08 needs five. Without addresses they come from REDIS_ADDRS"},
-		{"real all HOST:PORT,...", "all steps at once"},
+		{"real N URL,...", "all stories of step N on your own Redis, in real time: HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS"},
+		{"real all URL,...", "all steps at once"},
 	}, nil, readReal, (*tour).runReal},
 	{"matrix", [][2]string{
 		{"matrix", "every guarantee against every lock, written to " + matrixFile},
@@ -78,7 +78,8 @@ var commands = []subcommand{
 	{"copy", [][2]string{
 		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
 		{"copy N FOLDER -tests", "copies and runs its tests as well"},
-	}, []string{"-tests"}, readStep(readFolder), (*tour).runCopy},
+		{"copy N FOLDER -diff", "what has changed in step N since that copy, and who must update; with -tests its tests as well"},
+	}, []string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
 }
 
 // usage is the text of the help.

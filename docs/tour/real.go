@@ -1,14 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -35,8 +39,8 @@ const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedThroughout"
 func (t *tour) runReal(ctx context.Context, req request) (err error) {
 	addrs := req.names[:serversFor(req.steps)]
 	for _, addr := range addrs {
-		if err := ping(ctx, addr); err != nil {
-			return errorf("no Redis at %s: %w\nStart one (redis-server --port 6379 --save ''), or name another", addr, err)
+		if err := ping(ctx, addr, len(addrs)); err != nil {
+			return errorf("cannot play on %s: %w", hosts([]string{addr}), err)
 		}
 	}
 	var builds []story.Build
@@ -125,7 +129,7 @@ func apart(ctx context.Context, bin story.Binary, env []string, list []story.Sto
 
 // realReport shows a line per story, and what failed in full.
 func (t *tour) realReport(s course.Step, addrs []string, results []story.Result) error {
-	t.heading("real: the stories of %s on %s", s.Label(), strings.Join(addrs, ", "))
+	t.heading("real: the stories of %s on %s", s.Label(), hosts(addrs))
 	var wrong []string
 	left := 0
 	for _, r := range results {
@@ -150,19 +154,64 @@ func (t *tour) realReport(s course.Step, addrs []string, results []story.Result)
 	return unless(wrong, "real %s failed:\n  %s", s)
 }
 
-// ping asks a server whether it is a Redis that takes commands.
-func ping(ctx context.Context, addr string) error {
-	const patience = 3 * time.Second
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", addr)
+// parseServer reads the URL of a server, or HOST:PORT.
+func parseServer(addr string) (*redis.Options, error) {
+	if !strings.Contains(addr, "://") {
+		addr = "redis://" + addr
+	}
+	opt, err := redis.ParseURL(addr)
+	if err, ok := errors.AsType[*url.Error](err); ok {
+		return nil, err.Err // without the URL, which may hold a password
+	}
+	return opt, err
+}
+
+// hosts are the servers without their passwords.
+func hosts(addrs []string) string {
+	var list []string
+	for _, addr := range addrs {
+		opt, _ := parseServer(addr) // it has been read before
+		list = append(list, opt.Addr)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ping asks a server whether it is a Redis that takes commands, and can be one of so many.
+func ping(ctx context.Context, addr string, servers int) error {
+	opt, err := parseServer(addr)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(patience))
-	io.WriteString(conn, "PING\r\n")
-	reply, _ := bufio.NewReader(conn).ReadString('\n')
-	if reply = strings.TrimSpace(reply); reply != "+PONG" {
-		return errorf("it answers PING with %q", reply)
+	logging.Disable() // the error says all
+	opt.DialTimeout, opt.ReadTimeout, opt.DialerRetries, opt.MaxRetries = 3*time.Second, 3*time.Second, 1, -1
+	rdb := redis.NewClient(opt)
+	defer rdb.Close()
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		return errorf("%w%s", err, advice(opt, err))
+	}
+	info, _ := rdb.Info(ctx, "cluster").Result()
+	if servers > 1 && strings.Contains(info, "cluster_enabled:1") {
+		return errorf("it is a node of a cluster. This step needs independent servers")
 	}
 	return nil
+}
+
+// advice says what may help after an error.
+func advice(opt *redis.Options, err error) string {
+	_, refused := errors.AsType[*net.OpError](err)
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	switch secure := opt.TLSConfig != nil; {
+	case unknown:
+		return word("\nTo trust its CA, put the CA's file into SSL_CERT_FILE. To trust any server, end the URL with ?skip_verify=true")
+	case plain || secure && (errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded)):
+		return word("\nIt may not speak TLS: try redis:// instead of rediss://")
+	case errors.Is(err, io.EOF):
+		return word("\nIt may want TLS: try rediss:// instead of redis://")
+	case redis.HasErrorPrefix(err, "NOAUTH"):
+		return word("\nIt wants a password: redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@HOST:PORT")
+	case refused:
+		return word("\nStart one (redis-server --port 6379 --save ''), or name another")
+	}
+	return ""
 }

@@ -1,42 +1,25 @@
 package main
 
 import (
-	"net"
+	"crypto/tls"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
-
-// serve answers every connection with these words, and returns where.
-func serve(t *testing.T, words string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Read(make([]byte, 64))
-			conn.Write([]byte(words))
-			conn.Close()
-		}
-	}()
-	return l.Addr().String()
-}
 
 func TestReal(t *testing.T) {
 	buildsMany(t)
 	root := inOwnMini(t)
 	var five []string
 	for range 5 {
-		five = append(five, serve(t, "+PONG\r\n"))
+		five = append(five, miniredis.RunT(t).Addr())
 	}
 	addrs := strings.Join(five, ",")
 	shows(t, "real 3 "+five[0], 0, "real: the stories of step 03 on "+five[0]+"\n", "ok    TestLeadMutual_exclusion\n", "skip  TestBug\n", "played on "+five[0]+"\n",
@@ -58,14 +41,50 @@ func TestReal(t *testing.T) {
 
 func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 	inMini(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, open, hidden := miniredis.RunT(t), miniredis.RunT(t), miniredis.RunT(t)
+	free := closed.Addr()
+	closed.Close()
+	hidden.RequireUserAuth("bob", "s3cret")
+	web := httptest.NewTLSServer(nil) // for its certificate
+	t.Cleanup(web.Close)
+	secure, err := miniredis.RunTLS(&tls.Config{Certificates: web.TLS.Certificates})
 	require.NoError(t, err)
-	free := l.Addr().String()
-	l.Close()
-	shows(t, "real 3 localhost", 1, "no Redis at localhost", "missing port in address")
-	shows(t, "real 3 "+free, 1, "no Redis at "+free, "refused", "Start one (redis-server --port 6379 --save '')")
-	shows(t, "real 3 "+serve(t, "-NOAUTH Authentication required.\r\n"), 1, "it answers PING with", "-NOAUTH")
-	shows(t, "real 3 "+serve(t, ""), 1, `it answers PING with ""`)
+	t.Cleanup(secure.Close)
+	for args, want := range map[string]string{
+		free:                                  "refused\nStart one (redis-server --port 6379 --save ''), or name another\n",
+		hidden.Addr():                         "NOAUTH Authentication required.\nIt wants a password: redis://:PASSWORD@HOST:PORT",
+		"redis://bob:s3cre@" + hidden.Addr():  "WRONGPASS invalid username-password pair",
+		secure.Addr():                         "EOF\nIt may want TLS: try rediss:// instead of redis://\n",
+		"rediss://" + secure.Addr():           "certificate signed by unknown authority\nTo trust its CA",
+		"rediss://" + open.Addr():             "\nIt may not speak TLS: try redis:// instead of rediss://\n",
+		"redis://bob:s3cret@" + hidden.Addr(): "",
+		"redis://" + open.Addr() + "/3":       "",
+		"rediss://" + secure.Addr() + "?skip_verify=true": "",
+	} {
+		err := ping(t.Context(), args, 1)
+		if want == "" {
+			require.NoError(t, err, args)
+			continue
+		}
+		out, errs, code := tourOf(t, "real 3 "+args)
+		require.Equal(t, 1, code, args)
+		require.Empty(t, out, args)
+		inOrder(t, strings.ReplaceAll(errs, "connection\nrefused", "refused"), "cannot play on 127.0.0.1:", want)
+		require.NotContains(t, errs, "s3cre", "it is secret")
+	}
+}
+
+func TestReal_OnAClusterOnlyLocksOfOneServer(t *testing.T) {
+	m := miniredis.RunT(t)
+	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		if cmd != "INFO" {
+			return false
+		}
+		c.WriteBulk("# Cluster\r\ncluster_enabled:1\r\n")
+		return true
+	})
+	require.NoError(t, ping(t.Context(), m.Addr(), 1))
+	require.ErrorContains(t, ping(t.Context(), m.Addr(), 5), "it is a node of a cluster")
 }
 
 func TestTheSlowestStory_IsThere(t *testing.T) {

@@ -210,7 +210,7 @@ func (k *study) try(ctx context.Context, r *reason) error {
 			}
 		}
 		own := told.Fate == byStory && !noMessage.MatchString(told.Says)
-		ends := own || k.first && res.Verdict != story.TimedOut || told.Fate == byPanic && r.Fate == survived || hangs >= enough
+		ends := own || k.first && told.Fate != survived && res.Verdict != story.TimedOut || told.Fate == byPanic && r.Fate == survived || hangs >= enough
 		if own || r.Fate == survived || told.Fate == byStory && r.Fate != byStory {
 			*r = told
 		}

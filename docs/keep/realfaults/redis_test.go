@@ -348,9 +348,9 @@ func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
 
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
 // a message reaches waiters on all.
-func TestCluster_TheLocksWorkOnIt(t *testing.T) {
-	t.Parallel()
-	var addrs []string
+// threeMasters starts a Redis Cluster.
+func threeMasters(t *testing.T) (addrs []string) {
+	t.Helper()
 	var masters []*redis.Client
 	for i := range 3 {
 		free, err := redisproc.FreeAddr()
@@ -367,6 +367,12 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
 			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
 	}
+	return addrs
+}
+
+func TestCluster_TheLocksWorkOnIt(t *testing.T) {
+	t.Parallel()
+	addrs := threeMasters(t)
 	const ttl = 3 * time.Second
 	for step := 5; step <= 8; step++ {
 		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) {

@@ -1,17 +1,18 @@
 package redislock
 
-// The stories on real servers: go run ./docs/tour real N host:port[,host:port...] lays
-// this file over a step's folder and names the servers in REDIS_ADDRS. Stories play in
+// The stories on real servers: go run ./docs/tour real N URL[,URL...] lays this file over a
+// step's folder and names the servers in REDIS_ADDRS. Stories play in
 // real time and with a short ttl there, so whatever is measured gets some slack. The
 // faults between a client and Redis are made as ever: replies get lost, connections hang
 // and break. Faults of Redis itself concern the story's own keys only, which are deleted
 // in the end; nothing here changes the server or touches other keys. A story that needs
-// more than that is skipped.
+// more than that is skipped. Of a cluster, a story sees the master that has its keys.
 
 import (
 	"bufio"
 	"crypto/rand"
 	"crypto/sha1"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,8 +30,13 @@ import (
 
 var (
 	realAddrs = strings.Split(os.Getenv("REDIS_ADDRS"), ",")
-	admins    sync.Map // *redis.Client, by address
+	admins    sync.Map                                       // *redis.Client, by node
+	tag       = "{" + strings.ToLower(rand.Text()[:8]) + "}" // keeps all keys on one node of a cluster
+	cluster   atomic.Bool
 )
+
+// twoSlots shows a script that takes a token for a key.
+const twoSlots = "TestNumkeysCountsTheTokenAsWell_NobodyCanUnlock"
 
 func init() {
 	realTime = true
@@ -45,7 +52,10 @@ func init() {
 		if len(realAddrs) < nodes {
 			t.Fatalf("REDIS_ADDRS names %d servers, this lock needs %d", len(realAddrs), nodes)
 		}
-		key = strings.ToLower(rand.Text()[:8]) + ":coupons" // others use these servers too
+		key = tag + strings.ToLower(rand.Text()[:8]) + ":coupons" // others use these servers too
+		if newRealRedis(0); cluster.Load() && t.Name() == twoSlots {
+			needsVirtualTime(t, "a cluster refuses a script whose keys are in two slots")
+		}
 		story(t)
 	}
 }
@@ -64,7 +74,7 @@ func (l *lab) quiet() {
 
 // realRedis is a server of REDIS_ADDRS. To each story it looks like a new one.
 type realRedis struct {
-	addr  string
+	opt   *redis.Options
 	admin *redis.Client
 
 	mu      sync.Mutex
@@ -74,14 +84,35 @@ type realRedis struct {
 }
 
 func newRealRedis(node int) *realRedis {
-	addr := realAddrs[node]
-	admin, _ := admins.LoadOrStore(addr, redis.NewClient(&redis.Options{Addr: addr}))
-	s := &realRedis{addr: addr, admin: admin.(*redis.Client), known: map[string]bool{}}
+	admin, ok := admins.Load(node)
+	if !ok {
+		admin, _ = admins.LoadOrStore(node, redis.NewClient(realOptions(realAddrs[node])))
+	}
+	s := &realRedis{admin: admin.(*redis.Client), known: map[string]bool{}}
+	s.opt = s.admin.Options()
 	scripts.Range(func(sha, _ any) bool {
 		s.known[sha.(string)] = true
 		return true
 	})
 	return s
+}
+
+// realOptions reads a URL, or HOST:PORT. Of a cluster, it names the master of these keys.
+func realOptions(url string) *redis.Options {
+	if !strings.Contains(url, "://") {
+		url = "redis://" + url
+	}
+	opt := must(redis.ParseURL(url))
+	one := redis.NewClient(opt)
+	defer one.Close()
+	if info, _ := one.Info(ctx, "cluster").Result(); strings.Contains(info, "cluster_enabled:1") {
+		cluster.Store(true)
+		all := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{opt.Addr},
+			Username: opt.Username, Password: opt.Password, TLSConfig: opt.TLSConfig})
+		defer all.Close()
+		opt.Addr = must(all.MasterForKey(ctx, tag)).Options().Addr
+	}
+	return opt
 }
 
 // Keys returns the keys of this story.
@@ -138,10 +169,14 @@ func (s *realRedis) Close() {
 
 // Dial returns a connection on which some commands are translated in flight.
 func (s *realRedis) Dial() (net.Conn, error) {
-	conn, err := net.DialTimeout("tcp", s.addr, time.Second)
+	conn, err := net.DialTimeout(s.opt.Network, s.opt.Addr, time.Second)
 	if err != nil {
 		return nil, err
 	}
+	if s.opt.TLSConfig != nil {
+		conn = tls.Client(conn, s.opt.TLSConfig)
+	}
+	s.logIn(conn)
 	s.mu.Lock()
 	s.conns = append(s.conns, conn)
 	s.mu.Unlock()
@@ -164,12 +199,29 @@ func (s *realRedis) Dial() (net.Conn, error) {
 	return near, nil
 }
 
+// logIn sends what the URL says. What the story's clients send comes later.
+func (s *realRedis) logIn(conn net.Conn) {
+	r := bufio.NewReader(conn)
+	for _, command := range [][]string{{"auth", s.opt.Username, s.opt.Password}, {"select", fmt.Sprint(s.opt.DB)}} {
+		command = slices.DeleteFunc(command, func(arg string) bool { return arg == "" })
+		if len(command) == 1 || command[1] == "0" {
+			continue
+		}
+		proto.Write(conn, command)
+		if reply := must(proto.Read(r)); !strings.HasPrefix(reply, "+OK") {
+			must(0, fmt.Errorf("%s: %s", command[0], reply))
+		}
+	}
+}
+
 // translate returns what is sent instead of a command, so that the server looks like one
 // that has forgotten its scripts, or like one that has only errors to tell.
 func (s *realRedis) translate(args []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch command := strings.ToLower(args[0]); {
+	case command == "hello" && s.opt.Protocol == 2: // of the URL; the clients ask for 3
+		return []string{"hello", "2"}
 	case command == "hello" || command == "client":
 	case s.message != "":
 		return []string{"eval", "return redis.error_reply(ARGV[1])", "0", s.message}
