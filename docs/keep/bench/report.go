@@ -22,6 +22,12 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"waiters":     func() []int { return manyWaiters },
 	"section":     func() string { return duration(section) },
 	"manyBound":   func() string { return duration(manyBound) },
+	"holdTTL":     func() string { return duration(holdTTL) },
+	"holders":     func() []string { return names(holders()) },
+	"busy":        func() int { return busy },
+	"perCore":     func(d time.Duration) string { return fmt.Sprintf("%d,000", time.Second/d/1000) },
+	"kB":          func(bytes int) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1000) },
+	"percent":     func(part float64) string { return fmt.Sprintf("%.1f%%", 100*part) },
 }).Parse(reportSource))
 
 func names(list []contestant) (names []string) {

@@ -350,23 +350,13 @@ func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
 // a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	t.Parallel()
+	masters, err := redisproc.Cluster(ctx, t.TempDir(), 3)
 	var addrs []string
-	var masters []*redis.Client
-	for i := range 3 {
-		free, err := redisproc.FreeAddr()
-		require.NoError(t, err)
-		_, bus, _ := net.SplitHostPort(free)
-		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
-		rdb := adminOf(t, addrs[i])
-		masters = append(masters, rdb)
-		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
-		host, port, _ := net.SplitHostPort(addrs[i])
-		require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
+	for _, p := range masters {
+		t.Cleanup(p.Kill)
+		addrs = append(addrs, p.Addr)
 	}
-	for _, rdb := range masters {
-		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
-			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
-	}
+	require.NoError(t, err)
 	const ttl = 3 * time.Second
 	for step := 5; step <= 8; step++ {
 		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) {
