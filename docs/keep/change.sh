@@ -54,6 +54,10 @@ if [ -n "$first" ] || [ -n "$(changed 'step0*/lab*_test.go')" ]; then
 	done
 fi
 
+if [ -n "$(changed docs/keep/libs docs/keep/go.mod 'step08*_test.go')" ]; then
+	does "the stories on libraries"
+	go run -C docs/keep ./libs -all
+fi
 if [ -n "$locks$(changed docs/keep/explore docs/play docs/internal/trace 'docs/internal/course/*.go')" ]; then
 	does "all pages, the tables and the page in the browser as well (minutes)"
 	pages

@@ -16,6 +16,7 @@
 //   - the questions of a lesson between <!-- questions: page.md#anchor #anchor ... --> and
 //     <!-- /questions -->, from the interview pages; and of these the decks of cards,
 //     docs/read/interview/deck.tsv
+//   - not a table between <!-- table: command --> and <!-- /table -->: the command writes it
 //   - the file and the line in a link whose text is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1)
 //

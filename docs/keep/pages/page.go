@@ -28,7 +28,7 @@ func (p part) isBlock() bool   { return p.verb != "" || p.isFenced() }
 func (p part) lines() []string { return slices.Concat(p.head, p.body, p.end) }
 
 var (
-	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|questions): (.*\S) -->$`)
+	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|questions|table): (.*\S) -->$`)
 	fenceLine  = regexp.MustCompile("^\\s*(```+)")
 	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
 )
@@ -55,6 +55,8 @@ func parse(page string) (list []part) {
 			}
 			if last.verb == "questions" {
 				last.closing = questionsEnd
+			} else if last.verb == "table" {
+				last.closing = "<!-- /table -->"
 			} else if fence != nil {
 				last.closing = fence[1]
 			}
@@ -103,7 +105,7 @@ func (b library) regenerate(file string, show shown) (made map[string]string, wr
 			files, shown, err := draw(file, p.args, show.play)
 			maps.Copy(made, files)
 			return []string{shown}, err
-		case p.verb == "picture":
+		case p.verb == "picture", p.verb == "table": // another program writes a table
 		case p.verb == "questions":
 			list, err := b.questions(file, p.args)
 			if errors.Is(err, errStale) {

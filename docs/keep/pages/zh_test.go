@@ -61,6 +61,18 @@ func inTwoLanguages(t *testing.T) {
 	require.NoError(t, carryOver(nil))
 }
 
+// Another program writes it, with words of its language: neither page takes it from the other.
+func TestChinese_ATableIsNotCarriedOver(t *testing.T) {
+	inTwoLanguages(t)
+	table := func(row string) string { return "\n<!-- table: go run ./libs -->\n" + row + "\n<!-- /table -->\n" }
+	writeAll(t, "README.md", englishPage+table("| holds |"), zh, chinesePage+table("| 仍在 |"))
+	require.NoError(t, stamp([]string{"README.md"}))
+	writeAll(t, "README.md", englishPage+table("| breaks |"))
+	require.NoError(t, carryOver(nil))
+	require.Contains(t, read(t, zh), "| 仍在 |")
+	require.NotContains(t, read(t, zh), "英文版已有改动", "a cell has changed, and there is nothing to translate")
+}
+
 func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	inTwoLanguages(t)
 	page := read(t, zh)

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"example.com/redislock-steps/docs/internal/story"
+)
+
+//go:embed libraries.tmpl
+var source string
+
+const (
+	command     = "go run -C docs/keep ./libs"
+	tableBegins = "<!-- table: " + command + " -->\n"
+	tableEnds   = "<!-- /table -->\n"
+)
+
+// pages makes the page, and the pages with its table. Each red cell has its words there, and no
+// other has.
+func pages(found []verdicts) (made map[string]string, err error) {
+	made = map[string]string{}
+	for file, language := range map[string]int{"docs/read/production.md": 0, "docs/read/production.zh-CN.md": 1} {
+		text, err := os.ReadFile(file)
+		before, rest, begins := strings.Cut(string(text), tableBegins)
+		_, after, ends := strings.Cut(rest, tableEnds)
+		if err != nil || !begins || !ends {
+			return nil, fmt.Errorf("%s has no %s%s: %w", file, tableBegins, tableEnds, err)
+		}
+		made[file] = before + tableBegins + table(found, language, "libraries.md") + tableEnds + after
+	}
+	silent := map[string]bool{} // red cells without words
+	for i, c := range columns {
+		for _, r := range rows {
+			result, played := found[i][r.story]
+			if played == slices.Contains(r.none, c.dir) {
+				return nil, fmt.Errorf("there is no story %s that every lock can play", r.story)
+			}
+			if result.Verdict == story.Failed {
+				silent[c.dir+" "+r.story] = true
+			}
+		}
+	}
+	page := template.Must(template.New("").Funcs(template.FuncMap{
+		"table":   func() string { return table(found, 0, "") },
+		"heading": heading,
+		"red": func(dir, name string) (string, error) {
+			if !silent[dir+" "+name] {
+				return "", fmt.Errorf("%s is not red on %s, or has words already", name, dir)
+			}
+			delete(silent, dir+" "+name)
+			i := slices.IndexFunc(columns, func(c column) bool { return c.dir == dir })
+			says := found[i][name].Log.Failing(name)[0].Message()[0]
+			return fmt.Sprintf("**%s**: “%s” (`%s play %s %s`)", columns[i].name, says, command, dir, name), nil
+		},
+		"line":    line,
+		"version": func(module string) (string, error) { return listed(module, "{{.Version}}") },
+		"none":    none,
+		"leftOut": func() []leave { return leftOut },
+	}).Parse(source))
+	var text bytes.Buffer
+	if err = page.Execute(&text, nil); err == nil && len(silent) > 0 {
+		err = fmt.Errorf("red, and libraries.tmpl does not say why: %s", slices.Sorted(maps.Keys(silent)))
+	}
+	made["docs/read/libraries.md"] = text.String()
+	return made, err
+}
+
+// line links to the only place in a library's source that has this text.
+func line(module, file, text string) (string, error) {
+	dir, err1 := listed(module, "{{.Dir}}")
+	version, err2 := listed(module, "{{.Version}}")
+	source, err3 := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return "", err
+	}
+	before, after, found := strings.Cut(string(source), text)
+	if !found || strings.Contains(after, text) {
+		return "", fmt.Errorf("%s of %s has no line with %s, or several", file, module, text)
+	}
+	repository, _, _ := strings.Cut(module, "/v")
+	n := 1 + strings.Count(before, "\n")
+	return fmt.Sprintf("[%s:%d](https://%s/blob/%s/%s#L%d)", path.Base(file), n, repository, version, file, n), nil
+}
+
+// listed is what docs/keep requires.
+func listed(module, format string) (string, error) {
+	out, err := exec.Command("go", "list", "-C", "docs/keep", "-m", "-f", format, module).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// table is what is found: a row for each story. A red cell links to what the page says about it.
+func table(found []verdicts, language int, page string) string {
+	var head, text strings.Builder
+	for _, c := range columns {
+		fmt.Fprintf(&head, " [%s](../keep/libs/%s/lock.go) |", []string{c.name, c.zh}[language], c.dir)
+	}
+	fmt.Fprintf(&text, "| |%s\n|---|%s\n", head.String(), strings.Repeat(":-:|", len(columns)))
+	for _, r := range rows {
+		fmt.Fprintf(&text, "| %s |", []string{r.title, r.zh}[language])
+		for i := range columns {
+			cell := "✓"
+			if result, ok := found[i][r.story]; !ok {
+				cell = "–"
+			} else if result.Verdict != story.Passed {
+				cell = fmt.Sprintf("[✗](%s#%s)", page, slug(r.title))
+			}
+			fmt.Fprintf(&text, " %s |", cell)
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// slug is GitHub's anchor of a title.
+func slug(title string) string {
+	return strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+}
+
+var notInSlug = regexp.MustCompile(`[^\p{L}\p{N} -]`)
+
+// heading begins what the page says about a story.
+func heading(name string) string {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.story == name })
+	return "### " + rows[i].title
+}
+
+// none says why cells have no verdict.
+func none() (list []string) {
+	for _, r := range rows {
+		var names []string
+		for _, c := range columns {
+			if slices.Contains(r.none, c.dir) {
+				names = append(names, c.name)
+			}
+		}
+		if names != nil {
+			list = append(list, fmt.Sprintf("“%s”. %s: %s.", r.title, strings.Join(names, "; "), r.why))
+		}
+	}
+	return list
+}
+
+// holds lists which stories pass on which libraries.
+func holds(found []verdicts) string {
+	on := map[string]string{}
+	for i, c := range columns {
+		for name, r := range found[i] {
+			if r.Verdict == story.Passed {
+				on[name] += " " + c.dir
+			}
+		}
+	}
+	text := "# Stories that pass, and on which libraries. One that is not here fails, is not claimed, or has been left out:\n" +
+		"# docs/read/libraries.md says which, for some. " + command + " -all writes this.\n"
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		text += name + on[name] + "\n"
+	}
+	return text
+}
