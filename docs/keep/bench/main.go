@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -79,15 +78,16 @@ func run(ctx context.Context, p plan, write, render bool) error {
 			return err
 		}
 	}
-	var page bytes.Buffer
-	if err := report.Execute(&page, r); err != nil {
-		return err
-	}
 	if !write && !render {
-		_, err := page.WriteTo(os.Stdout)
-		return err
+		return report.Execute(os.Stdout, r)
 	}
-	return os.WriteFile(pageFile, page.Bytes(), 0o644)
+	pages, err := r.pages()
+	for file, text := range pages {
+		if err == nil {
+			err = os.WriteFile(file, []byte(text), 0o644)
+		}
+	}
+	return err
 }
 
 func measure(ctx context.Context, p plan) (*results, error) {
