@@ -171,6 +171,7 @@ func TestTheContextEndsBetweenTwoAttempts_LockReturnsAtOnce(t *testing.T) {
 		time.AfterFunc(10*time.Millisecond, cancel) // he tries again after 50 to 100 ms
 		start := time.Now()
 		require.ErrorIs(t, bob.Lock(request), context.Canceled)
-		require.Less(t, time.Since(start), slack(20*time.Millisecond), "bob's request was cancelled, but Lock kept waiting")
+		require.Less(t, time.Since(start), slack(20*time.Millisecond),
+			"bob's request was cancelled, but Lock kept waiting")
 	})
 }
