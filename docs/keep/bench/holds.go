@@ -26,7 +26,7 @@ type holds struct {
 	Lost       int
 }
 
-// holdTTL is short, so that all renew several times while somebody looks.
+// holdTTL is short, so that all renew while commands are counted.
 const holdTTL = 10 * time.Second
 
 func holders() []contestant {
