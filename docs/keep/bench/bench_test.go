@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +16,8 @@ import (
 func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	var trips atomic.Int64
-	conn := &meteredConn{Conn: ours, trips: &trips}
+	var m meter
+	conn := &meteredConn{Conn: ours, meter: &m}
 	defer conn.Close()
 	go func() {
 		for range 2 {
@@ -33,7 +32,7 @@ func TestMeter_CountsAnswersNotPieces(t *testing.T) {
 		io.ReadFull(conn, make([]byte, 5))
 	}
 	io.ReadFull(conn, make([]byte, 4))
-	require.EqualValues(t, 2, trips.Load())
+	require.EqualValues(t, []int64{2, 8, 14}, []int64{m.trips.Load(), m.sent.Load(), m.received.Load()})
 }
 
 func TestWithoutRedisServer_ItSaysHowToInstallIt(t *testing.T) {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
+	"log"
 	"net"
 	"slices"
 	"time"
@@ -33,6 +36,7 @@ type contestant struct {
 // calls do what a request handler would: they make the handle, and lock.
 type locker struct {
 	lock  lockFunc
+	try   func(ctx context.Context, key string) error // once; a refusal is an error
 	close func()
 }
 
@@ -59,13 +63,24 @@ var contestants = []contestant{
 	{"step 05", 1, true, openStep(5)},
 	{"step 06", 1, true, openStep(6)},
 	{"step 07", 1, true, openStep(7)},
-	{"bsm/redislock", 1, true, openBSM},
+	{"bsm/redislock", 1, true, openBSM(false)},
+	{"bsm/redislock, its watchdog", 1, true, openBSM(true)},
 	{"redsync", 1, true, openRedsync()},
 	{"rueidislock", 1, true, openRueidis},
 	{"5 raw pairs", 5, false, openRaw},
 	{"step 08 on 5", 5, true, openStep(8)},
 	{"redsync on 5", 5, true, openRedsync()},
 	{"redsync on 5, WithFailFast", 5, true, openRedsync(failFast)},
+}
+
+// named returns the contestants of these names.
+func named(names ...string) (list []contestant) {
+	for _, c := range contestants {
+		if slices.Contains(names, c.name) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // waitingOnes are those that can wait.
@@ -78,7 +93,10 @@ func waitingOnes() []contestant {
 type network struct {
 	servers []*server
 	options redis.Options
+	expiry  time.Duration // of its locks; 0: ttl
 }
+
+func (n network) ttl() time.Duration { return cmp.Or(n.expiry, ttl) }
 
 // clients are go-redis clients, one per server.
 func (n network) clients() (clients []redis.UniversalClient, closeAll func()) {
@@ -122,30 +140,77 @@ func openRaw(n network) (locker, error) {
 			return majority(func(rdb redis.UniversalClient) error { return rawRelease.Run(ctx, rdb, []string{key}, "token").Err() })
 		}, err
 	}
-	return locker{lock, closeAll}, nil
+	try := func(ctx context.Context, key string) error {
+		return majority(func(rdb redis.UniversalClient) error {
+			if ok, err := rdb.SetNX(ctx, key, "token", ttl).Result(); ok || err != nil {
+				return err
+			}
+			return errTaken
+		})
+	}
+	return locker{lock, try, closeAll}, nil
 }
+
+var errTaken = errors.New("taken")
 
 func openStep(step int) func(network) (locker, error) {
 	return func(n network) (locker, error) {
 		clients, closeAll := n.clients()
-		lock := func(ctx context.Context, key string) (unlock, error) {
-			l := locks.New(step, clients, key, ttl)
-			return l.Unlock, l.Lock(ctx)
-		}
-		return locker{lock, closeAll}, nil
+		l := lockerOf(step, clients, n.ttl())
+		l.close = closeAll
+		return l, nil
 	}
 }
 
-// openBSM waits as the package's example does: it tries every 100 ms.
-func openBSM(n network) (locker, error) {
-	clients, closeAll := n.clients()
-	client := bsm.New(clients[0])
-	options := &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)}
-	lock := func(ctx context.Context, key string) (unlock, error) {
-		l, err := client.Obtain(ctx, key, ttl, options)
-		return l.Release, err
+func lockerOf(step int, clients []redis.UniversalClient, ttl time.Duration) locker {
+	return locker{
+		lock: func(ctx context.Context, key string) (unlock, error) {
+			l := locks.New(step, clients, key, ttl)
+			return l.Unlock, l.Lock(ctx)
+		},
+		try: func(ctx context.Context, key string) error { return locks.New(step, clients, key, ttl).TryLock(ctx) },
 	}
-	return locker{lock, closeAll}, nil
+}
+
+// openBSM waits as the package's example does: it tries every 100 ms. The watchdog is that
+// of its README.
+func openBSM(watchdog bool) func(network) (locker, error) {
+	options := &bsm.Options{RetryStrategy: bsm.LinearBackoff(100 * time.Millisecond)}
+	return func(n network) (locker, error) {
+		clients, closeAll := n.clients()
+		client := bsm.New(clients[0])
+		lock := func(ctx context.Context, key string) (unlock, error) {
+			l, err := client.Obtain(ctx, key, n.ttl(), options)
+			if err != nil || !watchdog {
+				return l.Release, err
+			}
+			work, cancel := context.WithCancel(context.Background())
+			go refresh(work, cancel, l, n.ttl())
+			return func(ctx context.Context) error { cancel(); return l.Release(ctx) }, nil
+		}
+		try := func(ctx context.Context, key string) error {
+			_, err := client.Obtain(ctx, key, n.ttl(), nil)
+			return err
+		}
+		return locker{lock, try, closeAll}, nil
+	}
+}
+
+func refresh(work context.Context, cancel context.CancelFunc, l *bsm.Lock, ttl time.Duration) {
+	t := time.NewTicker(ttl / 3)
+	defer t.Stop()
+	for {
+		select {
+		case <-work.Done():
+			return
+		case <-t.C:
+			if err := l.Refresh(work, ttl, nil); err != nil {
+				log.Printf("lock refresh failed: %v", err)
+				cancel()
+				return
+			}
+		}
+	}
 }
 
 // failFast lets redsync return when a majority of the nodes has replied. By default, it
@@ -154,15 +219,16 @@ var failFast = redsync.WithFailFast(true)
 
 // openRedsync tries 32 times, redsync's default. Then the crowd calls it again.
 func openRedsync(options ...redsync.Option) func(network) (locker, error) {
-	options = append(options, redsync.WithExpiry(ttl))
 	return func(n network) (locker, error) {
+		options := append(options, redsync.WithExpiry(n.ttl()))
 		rs, closeAll := newRedsync(n)
 		lock := func(ctx context.Context, key string) (unlock, error) {
 			m := rs.NewMutex(key, options...)
 			release := func(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
 			return release, m.LockContext(ctx)
 		}
-		return locker{lock, closeAll}, nil
+		try := func(ctx context.Context, key string) error { return rs.NewMutex(key, options...).TryLockContext(ctx) }
+		return locker{lock, try, closeAll}, nil
 	}
 }
 
@@ -179,7 +245,7 @@ func newRedsync(n network) (*redsync.Redsync, func()) {
 func openRueidis(n network) (locker, error) {
 	option := rueidislock.LockerOption{
 		ClientOption:   rueidis.ClientOption{InitAddress: []string{n.servers[0].Addr}},
-		KeyValidity:    ttl,
+		KeyValidity:    n.ttl(),
 		KeyMajority:    1,
 		NoLoopTracking: true,
 	}
@@ -204,5 +270,9 @@ func openRueidis(n network) (locker, error) {
 		stop()
 		return func(context.Context) error { release(); cancel(); return nil }, nil
 	}
-	return locker{lock, l.Close}, nil
+	try := func(ctx context.Context, key string) error {
+		_, _, err := l.TryWithContext(ctx, key)
+		return err
+	}
+	return locker{lock, try, l.Close}, nil
 }

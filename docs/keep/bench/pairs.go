@@ -2,55 +2,72 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// An entrant is something whose uncontended pairs are measured in turns with others.
+// An entrant is something whose calls are measured in turns with others.
 type entrant struct {
 	name   string
 	locker locker
-	trips  atomic.Int64
+	call   func(ctx context.Context, key string) error // a pair, or a TryLock that is refused
+	before lockFunc                                    // takes the lock for such a round
+	meter  meter
 	key    string    // keys of all entrants are equally long
-	times  []float64 // seconds per pair, one of each round
-	pairs  int
+	times  []float64 // seconds per call, one of each round
+	calls  int
 }
 
 const (
-	rest       = time.Millisecond // before each pair
-	roundPairs = 20
+	rest       = time.Millisecond // before each call
+	roundCalls = 20
 )
 
 // enter opens a contestant on servers. It runs a round that does not count, for connections,
 // scripts and caches.
 func (r *results) enter(number int, c contestant, servers []*server) (e *entrant, err error) {
 	e = &entrant{name: c.name, key: fmt.Sprintf("pair:%02d", number)}
-	e.locker, err = c.open(network{servers[:c.nodes], redis.Options{Dialer: metered(&e.trips)}})
+	e.locker, err = c.open(network{servers: servers[:c.nodes], options: redis.Options{Dialer: e.meter.dial}})
 	if err != nil {
 		return nil, err
 	}
+	e.call = e.locker.pair
 	err = r.round(e)
-	e.times, e.pairs = nil, 0
-	e.trips.Store(0)
+	e.times, e.calls = nil, 0
+	e.meter.trips.Store(0)
 	return e, err
 }
 
-func (r *results) measureAlone(ctx context.Context, servers []*server) error {
-	var entrants []*entrant
-	for i, c := range contestants {
+// enterAll opens all of a list.
+func (r *results) enterAll(list []contestant, servers []*server) (entrants []*entrant, closeAll func(), err error) {
+	closeAll = func() {
+		for _, e := range entrants {
+			e.locker.close()
+		}
+	}
+	for i, c := range list {
 		e, err := r.enter(i, c, servers)
 		if err != nil {
-			return err
+			closeAll()
+			return nil, nil, err
 		}
-		defer e.locker.close()
 		entrants = append(entrants, e)
 	}
+	return entrants, closeAll, nil
+}
+
+func (r *results) measureAlone(ctx context.Context, servers []*server) error {
+	entrants, closeAll, err := r.enterAll(contestants, servers)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
 	if err := inTurns(ctx, r.Plan.Rounds, entrants, r.round); err != nil {
 		return err
 	}
@@ -62,7 +79,7 @@ func (r *results) measureAlone(ctx context.Context, servers []*server) error {
 		} else {
 			bare = e
 		}
-		trips := float64(e.trips.Load()) / float64(e.pairs*c.nodes)
+		trips := float64(e.meter.trips.Load()) / float64(e.calls*c.nodes)
 		r.Locks[c.name] = &figures{Pair: seconds(median(e.times)), OfBare: of, Trips: math.Round(100*trips) / 100}
 	}
 	return nil
@@ -93,17 +110,61 @@ func (e *entrant) measure(key string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer time.AfterFunc(2*time.Second, cancel).Stop()
+	if e.before != nil {
+		release, err := e.before(ctx, key)
+		if err != nil {
+			return err
+		}
+		defer release(context.WithoutCancel(ctx))
+	}
 	var times []float64
-	for range roundPairs {
+	for range roundCalls {
 		time.Sleep(rest)
 		start := time.Now()
-		e.pairs++
-		if err := e.locker.pair(ctx, key); err != nil {
+		e.calls++
+		if err := e.call(ctx, key); err != nil {
 			return err
 		}
 		times = append(times, time.Since(start).Seconds())
 	}
 	e.times = append(e.times, median(times))
+	return nil
+}
+
+// measureTaken measures a TryLock that is refused: another client of the same kind holds the
+// lock.
+func (r *results) measureTaken(ctx context.Context, servers []*server) error {
+	list := named("raw pair", "step 05", "step 06", "step 07", "bsm/redislock", "redsync", "rueidislock", "5 raw pairs", "step 08 on 5", "redsync on 5")
+	entrants, closeAll, err := r.enterAll(list, servers)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	holders, closeHolders, err := r.enterAll(list, servers)
+	if err != nil {
+		return err
+	}
+	defer closeHolders()
+	for i, e := range entrants {
+		e.call = func(ctx context.Context, key string) error {
+			if e.locker.try(ctx, key) == nil {
+				return errors.New("it got a lock that is taken")
+			}
+			return nil
+		}
+		e.before = holders[i].locker.lock
+	}
+	if err := inTurns(ctx, r.Plan.Rounds, entrants, r.round); err != nil {
+		return err
+	}
+	var bare *entrant
+	for i, c := range list {
+		if !c.waits {
+			bare = entrants[i]
+		}
+		f := r.Locks[c.name]
+		f.Taken, f.TakenOf = seconds(median(entrants[i].times)), ratio(entrants[i].times, bare.times)
+	}
 	return nil
 }
 
@@ -120,18 +181,15 @@ type attempt struct{ Lock, Unlock time.Duration }
 
 // measureHung stops two of five servers, and lets step 08 and redsync lock on them.
 func (r *results) measureHung(ctx context.Context, servers []*server) error {
-	var entrants []*entrant
-	for i, c := range []contestant{
+	servers = servers[:5]
+	entrants, closeAll, err := r.enterAll([]contestant{
 		{name: "step 08, hung", nodes: 5, open: openStep(8)},
 		{name: "redsync WithFailFast, hung", nodes: 5, open: openRedsync(failFast)},
-	} {
-		e, err := r.enter(i, c, servers)
-		if err != nil {
-			return err
-		}
-		defer e.locker.close()
-		entrants = append(entrants, e)
+	}, servers)
+	if err != nil {
+		return err
 	}
+	defer closeAll()
 	// With WithFailFast, a key may remain on a node after Unlock. From now on, all three
 	// nodes that reply are needed.
 	time.Sleep(50 * time.Millisecond)
@@ -150,11 +208,10 @@ func (r *results) measureHung(ctx context.Context, servers []*server) error {
 		return err
 	}
 	r.Hung.Pair, r.Hung.FailFast = seconds(median(entrants[0].times)), seconds(median(entrants[1].times))
-	var err error
 	if r.Hung.Redsync, err = tryRedsync(network{servers: servers}); err != nil {
 		return err
 	}
-	r.Hung.WithTimeout, err = tryRedsync(network{servers, redis.Options{ContextTimeoutEnabled: true}})
+	r.Hung.WithTimeout, err = tryRedsync(network{servers: servers, options: redis.Options{ContextTimeoutEnabled: true}})
 	return err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -22,7 +23,40 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"waiters":     func() []int { return manyWaiters },
 	"section":     func() string { return duration(section) },
 	"manyBound":   func() string { return duration(manyBound) },
+	"holdTTL":     func() string { return duration(holdTTL) },
+	"holders":     func() []string { return names(holders()) },
+	"busy":        func() int { return busy },
+	"perCore": func(d time.Duration, nodes int) string {
+		return fmt.Sprintf("%d,000", time.Second*time.Duration(nodes)/max(d, 1)/1000)
+	},
+	"mB":      func(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/100) }, // of 10,000
+	"kB":      func(bytes int) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1000) },
+	"percent": func(part float64) string { return fmt.Sprintf("%.1f%%", 100*part) },
 }).Parse(reportSource))
+
+// pages are benchmarks.md, and those with a table of these figures.
+func (r *results) pages() (map[string]string, error) {
+	var page strings.Builder
+	err := report.Execute(&page, r)
+	made := map[string]string{pageFile: page.String()}
+	for file, table := range map[string]string{"../../read/production.md": "carry", "../../read/production.zh-CN.md": "carry.zh"} {
+		text, wrong := os.ReadFile(file)
+		before, rest, begins := strings.Cut(string(text), tableBegins)
+		_, after, ends := strings.Cut(rest, tableEnds)
+		if !begins || !ends {
+			wrong = errors.Join(wrong, fmt.Errorf("%s has no %s", file, tableBegins))
+		}
+		var carry strings.Builder
+		err = errors.Join(err, wrong, report.ExecuteTemplate(&carry, table, r))
+		made[file] = before + tableBegins + carry.String() + tableEnds + after
+	}
+	return made, err
+}
+
+const (
+	tableBegins = "<!-- table: go run -C docs/keep/bench . -render -->\n"
+	tableEnds   = "<!-- /table -->\n"
+)
 
 func names(list []contestant) (names []string) {
 	for _, c := range list {

@@ -16,7 +16,11 @@ type results struct {
 	Machine string // its class, what ran on it, and when
 	Locks   map[string]*figures
 	Hung    hung
-	Many    map[string]map[int]many // by waiters
+	Many    map[string]map[int]many  // by waiters
+	Holds   map[string]map[int]holds // by how many
+	Nodes   map[int]nodesCost
+	Cluster map[string]onCluster
+	Far     far
 	// Failed counts, by who and where, the calls that failed and were made again, while
 	// nothing was wrong with the servers.
 	Failed map[string]int `json:",omitempty"`
@@ -31,10 +35,15 @@ type figures struct {
 
 	Commands float64       `json:",omitzero"` // per second and waiter, while the holder stays
 	Handoff  time.Duration `json:",omitzero"` // from an unlock to the return of the next lock
+
+	Taken   time.Duration `json:",omitzero"` // a TryLock that is refused
+	TakenOf string        `json:",omitzero"` // in times of a SETNX, with its interval
+	Cost    cost
 }
 
 func newResults(p plan) *results {
-	return &results{Plan: p, Locks: map[string]*figures{}, Many: map[string]map[int]many{}, Failed: map[string]int{}}
+	return &results{Plan: p, Locks: map[string]*figures{}, Many: map[string]map[int]many{}, Holds: map[string]map[int]holds{},
+		Nodes: map[int]nodesCost{}, Cluster: map[string]onCluster{}, Failed: map[string]int{}}
 }
 
 func (r *results) failed(where string, err error) {

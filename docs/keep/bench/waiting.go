@@ -174,7 +174,7 @@ type many struct {
 func manyOnes() (list []contestant) {
 	for _, c := range contestants {
 		switch c.name {
-		case "step 05", "step 06", "rueidislock":
+		case "step 05", "step 06", "bsm/redislock", "redsync", "rueidislock", "redsync on 5", "redsync on 5, WithFailFast":
 			list = append(list, c)
 		case "step 07", "step 08 on 5":
 			open := func(n network) (locker, error) {

@@ -346,30 +346,20 @@ func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
 	return int(winners.Load())
 }
 
-// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
-// a message reaches waiters on all.
 // threeMasters starts a Redis Cluster.
 func threeMasters(t *testing.T) (addrs []string) {
 	t.Helper()
-	var masters []*redis.Client
-	for i := range 3 {
-		free, err := redisproc.FreeAddr()
-		require.NoError(t, err)
-		_, bus, _ := net.SplitHostPort(free)
-		addrs = append(addrs, serve(t, 1, "--cluster-enabled", "yes", "--cluster-port", bus)[0].Addr)
-		rdb := adminOf(t, addrs[i])
-		masters = append(masters, rdb)
-		require.NoError(t, rdb.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
-		host, port, _ := net.SplitHostPort(addrs[i])
-		require.NoError(t, masters[0].Do(ctx, "cluster", "meet", host, port, bus).Err())
+	masters, err := redisproc.Cluster(ctx, t.TempDir(), 3)
+	for _, p := range masters {
+		t.Cleanup(p.Kill)
+		addrs = append(addrs, p.Addr)
 	}
-	for _, rdb := range masters {
-		require.Eventually(t, func() bool { return strings.Contains(rdb.ClusterInfo(ctx).Val(), "cluster_state:ok") },
-			20*time.Second, 20*time.Millisecond, "the cluster does not come up")
-	}
+	require.NoError(t, err)
 	return addrs
 }
 
+// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
+// a message reaches waiters on all.
 func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	t.Parallel()
 	addrs := threeMasters(t)

@@ -5,13 +5,18 @@ package redisproc
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A Process is one redis-server or redis-sentinel.
@@ -56,6 +61,48 @@ func start(program, dir string, args []string) (p *Process, err error) {
 		}
 	}
 	return nil, err
+}
+
+// Cluster starts a Redis Cluster of n masters, whose files are in dir, and waits until it is
+// up. With an error it returns those that it has started.
+func Cluster(ctx context.Context, dir string, n int) (masters []*Process, err error) {
+	var admins []*redis.Client
+	for i := range n {
+		bus, err := FreeAddr()
+		if err != nil {
+			return masters, err
+		}
+		_, busPort, _ := net.SplitHostPort(bus)
+		own, err := os.MkdirTemp(dir, "node")
+		if err != nil {
+			return masters, err
+		}
+		p, err := Server(own, "--cluster-enabled", "yes", "--cluster-port", busPort)
+		if err != nil {
+			return masters, err
+		}
+		masters = append(masters, p)
+		admin := redis.NewClient(&redis.Options{Addr: p.Addr})
+		defer admin.Close()
+		admins = append(admins, admin)
+		host, port, _ := net.SplitHostPort(p.Addr)
+		err = errors.Join(
+			admin.ClusterAddSlotsRange(ctx, i*16384/n, (i+1)*16384/n-1).Err(),
+			admins[0].Do(ctx, "cluster", "meet", host, port, busPort).Err())
+		if err != nil {
+			return masters, err
+		}
+	}
+	end := time.Now().Add(30 * time.Second)
+	for _, admin := range admins {
+		for !strings.Contains(admin.ClusterInfo(ctx).Val(), "cluster_state:ok") {
+			if time.Now().After(end) {
+				return masters, errors.New("the cluster does not come up")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return masters, nil
 }
 
 // FreeAddr returns an address that another process may take first.
