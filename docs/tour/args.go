@@ -154,10 +154,10 @@ func readServers(req *request, args []string) error {
 		if err != nil {
 			return wrongUsage("a server is HOST:PORT, or a URL (redis://, rediss://): %v", err)
 		}
-		if seen[opt.Addr] {
-			return wrongUsage("%s is there twice: the servers must be independent", opt.Addr)
+		if seen[opt.Host] {
+			return wrongUsage("%s is there twice: the servers must be independent", opt.Host)
 		}
-		seen[opt.Addr] = true
+		seen[opt.Host] = true
 		req.names = append(req.names, addr)
 	}
 	if need := serversFor(req.steps); len(req.names) < need {

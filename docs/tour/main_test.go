@@ -78,7 +78,7 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"real 3":                      "where is your Redis? go run ./docs/tour real 3 localhost:6379",
 		"real 3 a:1 b:1":              "real: too many arguments: b:1",
 		"real 3 redis://:p@a:1,p@a:1": "a:1 is there twice",
-		"real 3 http://:p@a:1":        "a server is HOST:PORT, or a URL (redis://, rediss://): redis: invalid URL scheme: http",
+		"real 3 http://:p@a:1":        "a server is HOST:PORT, or a URL (redis://, rediss://): unknown network http",
 		"real 3 redis://:%pw@a:1":     "a server is HOST:PORT, or a URL (redis://, rediss://): invalid URL escape",
 		"real 8 a:1,b:1,c:1":          "5 independent servers are needed (URL,URL,...), not 3",
 		"real all a:1":                "5 independent servers are needed (URL,URL,...), not 1",

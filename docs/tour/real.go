@@ -1,18 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -154,61 +157,120 @@ func (t *tour) realReport(s course.Step, addrs []string, results []story.Result)
 	return unless(wrong, "real %s failed:\n  %s", s)
 }
 
-// parseServer reads the URL of a server, or HOST:PORT.
-func parseServer(addr string) (*redis.Options, error) {
+// parseServer reads the URL of a server, or HOST:PORT. What is in its query, the stories read.
+func parseServer(addr string) (*url.URL, error) {
 	if !strings.Contains(addr, "://") {
 		addr = "redis://" + addr
 	}
-	opt, err := redis.ParseURL(addr)
+	u, err := url.Parse(addr)
 	if err, ok := errors.AsType[*url.Error](err); ok {
 		return nil, err.Err // without the URL, which may hold a password
 	}
-	return opt, err
+	if u.Scheme != "redis" && u.Scheme != "rediss" {
+		return nil, net.UnknownNetworkError(u.Scheme)
+	}
+	u.Host = net.JoinHostPort(cmp.Or(u.Hostname(), "localhost"), cmp.Or(u.Port(), "6379"))
+	return u, nil
 }
 
 // hosts are the servers without their passwords.
 func hosts(addrs []string) string {
 	var list []string
 	for _, addr := range addrs {
-		opt, _ := parseServer(addr) // it has been read before
-		list = append(list, opt.Addr)
+		if u, err := parseServer(addr); err == nil {
+			addr = u.Host
+		}
+		list = append(list, addr)
 	}
 	return strings.Join(list, ", ")
 }
 
-// ping asks a server whether it is a Redis that takes commands, and can be one of so many.
+// ping asks a server whether it is a Redis that takes commands, and can be one of so many. It
+// does so without go-redis, which is not there where a module cannot be fetched.
 func ping(ctx context.Context, addr string, servers int) error {
-	opt, err := parseServer(addr)
+	u, err := parseServer(addr)
 	if err != nil {
 		return err
 	}
-	logging.Disable() // the error says all
-	opt.DialTimeout, opt.ReadTimeout, opt.DialerRetries, opt.MaxRetries = 3*time.Second, 3*time.Second, 1, -1
-	rdb := redis.NewClient(opt)
-	defer rdb.Close()
-	if err := rdb.Ping(ctx).Err(); err != nil {
-		return errorf("%w%s", err, advice(opt, err))
+	secure := u.Scheme == "rediss"
+	info, err := askInfo(ctx, u, secure)
+	if err != nil {
+		return errorf("%w%s", err, advice(secure, err))
 	}
-	info, _ := rdb.Info(ctx, "cluster").Result()
 	if servers > 1 && strings.Contains(info, "cluster_enabled:1") {
 		return errorf("it is a node of a cluster. This step needs independent servers")
 	}
 	return nil
 }
 
+// askInfo returns what a server that takes commands replies to INFO cluster.
+func askInfo(ctx context.Context, u *url.URL, secure bool) (info string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	dial := new(net.Dialer).DialContext
+	if secure {
+		skip := u.Query().Get("skip_verify") == "true"
+		dial = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: skip}}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", u.Host)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	end, _ := ctx.Deadline()
+	conn.SetDeadline(end)
+	commands := [][]string{{"PING"}, {"INFO", "cluster"}}
+	if password, ok := u.User.Password(); ok {
+		auth := slices.DeleteFunc([]string{"AUTH", u.User.Username(), password}, func(arg string) bool { return arg == "" })
+		commands = slices.Insert(commands, 0, auth)
+	}
+	replies := bufio.NewReader(conn)
+	for _, args := range commands {
+		fmt.Fprintf(conn, "*%d\r\n", len(args))
+		for _, arg := range args {
+			fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(arg), arg)
+		}
+		if info, err = readReply(replies); err != nil && args[0] != "INFO" {
+			return "", err
+		}
+	}
+	return info, nil // without INFO, it is taken for one that is no cluster's
+}
+
+// readReply reads a status, an error, or a string.
+func readReply(r *bufio.Reader) (string, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	switch line[:min(1, len(line))] {
+	case "+":
+		return line[1:], nil
+	case "-":
+		return "", errors.New(line[1:])
+	case "$":
+		n, _ := strconv.Atoi(line[1:])
+		text := make([]byte, max(0, n))
+		_, err = io.ReadFull(r, text)
+		return string(text), err
+	}
+	return "", io.EOF // it does not speak Redis's protocol
+}
+
 // advice says what may help after an error.
-func advice(opt *redis.Options, err error) string {
+func advice(secure bool, err error) string {
 	_, refused := errors.AsType[*net.OpError](err)
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	switch secure := opt.TLSConfig != nil; {
+	switch {
 	case unknown:
 		return word("\nTo trust its CA, put the CA's file into SSL_CERT_FILE. To trust any server, end the URL with ?skip_verify=true")
 	case plain || secure && (errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded)):
 		return word("\nIt may not speak TLS: try redis:// instead of rediss://")
 	case errors.Is(err, io.EOF):
 		return word("\nIt may want TLS: try rediss:// instead of redis://")
-	case redis.HasErrorPrefix(err, "NOAUTH"):
+	case strings.HasPrefix(err.Error(), "NOAUTH"):
 		return word("\nIt wants a password: redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@HOST:PORT")
 	case refused:
 		return word("\nStart one (redis-server --port 6379 --save ''), or name another")
