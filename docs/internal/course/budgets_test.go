@@ -80,5 +80,5 @@ func TestTheToolsStaySmall(t *testing.T) {
 		}
 		return err
 	}))
-	assert.LessOrEqual(t, lines, 25_100, "which reader needs these lines of Go, and what goes out instead?")
+	assert.LessOrEqual(t, lines, 26_500, "which reader needs these lines of Go, and what goes out instead?")
 }

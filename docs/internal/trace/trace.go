@@ -63,3 +63,18 @@ func Outcome(err error) string {
 	}
 	return outcome(err.Error())
 }
+
+// Harm says what a story that fails shows those who use the lock to lose: 2 if two are inside,
+// or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
+// one gets in; 0 if it is about something else, or cannot be told.
+func Harm(records []Record) (harm int) {
+	for _, r := range records {
+		switch {
+		case severity(r.Mark) >= 2:
+			return 2
+		case r.Kind == Verdict && r.Got == "ErrNotAcquired" && len(r.Inside) == 0:
+			harm = 1
+		}
+	}
+	return harm
+}
