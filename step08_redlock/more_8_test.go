@@ -143,3 +143,34 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 		})
 	}
 }
+
+// Unlock asks the nodes again only while that can change its result.
+func TestUnlock_ReturnsWhenItsResultIsCertain(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.NoError(t, alice.TryLock(ctx))
+			for node := range nodes {
+				if refuses { // as with rights that were taken away: that does not pass
+					lab.server(node).SetError("NOPERM this user has no permissions to run the command")
+				}
+			}
+			start := time.Now()
+			require.Equal(t, refuses, alice.Unlock(ctx) != nil)
+			require.Less(t, time.Since(start), slack(100*time.Millisecond),
+				"every node has answered (with an error: %t), but Unlock kept asking", refuses)
+		})
+	}
+}
+
+func TestTheContextEndsBetweenTwoAttempts_LockReturnsAtOnce(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, alice.TryLock(ctx))
+		request, cancel := context.WithCancel(ctx)
+		time.AfterFunc(10*time.Millisecond, cancel) // he tries again after 50 to 100 ms
+		start := time.Now()
+		require.ErrorIs(t, bob.Lock(request), context.Canceled)
+		require.Less(t, time.Since(start), slack(20*time.Millisecond), "bob's request was cancelled, but Lock kept waiting")
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -51,6 +52,11 @@ type study struct {
 	bin     story.Binary // of all mutants: see build
 	stories []probe      // those that tell most first: see probe
 	untrue  []string     // excuses that no mutant needs
+
+	// Of why -all, which asks whether a story fails, not which tells most.
+	first   bool
+	mu      sync.Mutex
+	noticed map[string]int // mutants, by story
 }
 
 // A probe is a story, as it plays on the lock itself.
@@ -67,7 +73,7 @@ func (t *tour) newStudy(s course.Step) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &study{Step: s, lock: lock}
+	k := &study{Step: s, lock: lock, noticed: map[string]int{}}
 	for _, mu := range lock.Mutants {
 		k.Reasons = append(k.Reasons, reason{Mutant: mu})
 	}
@@ -181,7 +187,7 @@ const (
 func (k *study) try(ctx context.Context, r *reason) error {
 	r.Fate = survived
 	hangs := 0
-	for _, p := range k.stories {
+	for _, p := range k.order() {
 		if !slices.Contains(p.reaches, r.N) {
 			continue
 		}
@@ -204,15 +210,35 @@ func (k *study) try(ctx context.Context, r *reason) error {
 			}
 		}
 		own := told.Fate == byStory && !noMessage.MatchString(told.Says)
-		ends := own || told.Fate == byPanic && r.Fate == survived || hangs >= enough
+		ends := own || k.first && res.Verdict != story.TimedOut || told.Fate == byPanic && r.Fate == survived || hangs >= enough
 		if own || r.Fate == survived || told.Fate == byStory && r.Fate != byStory {
 			*r = told
 		}
 		if ends {
+			k.count(p)
 			break
 		}
 	}
 	return nil
+}
+
+// order is that in which stories are tried: of why -all, those first that have noticed most
+// so far.
+func (k *study) order() []probe {
+	if !k.first {
+		return k.stories
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := slices.Clone(k.stories)
+	slices.SortStableFunc(list, func(a, b probe) int { return k.noticed[b.Name] - k.noticed[a.Name] })
+	return list
+}
+
+func (k *study) count(p probe) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.noticed[p.Name]++
 }
 
 var noMessage = regexp.MustCompile(`^(Received unexpected error|An error is expected|Target error|Expected error|Not equal|Should |Error )`)

@@ -110,6 +110,7 @@ func (t *tour) runWhyAll(ctx context.Context, steps []course.Step) error {
 		if err != nil {
 			return err
 		}
+		k.first = true
 		var list []*reason
 		for i := range k.Reasons {
 			list = append(list, &k.Reasons[i])
