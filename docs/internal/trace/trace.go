@@ -3,6 +3,8 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
+import "strings"
+
 // A Record is one thing that happened.
 type Record struct {
 	At     int64    `json:"at"`                 // µs of virtual time since the story began
@@ -72,7 +74,7 @@ func Harm(records []Record) (harm int) {
 		switch {
 		case severity(r.Mark) >= 2:
 			return 2
-		case r.Kind == Verdict && r.Got == "ErrNotAcquired" && len(r.Inside) == 0:
+		case r.Kind == Verdict && strings.HasPrefix(r.Got, "ErrNotAcquired") && len(r.Inside) == 0:
 			harm = 1
 		}
 	}
