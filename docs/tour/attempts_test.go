@@ -106,18 +106,18 @@ func (a attempt) play(t *testing.T, tr *tour, ctx context.Context) []story.Resul
 // judge fails unless a right attempt passes everything, and a wrong one fails as it says:
 // what try shows is the first failure. Every failure has to be an assertion.
 func (a attempt) judge(t *testing.T, results []story.Result) {
-	var failures []string
+	played := attemptAt{step: a.step}
 	for _, r := range results {
-		if r.Verdict == story.Passed {
-			continue
-		}
+		played.trials = append(played.trials, trial{r, -1, nil})
+	}
+	var failures []string
+	for _, r := range played.failing() { // in the order of try
 		failures = append(failures, r.Name)
 		if r.Verdict != story.Failed {
-			assert.Failf(t, "not an assertion", "%s: %s", r.Name, whyNot(r))
+			assert.Failf(t, "not an assertion", "%s: %s", r.Name, whyNot(r.Result))
 			continue
 		}
-		failing := r.Log.Failing(r.Name)[0]
-		t.Logf("%s: %s", r.Name, strings.Join(failing.Message(), "\n"))
+		t.Logf("%s: %s", r.Name, strings.Join(r.Log.Failing(r.Name)[0].Message(), "\n"))
 	}
 	if a.refused != "" {
 		return // a story may see it as well, by luck

@@ -49,7 +49,7 @@ func TestTry_WhatHangsBreaksOrLeaks_IsToldByTheLineOfTheLearner(t *testing.T) {
 
 	line := learner(t, "\t\"os\"\n", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`)
 	at := fmt.Sprintf(" at mylock/lock.go:%d", line)
-	shows(t, "try 1", 1, "missing  1_mutual_exclusion_test.go", "Not run, because the one that hangs ended the run: 14 stories.", "HANGS Test", "It hangs; your code runs in a loop"+at+fmt.Sprintf("\n        lock.go:%d  if os.Getenv", line))
+	shows(t, "try 1", 1, "missing  1_mutual_exclusion_test.go", "Not run, because 4 stories hang: 11 stories.", "HANGS Test", "It hangs; your code runs in a loop"+at+fmt.Sprintf("\n        lock.go:%d  if os.Getenv", line))
 
 	learner(t, "\t\"sync\"\n", "\tstuck.Lock()\n\tif err := l.validate(); err == nil {\n\t\treturn nil\n\t}\n\tstuck.Unlock()")
 	src := read(t, myLockFile)

@@ -166,26 +166,24 @@ func differing(a, b side) (names []string) {
 	return names
 }
 
-// changes shows what the learner has changed since the start of s. That was the reference
-// solution before it or the learner's own: the one that is nearer.
-func (t *tour) changes(s course.Step, story string) error {
+// aFew is how many declarations may differ for the difference to be a hint.
+const aFew = 3
+
+// changes are the declarations in which the learner's attempt at s differs from what it began
+// with; none if that is not known, or if they are more than a few.
+func (t *tour) changes(s course.Step, from string) (start, mine side, names []string) {
+	if from == "" {
+		return start, mine, nil
+	}
 	mine, err := t.mine(s)
-	start, wrong := t.side(s.Before().Dir, "your start")
-	if err := cmp.Or(err, wrong); err != nil {
-		return err
+	start, wrong := t.side(from, "your start")
+	if cmp.Or(err, wrong) != nil {
+		return start, mine, nil
 	}
-	names := differing(start, mine)
-	if own, err := t.side(solvedDir(s.N-1), "your start"); err == nil {
-		if fewer := differing(own, mine); len(fewer) < len(names) {
-			start, names = own, fewer
-		}
+	if names = differing(start, mine); len(names) > aFew {
+		names = nil
 	}
-	if names == nil {
-		t.prose("", "%s held at the start of %s. Your lock says the same as the one you started from.", story, s.Label())
-		return nil
-	}
-	t.prose("", "%s held at the start of %s. What have you changed since?\n", story, s.Label())
-	return t.diffNamed(start, mine, names)
+	return start, mine, names
 }
 
 // uncommented is a declaration without the lines that are comments.
@@ -197,7 +195,7 @@ func uncommented(d source.Declaration) string {
 
 // runHint shows the next stage of the hint for a story: the first failing one of the last
 // try, unless one is named.
-func (t *tour) runHint(s course.Step, names []string) error {
+func (t *tour) runHint(s course.Step, asked []string) error {
 	p, err := t.readProgress()
 	if err != nil {
 		return err
@@ -205,8 +203,8 @@ func (t *tour) runHint(s course.Step, names []string) error {
 	st := p.Steps[s.N]
 	name := ""
 	switch {
-	case names != nil:
-		name = names[0]
+	case asked != nil:
+		name = asked[0]
 	case st.Of == 0:
 		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
 	case st.Solved:
@@ -222,38 +220,49 @@ func (t *tour) runHint(s course.Step, names []string) error {
 		return err
 	}
 	last, _ := st.failing(of.Name)
-	own := slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
 	h, ok := s.HintSaying(last.Says)
 	switch {
 	case last.How != "":
-		h, ok = course.HintForEnding(last.How)
-	case !ok && own: // the hints of an earlier step are about its fix
-		h, ok = s.HintFor(of.File, of.Name)
+		h, _ = course.HintForEnding(last.How)
+	case !ok:
+		h, _ = s.HintFor(of.File, of.Name)
 	}
-	if !ok {
-		return t.changes(s, of.Name)
+	started := last.How == "" && !slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
+	show := []func() error{}
+	for _, text := range h.Stages {
+		show = append(show, func() error { t.prose("", "\n%s\n", unfolded.Replace(text)); return nil })
 	}
-	stage := min(st.Hints[of.Name]+1, course.Stages)
+	start, mine, names := t.changes(s, st.Start)
+	if started && names != nil { // after the question
+		show = slices.Insert(show, min(1, len(show)), func() error {
+			t.prose("", "\nIt held at the start of %s. What have you changed since?\n", s.Label())
+			return t.diffNamed(start, mine, names)
+		})
+	}
+	given := st.Hints[of.Name]
+	if given >= len(show) {
+		t.prose("", "All hints for %s have been given. The story is in %s/%s. The reference solution next to yours: go run ./docs/tour try %d -compare", of.Name, s.Dir, of.File, s.N)
+		return nil
+	}
 	if st.Hints == nil {
 		st.Hints = map[string]int{}
 	}
-	st.Hints[of.Name] = stage
+	st.Hints[of.Name] = given + 1
 	p.Steps[s.N] = st
-	t.strong("Hint %d of %d for %s", stage, course.Stages, of.Name)
-	switch {
-	case last.How != "":
+	t.strong("Hint %d of %d for %s", given+1, len(show), of.Name)
+	if last.How != "" {
 		t.prose("", "(It %s.)", last.How)
-	case !own:
-		t.prose("", "(It held at the start of %s.)", s.Label())
 	}
-	t.prose("", "\n%s\n", unfolded.Replace(h.Stages[stage-1]))
+	if err := show[given](); err != nil {
+		return err
+	}
 	switch {
-	case stage < course.Stages && names == nil:
-		t.printf("More: go run ./docs/tour hint %d\n", s.N)
-	case stage < course.Stages:
+	case given+1 == len(show):
+		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
+	case asked != nil:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Name)
 	default:
-		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
+		t.printf("More: go run ./docs/tour hint %d\n", s.N)
 	}
 	return t.writeProgress(p)
 }

@@ -46,6 +46,10 @@ type standing struct {
 	Passed  int       `json:"passed"`
 	Of      int       `json:"of"`
 	Failing []failing `json:"failing,omitempty"`
+	Passing []string  `json:"passing,omitempty"`
+
+	// What the attempt began with; "" if the learner has brought it along.
+	Start string `json:"start,omitempty"`
 
 	// How many stages of a story's hint were given.
 	Hints map[string]int `json:"hints,omitempty"`
@@ -177,6 +181,9 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if from != keptDir(s.N) {
+		p.Steps[s.N] = standing{Start: from}
+	}
 	switch from {
 	case keptDir(s.N):
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
@@ -237,8 +244,7 @@ func (t *tour) runReset(s course.Step) error {
 	if err != nil {
 		return err
 	}
-	p.Step = s.N
-	delete(p.Steps, s.N)
+	p.Step, p.Steps[s.N] = s.N, standing{Start: from}
 	t.prose("", "The lock in %s is a copy of %s (%s).\nNext: go run ./docs/tour try %d", myDir, from, files, s.N)
 	return t.writeProgress(p)
 }

@@ -21,7 +21,8 @@ func (t *tour) tryReport(a attemptAt) error {
 		return err
 	}
 	now := a.standing()
-	now.Hints = p.Steps[s.N].Hints
+	before := p.Steps[s.N]
+	now.Hints, now.Start = before.Hints, before.Start
 	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
 		return err
@@ -33,9 +34,22 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
+	t.prose("  ", "\nStories passed: %d of %d.", now.Passed, now.Of)
 	fails := a.failing()
-	t.failingList(a, fails)
+	gained, lost := 0, 0
+	for _, r := range a.trials {
+		switch passed := slices.Contains(before.Passing, r.Name); {
+		case r.Verdict == story.Passed && !passed:
+			gained++
+		case passed && slices.ContainsFunc(fails, func(f trial) bool { return f.Name == r.Name }):
+			lost++
+		}
+	}
+	if before.Of > 0 && gained+lost > 0 {
+		t.prose("  ", "Since the last try: +%d, -%d.", gained, lost)
+	}
+	t.printf("\n")
+	t.failingList(a, fails, before)
 	if fails != nil {
 		t.printf("  In full:\n\n")
 		t.trial(a, fails[0])
@@ -45,19 +59,25 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// failing are the stories that do not pass. The first one is to be looked at first: one
-// that hangs, as it has ended the run.
+// failing are the stories that do not pass. The first one is to be looked at first: one that
+// fails by its assertion, and of these one in which people lose something.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
-		switch r.Verdict {
-		case story.Passed, story.NotRun, notYet:
-		case hung:
-			list = slices.Insert(list, 0, r)
-		default:
+		if !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict) {
 			list = append(list, r)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b trial) int { return b.weight() - a.weight() })
 	return list
+}
+
+// weight is how much a failure tells of the lock.
+func (r trial) weight() int {
+	failing := r.Log.Failing(r.Name)
+	if r.Verdict != story.Failed || failing == nil {
+		return 0
+	}
+	return 1 + trace.Harm(failing[0].Records)
 }
 
 // tally is how many trials have one of these verdicts.
@@ -71,6 +91,11 @@ func tally(trials []trial, list ...story.Verdict) (n int) {
 // standing is what is remembered of a run.
 func (a attemptAt) standing() standing {
 	st := standing{Of: len(a.trials), Passed: tally(a.trials, story.Passed)}
+	for _, r := range a.trials {
+		if r.Verdict == story.Passed {
+			st.Passing = append(st.Passing, r.Name)
+		}
+	}
 	for _, r := range a.failing() {
 		f := failing{Story: r.Name}
 		if r.end != nil && r.Verdict != story.Failed {
@@ -135,16 +160,20 @@ func (t *tour) group(name string, of []trial) {
 }
 
 // failingList names what fails, a line each.
-func (t *tour) failingList(a attemptAt, fails []trial) {
+func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
 		for _, r := range fails {
-			t.printf("  %s %s\n", t.trialTag(r), r.Name)
+			passed := ""
+			if slices.Contains(before.Passing, r.Name) {
+				passed = say("  <- passed before")
+			}
+			t.printf("  %s %s%s\n", t.trialTag(r), r.Name, passed)
 		}
 		t.printf("\n")
 	}
 	if n := tally(a.trials, story.NotRun); n > 0 {
-		t.printf("  Not run, because the one that hangs ended the run: %s.\n\n", count(n, "story"))
+		t.printf("  Not run, because %s hang: %s.\n\n", count(patient, "story"), count(n, "story"))
 	}
 }
 

@@ -230,13 +230,15 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 	return nil
 }
 
-// playTrials runs the stories in one process. One that breaks it, by a panic or by a
-// goroutine that is left, says so, and the others continue in the next process. One that
-// hangs ends the run.
+// patient is how many stories may hang before the others are not run: each takes seconds.
+const patient = 4
+
+// playTrials runs the stories in one process. One that breaks it, by a panic, by a goroutine
+// that is left, or because it hangs, says so, and the others continue in the next process.
 func (t *tour) playTrials(ctx context.Context, bin story.Binary, trials []trial) error {
 	defer t.progress(word("running the tests"))()
 	patience := cmp.Or(os.Getenv(watchEnv), watchPatience)
-	for tally(trials, hung) == 0 {
+	for tally(trials, hung) < patient {
 		var rest []story.Story
 		for _, r := range trials {
 			if r.Verdict == story.NotRun {

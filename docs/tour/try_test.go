@@ -14,6 +14,7 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 	"example.com/redislock-steps/docs/internal/story"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // tourIn is a tour of the mini course, and what it prints.
@@ -95,12 +96,24 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestTry_AStoryThatHangs_IsShownFirst(t *testing.T) {
+// What is shown in full: an assertion before a hang, and of the assertions that about two
+// inside before one about an error.
+func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
+	failed := func(name string, records ...trace.Record) trial {
+		log := story.Transcript{Tests: []*story.Test{{Name: name, Status: "fail", Records: records}}}
+		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil}
+	}
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{story.Result{Story: story.Story{Name: "TestEarlier"}, Verdict: story.Failed}, -1, nil},
 		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}},
+		failed("TestItsError"),
+		failed("TestLockedOut", trace.Record{Kind: trace.Verdict, Got: "ErrNotAcquired"}),
+		failed("TestTwoInside", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}),
 	}}
-	require.Equal(t, "TestHangs", a.failing()[0].Name)
+	var names []string
+	for _, r := range a.failing() {
+		names = append(names, r.Name)
+	}
+	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestHangs"}, names)
 }
 
 // myLockFile is the learner's lock where it is one file.
@@ -141,6 +154,7 @@ func TestTry(t *testing.T) {
 
 	shows(t, "try 7 TestOtherLost", 0, "ok    TestOtherLost\n          0.1ms", "1 of 1 passed. All of the step: go run ./docs/tour try 7")
 	work(t, strings.Replace(miniLock(7), "at = 7", "at = 6", 1))
+	shows(t, "try 7", 1, "Stories passed: 23 of 27.\n  Since the last try: +0, -4.\n", "FAIL  TestOtherWatchdog  <- passed before\n")
 	shows(t, "try 7 TestOtherWatchdog", 1, "FAIL  TestOtherWatchdog\n          0.1ms", "the lock of 6 lacks")
 	shows(t, "try 7 TestOtherWatchdgo", 2, "step 07 has no story TestOtherWatchdgo (did you mean TestOtherWatchdog?)")
 	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the reference solution)\n", "-const at = 6\n+const at = 7\n")
@@ -369,48 +383,51 @@ func TestHint_GoesOnStageByStage(t *testing.T) {
 	require.NoError(t, write(root+"/step02_expire/2_crashed_holder_test.go",
 		strings.ReplaceAll(miniStories("redislock", "Crashed_holder", 2), "TestLeadCrashed_holder", "TestTheHolderDies_BobEntersWhenTheTTLEnds")))
 	shows(t, "try 2", 1, "FAIL  TestTheHolderDies")
-	for stage, want := range []string{"Who else can remove the key", "Redis removes a key", "PExpire(ctx", "PExpire(ctx"} {
-		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", min(stage+1, 3)), want)
+	for stage, want := range []string{"Who else can remove the key", "Redis removes a key", "PExpire(ctx"} {
+		shows(t, "hint 2", 0, fmt.Sprintf("Hint %d of 3 for TestTheHolderDies_BobEntersWhenTheTTLEnds\n", stage+1), want)
 	}
+	shows(t, "hint 2", 0, "All hints for TestTheHolderDies_BobEntersWhenTheTTLEnds have been given.", "try 2 -compare")
 	shows(t, "hint 2 TestOtherCrashed_holder", 0, "Hint 1 of 3 for TestOtherCrashed_holder", "More: go run ./docs/tour hint 2 TestOther")
-	shows(t, "hint 2", 0, "It was the last one.\nThe reference solution next to yours: go run ./docs/tour try 2 -compare\n")
-	out := shows(t, "hint 2 TestOtherMutual_exclusion", 0, "TestOtherMutual_exclusion held at the start of step 02.", "Your lock says the same as the one you started from.")
-	require.NotContains(t, out, "Hint")
+	shows(t, "hint 2 TestOtherCrashed_holder", 0, "Hint 2 of 3")
+	shows(t, "hint 2 TestOtherCrashed_holder", 0, "It was the last one.\nThe reference solution next to yours: go run ./docs/tour try 2 -compare\n")
 	shows(t, "hint 2 TestNope", 2, "step 02 has no story TestNope")
 	work(t, miniLock(2))
 	shows(t, "try 2", 0, "solved")
 	shows(t, "hint 2", 2, "step 02 is solved")
 }
 
-func TestHint_WhatHeldAtTheStartSaysWhatChanged(t *testing.T) {
+// A lock that the learner has brought along held nothing at the start of a step.
+func TestHint_WhatHeldAtTheStart_SaysWhatChanged(t *testing.T) {
 	buildsMany(t)
 	root := inOwnMini(t)
-	shows(t, "hint 3 TestOtherMutual_exclusion", 1, "there is no lock of yours to compare: go run ./docs/tour try 3 makes one")
-	work(t, miniLock(2))
-	shows(t, "try 3", 1, "the lock of 2 lacks what 3 has")
-	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
-	shows(t, "try 3", 1, "FAIL  TestLeadMutual_exclusion")
-	for range 2 {
-		shows(t, "hint 3", 0, "TestLeadMutual_exclusion held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 0\n")
-	}
+	broken := strings.Replace(miniLock(1), "key string)", "key string, ttl int)", 1)
+	work(t, broken)
+	shows(t, "try 3", 1, "FAIL  TestLeadCrashed_holder")
+	out := shows(t, "hint 3", 0, "Hint 1 of 3 for TestLeadCrashed_holder")
+	require.NotContains(t, out, "start of")
+	shows(t, "reset 3", 0, "a copy of step02_expire")
+	work(t, broken)
+	shows(t, "try 3", 1, "FAIL  TestLeadCrashed_holder")
+	shows(t, "hint 3", 0, "Hint 1 of 4 for TestLeadCrashed_holder")
+	shows(t, "hint 3", 0, "Hint 2 of 4", "It held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 1\n")
+	shows(t, "hint 3", 0, "Hint 3 of 4")
 
-	// The start is the nearer one: the reference solution, or the learner's own.
-	require.NoError(t, write("mylock/_step02-solved/lock.go", strings.Replace(miniLock(2), "at = 2", "at = 1+1", 1)+"\nfunc mine() {}\n"))
-	shows(t, "hint 3", 0, "--- step02_expire/lock.go (your start)")
-	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1)+"\nfunc mine() {}\n")
-	shows(t, "hint 3", 0, "--- mylock/_step02-solved/lock.go (your start)", "-const at = 1+1\n")
+	// More than a few declarations are no hint.
+	work(t, broken+"\nfunc a() {}\nfunc b() {}\nfunc c() {}\n")
+	shows(t, "hint 3 TestOtherCrashed_holder", 0, "Hint 1 of 3")
 
-	// Where people break the same thing, a hint says so. A story that also passes on the lock
-	// before is treated like an earlier one.
+	// Where people break the same thing, a hint says so. The start may be the learner's own lock.
+	work(t, miniLock(3)+"\nfunc mine() {}\n")
+	shows(t, "try 3", 0, "solved")
 	lab := root + "/step04_owner_token/lab_test.go"
 	require.NoError(t, write(lab, strings.Replace(read(t, lab), `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`, 1)))
 	shows(t, "try 4", 1, "FAIL  TestLeadOwner_release")
 	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call returned `redis: nil`")
-	work(t, strings.Replace(miniLock(0), "key string)", "key string, ttl int)", 1))
-	shows(t, "try 4", 1, "FAIL  TestLeadMutual_exclusion", "got: redis: nil")
-	shows(t, "hint 4", 0, "Hint 1 of 3 for TestLeadMutual_exclusion\n(It held at the start of step 04.)\n", "redis: nil")
-	shows(t, "hint 4", 0, "Hint 2 of 3 for TestLeadMutual_exclusion", "no key")
-	shows(t, "hint 4 TestControlOwner_release", 0, "TestControlOwner_release held at the start of step 04. What have you changed since?")
+	work(t, broken+"\nfunc mine() {}\n")
+	shows(t, "try 4", 1, "FAIL  TestLeadCrashed_holder", "got: redis: nil")
+	shows(t, "hint 4", 0, "Hint 1 of 4 for TestLeadCrashed_holder\n", "redis: nil")
+	shows(t, "hint 4", 0, "Hint 2 of 4 for TestLeadCrashed_holder", "It held at the start of step 04.", "--- mylock/_step03-solved/lock.go (your start)")
+	shows(t, "hint 4", 0, "Hint 3 of 4 for TestLeadCrashed_holder", "no key")
 }
 
 func TestCompilerText(t *testing.T) {

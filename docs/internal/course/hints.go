@@ -47,8 +47,14 @@ func readHints(file string) []Hint {
 	return parseHints(string(text))
 }
 
-// HintFor returns the hint of a story that begins in s, or that of its file, if there is one.
+// HintFor returns the hint of a story of s, or that of its file. It is in the hints of the
+// step in which the file begins.
 func (s Step) HintFor(file, story string) (Hint, bool) {
+	for _, f := range s.Guarantees() {
+		if f.Name == file {
+			s = Steps[f.From-1]
+		}
+	}
 	h, ok := find(s.Hints(), func(of string) bool { return of == story })
 	if !ok {
 		h, ok = find(s.Hints(), func(of string) bool { return of == file })

@@ -3,6 +3,8 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
+import "strings"
+
 // A Record is one thing that happened.
 type Record struct {
 	At     int64    `json:"at"`                 // µs of virtual time since the story began
@@ -62,4 +64,19 @@ func Outcome(err error) string {
 		return "ok"
 	}
 	return outcome(err.Error())
+}
+
+// Harm says what a story that fails shows those who use the lock to lose: 2 if two are inside,
+// or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
+// one gets in; 0 if it is about something else, or cannot be told.
+func Harm(records []Record) (harm int) {
+	for _, r := range records {
+		switch {
+		case severity(r.Mark) >= 2:
+			return 2
+		case r.Kind == Verdict && strings.HasPrefix(r.Got, "ErrNotAcquired") && len(r.Inside) == 0:
+			harm = 1
+		}
+	}
+	return harm
 }
