@@ -42,6 +42,14 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	}
 }
 
+// A lesson has the title that the tour gives its step.
+func TestChinese_LessonsAreCalledAsInTheTour(t *testing.T) {
+	for _, s := range Steps {
+		title := "\n# " + InChinese(s.Label()) + "：" + InChinese(s.Problem) + "\n"
+		assert.Contains(t, read(t, s.Dir+"/README.zh-CN.md"), title)
+	}
+}
+
 // Of two entries with the same English, one would be lost.
 func TestCatalogs_HaveEachTextOnceOnALineOfItsOwn(t *testing.T) {
 	for _, name := range []string{"docs/tour/zh-CN.json", "docs/internal/course/zh-CN.json", "docs/internal/picture/zh-CN.json", "docs/internal/trace/zh-CN.json"} {
