@@ -54,11 +54,11 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 			continue
 		}
 		assert.NotContainsf(t, untold, l.called, "%s: it does not translate %q: say and errorf do", l.at, l.text)
-		assert.NotEmptyf(t, inChinese[l.text], "%s: no Chinese for %q", l.at, l.text)
+		assert.NotEmptyf(t, inChinese.Texts[l.text], "%s: no Chinese for %q", l.at, l.text)
 	}
 	mutants, err := os.ReadFile("../internal/mutant/mutant.go") // which puts its words together
 	require.NoError(t, err)
-	for text, found := range inChinese {
+	for text, found := range inChinese.Texts {
 		elsewhere := strings.Contains(text, "#") || strings.Contains(string(mutants), text)
 		assert.Truef(t, all[text] || elsewhere || text == "epilogue", "nothing says this any longer: %q", text)
 		assert.Equalf(t, verbs(text), verbs(found), "%q", text)
@@ -180,11 +180,11 @@ func TestChinese_FitsATerminal(t *testing.T) {
 	speakingChinese(t)
 	fits(t, "help", usage())
 	for _, s := range course.Steps {
-		require.LessOrEqual(t, wide(word(s.Problem)), 53, "next to the word for it, and mylock, on a line of 80 columns")
-		require.Equal(t, columns, wide(banner(s)))
+		require.LessOrEqual(t, course.Wide(word(s.Problem)), 53, "next to the word for it, and mylock, on a line of 80 columns")
+		require.Equal(t, columns, course.Wide(banner(s)))
 	}
 	for _, state := range []string{"solved ", "later  ", "missing", "holds  ", "not run"} {
-		require.Equal(t, 7, wide(word(state)), state)
+		require.Equal(t, 7, course.Wide(word(state)), state)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // A console is where this program writes.
@@ -69,7 +71,7 @@ func (c console) progress(text string) func() {
 		return func() {}
 	}
 	fmt.Fprint(c.err, line)
-	return func() { fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", wide(line))) }
+	return func() { fmt.Fprintf(c.err, "\r%s\r", strings.Repeat(" ", course.Wide(line))) }
 }
 
 // indent puts prefix before every line that is not empty.
@@ -90,7 +92,7 @@ func wrap(width int, text string) (out []string) {
 	for _, line := range strings.Split(text, "\n") {
 		rest := strings.TrimLeft(line, " ")
 		prefix := line[:len(line)-len(rest)]
-		for room := width - len(prefix); wide(rest) > room; {
+		for room := width - len(prefix); course.Wide(rest) > room; {
 			at := breakAt(room, rest)
 			if at < 0 {
 				break
@@ -105,7 +107,7 @@ func wrap(width int, text string) (out []string) {
 
 // behind puts a note behind the name of a story, or below it if a line cannot take both.
 func behind(name, note string) string {
-	if note = word(note); wide(name+note) > columns-len("  FAIL  ") {
+	if note = word(note); course.Wide(name+note) > columns-len("  FAIL  ") {
 		return "\n        " + strings.TrimLeft(note, " ")
 	}
 	return note

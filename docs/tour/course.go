@@ -93,5 +93,5 @@ func (t *tour) courseRed(ctx context.Context, s course.Step, on story.Coming) (l
 // banner is the line that begins a step.
 func banner(s course.Step) string {
 	head := say("== %s: %s ", strings.TrimPrefix(s.Label(), "the "), s.Title)
-	return head + strings.Repeat("=", max(0, columns-wide(head)))
+	return head + strings.Repeat("=", max(0, columns-course.Wide(head)))
 }

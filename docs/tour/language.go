@@ -4,12 +4,11 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/picture"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 //go:embed zh-CN.json
@@ -17,8 +16,8 @@ var zhCN []byte
 
 // inChinese has what the tour says, by the English: texts, formats and the words put into
 // them. Those of the course are in package course, the stories' messages in package
-// picture.
-var inChinese = course.Catalog("docs/tour/zh-CN.json", zhCN)
+// trace.
+var inChinese = course.NewCatalog("docs/tour/zh-CN.json", zhCN, course.Numbers)
 
 // chineseLocale reports whether the environment asks for Chinese.
 func chineseLocale(env func(string) string) bool {
@@ -30,7 +29,7 @@ func word(text string) string {
 	if !course.Chinese {
 		return text
 	}
-	if found := course.Find(inChinese, text); found != text {
+	if found := inChinese.Find(text); found != text {
 		return found
 	}
 	return course.InChinese(text)
@@ -57,43 +56,33 @@ type saying string
 
 func (s saying) Error() string { return word(string(s)) }
 
-// original are lines of a story's message, the Chinese first for those that have it.
+// original are lines of a story's message: the Chinese for those that have it, and below that the
+// English, which is in the source.
 func original(lines []string) (list []string) {
 	for _, line := range lines {
-		if found := picture.InChinese(line); course.Chinese && found != line {
+		if found := trace.Say(line); found != line {
 			list = append(list, found)
+			line = fmt.Sprintf(word("in the source: %s"), line)
 		}
 		list = append(list, line)
 	}
 	return list
 }
 
-// wide is how many columns a text takes: Chinese takes two for a character.
-func wide(text string) (n int) {
-	for _, r := range text {
-		n += 1 + boolean(r >= 0x2e80)
-	}
-	return n
-}
-
 // pad fills a text up with spaces.
 func pad(width int, text string) string {
-	return text + strings.Repeat(" ", max(0, width-wide(text)))
+	return text + strings.Repeat(" ", max(0, width-course.Wide(text)))
 }
-
-// unbroken is what one line has to hold: a word, or a character of Chinese, with what opens
-// before it and what closes after it.
-var unbroken = regexp.MustCompile(` *[（《“‘(]*(?:[^ “‘\x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。、：；？！）》”’,.:;?!)]*`)
 
 // breakAt is where the first line of a text ends that is too wide: at the last place at which it
 // may before this width, or at the first one; -1 if it has none.
 func breakAt(width int, text string) int {
-	end := -1
-	for _, part := range unbroken.FindAllStringIndex(text, -1) {
-		if end > 0 && wide(text[:part[1]]) > width {
+	end := 0
+	for _, part := range course.Unbroken(text) {
+		if end > 0 && course.Wide(text[:end]+part) > width {
 			return end
 		}
-		end = part[1]
+		end += len(part)
 	}
 	return -1
 }

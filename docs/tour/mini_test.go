@@ -222,7 +222,7 @@ func fits(t *testing.T, args, out string) {
 	for line := range strings.Lines(out) {
 		code := isDiff && strings.ContainsAny(line[:1], " +-@") || codeLine.MatchString(line)
 		if !code && len(strings.Fields(line)) > 2 && !strings.Contains(line, os.TempDir()) {
-			require.LessOrEqualf(t, wide(line), columns+1, "%s: too wide for a terminal: %s", args, line)
+			require.LessOrEqualf(t, course.Wide(line), columns+1, "%s: too wide for a terminal: %s", args, line)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/story"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 const (
@@ -167,7 +168,7 @@ func whyNot(r story.Result) string {
 func outcome(t *story.Test) (list []string) {
 	for _, v := range t.Verdicts {
 		if _, err := strconv.Atoi(v.Wanted); err != nil && v.Wanted != "" {
-			list = append(list, say("expected: %s   got: %s", v.Wanted, v.Got))
+			list = append(list, say("expected: %s   got: %s", trace.Say(v.Wanted), trace.Say(v.Got)))
 		}
 	}
 	return list

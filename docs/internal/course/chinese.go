@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strings"
+	"slices"
+	"sync"
 )
 
 // Chinese is whether the hints are Chinese, and what InChinese is asked for. A program
@@ -16,40 +17,115 @@ var Chinese bool
 //go:embed zh-CN.json
 var zhCN []byte
 
-var inChinese = Catalog("docs/internal/course/zh-CN.json", zhCN)
+var inChinese = NewCatalog("docs/internal/course/zh-CN.json", zhCN, Numbers)
 
-// Catalog reads a file of texts with their Chinese, in sections that are there for the
-// translator alone.
-func Catalog(file string, text []byte) map[string]string {
+// A Catalog has texts with their Chinese. Some of them have gaps, for what differs.
+type Catalog struct {
+	Texts map[string]string
+	forms func() []form // of the texts with gaps: those that say most come first
+}
+
+// A form is a text with gaps.
+type form struct {
+	says    int            // how much stands around its gaps
+	filled  *regexp.Regexp // the text, whatever its gaps hold
+	chinese string         // a format, with %s for each gap
+}
+
+// Verbs are the gaps in a catalog of formats. Those of other catalogs are Numbers: a number, a
+// duration, or code.
+const (
+	Verbs   = `%(\[\d+\])?[-+.0-9]*[a-z]`
+	Numbers = "#"
+)
+
+// NewCatalog reads a file of texts, in sections that are there for the translator alone.
+func NewCatalog(file string, text []byte, gaps string) Catalog {
 	var sections map[string]map[string]string
 	if err := json.Unmarshal(text, &sections); err != nil {
 		panic(fmt.Sprintf("%s: %v", file, err)) // the file is a part of this program
 	}
-	all := map[string]string{}
+	c := Catalog{Texts: map[string]string{}}
 	for _, section := range sections {
-		maps.Copy(all, section)
+		maps.Copy(c.Texts, section)
 	}
-	return all
+	c.forms = sync.OnceValue(func() []form { return formsOf(c.Texts, regexp.MustCompile(gaps)) })
+	return c
+}
+
+func formsOf(texts map[string]string, gap *regexp.Regexp) (list []form) {
+	for text, chinese := range texts {
+		verbs, pattern, says := gap.FindAllString(text, -1), "", 0
+		for i, part := range gap.Split(text, -1) {
+			pattern += regexp.QuoteMeta(part)
+			says += len(part)
+			if i < len(verbs) {
+				pattern += "(" + fill(verbs[i]) + ")"
+			}
+		}
+		if verbs != nil {
+			list = append(list, form{says, regexp.MustCompile("^" + pattern + "$"), gap.ReplaceAllString(chinese, "%${1}s")})
+		}
+	}
+	slices.SortFunc(list, func(a, b form) int { return b.says - a.says })
+	return list
+}
+
+// fill is what a gap can hold.
+func fill(gap string) string {
+	switch gap[len(gap)-1] {
+	case '#':
+		return "`[^`]*`|[0-9]+(?:[.][0-9]+)?(?:ms|s)?"
+	case 'd':
+		return "-?[0-9]+"
+	case 'q':
+		return `"(?:[^"\\]|\\.)*"`
+	}
+	return ".*?"
+}
+
+// Find returns what a catalog has for a text: for itself, or for what it was made from. What was
+// put into it is in Chinese as well, if the catalog has that. If there is none, it returns the text.
+func (c Catalog) Find(text string) string {
+	if found, ok := c.Texts[text]; ok {
+		return found
+	}
+	for _, f := range c.forms() {
+		if m := f.filled.FindStringSubmatch(text); m != nil {
+			var args []any
+			for _, arg := range m[1:] {
+				args = append(args, c.Find(arg))
+			}
+			return fmt.Sprintf(f.chinese, args...)
+		}
+	}
+	return text
 }
 
 // InChinese returns the Chinese for a text of this package, or the text if there is none.
-func InChinese(text string) string { return Find(inChinese, text) }
+func InChinese(text string) string { return inChinese.Find(text) }
 
-// Find returns what a catalog has for a text: for itself, or for it with a # for each
-// number, each duration and each piece of code. If there is none, it returns the text.
-func Find(catalog map[string]string, text string) string {
-	if found, ok := catalog[text]; ok {
-		return found
+// Wide is how many columns a text takes: Chinese takes two for a character.
+func Wide(text string) (n int) {
+	for _, r := range text {
+		n++
+		if r >= 0x2e80 {
+			n++
+		}
 	}
-	found, ok := catalog[variable.ReplaceAllString(text, "#")]
-	if !ok {
-		return text
-	}
-	for _, v := range variable.FindAllString(text, -1) {
-		found = strings.Replace(found, "#", v, 1)
-	}
-	return found
+	return n
 }
 
-// variable is what a # stands for: a number, a duration, or code.
-var variable = regexp.MustCompile("`[^`]*`|[0-9]+(?:[.][0-9]+)?(?:ms|s)?")
+// unbroken is what one line has to hold: a word, or a character of Chinese, with what opens
+// before it and what closes after it.
+var unbroken = regexp.MustCompile(` *[（《“‘(]*(?:[^ “‘\x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。、：；？！）》”’,.:;?!)]*`)
+
+// Unbroken cuts a text at all places at which a line may end.
+func Unbroken(text string) (parts []string) {
+	from := 0
+	for _, at := range unbroken.FindAllStringIndex(text, -1) {
+		parts = append(parts, text[from:at[1]])
+		from = at[1]
+	}
+	return parts
+}

@@ -33,20 +33,28 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	}
 	words := regexp.MustCompile(`[a-z]{2}`) // of commands alone there is none
 	for _, text := range texts {
-		_, ok := inChinese[text]
+		_, ok := inChinese.Texts[text]
 		// A part that is named as a method is; of what is a path there is none.
 		assert.Truef(t, ok || !words.MatchString(text) || slices.Contains([]string{"Lost", "Do", Unfenced.Lock}, text), "no Chinese for %q", text)
 	}
-	for text := range inChinese {
+	for text := range inChinese.Texts {
 		assert.Truef(t, slices.Contains(texts, text), "nothing says this any longer: %q", text)
+	}
+}
+
+// A lesson has the title that the tour gives its step.
+func TestChinese_LessonsAreCalledAsInTheTour(t *testing.T) {
+	for _, s := range Steps {
+		title := "\n# " + InChinese(s.Label()) + "：" + InChinese(s.Problem) + "\n"
+		assert.Contains(t, read(t, s.Dir+"/README.zh-CN.md"), title)
 	}
 }
 
 // Of two entries with the same English, one would be lost.
 func TestCatalogs_HaveEachTextOnceOnALineOfItsOwn(t *testing.T) {
-	for _, name := range []string{"docs/tour/zh-CN.json", "docs/internal/course/zh-CN.json", "docs/internal/picture/zh-CN.json"} {
+	for _, name := range []string{"docs/tour/zh-CN.json", "docs/internal/course/zh-CN.json", "docs/internal/picture/zh-CN.json", "docs/internal/trace/zh-CN.json"} {
 		text := read(t, name)
-		assert.Len(t, Catalog(name, []byte(text)), strings.Count(text, `": "`), "%s has a text twice (sort | uniq -d)", name)
+		assert.Len(t, NewCatalog(name, []byte(text), Numbers).Texts, strings.Count(text, `": "`), "%s has a text twice (sort | uniq -d)", name)
 	}
 }
 
@@ -80,4 +88,24 @@ func TestChinese_HintsAreThoseOfTheEnglish(t *testing.T) {
 
 func codeIn(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(code.FindAllString(regexp.MustCompile(`\s+`).ReplaceAllString(text, " "), -1))))
+}
+
+func TestFind_WhatWasPutIntoATextIsInChineseAsWell(t *testing.T) {
+	numbers := NewCatalog("", []byte(`{"": {"step #": "第 # 步", "# instead of #": "用 # 代替 #"}}`), Numbers)
+	formats := NewCatalog("", []byte(`{"": {"node %d": "节点 %d", "%s hangs": "%s 没有响应", "%d of %d": "%[2]d 个中的 %[1]d 个", "%s hangs, but %q": "%s 卡住，却 %q"}}`), Verbs)
+	for _, c := range []struct {
+		in         Catalog
+		text, want string
+	}{
+		{numbers, "step 04", "第 04 步"},
+		{numbers, "`a()` instead of `50%`", "用 `a()` 代替 `50%`"},
+		{numbers, "step by step", "step by step"},
+		{formats, "node 2 hangs", "节点 2 没有响应"},
+		{formats, "Redis hangs", "Redis 没有响应"},
+		{formats, "2 of 5", "5 个中的 2 个"},
+		{formats, `node 2 hangs, but "it hangs"`, `节点 2 卡住，却 "it hangs"`},
+		{formats, "two of five", "two of five"},
+	} {
+		assert.Equal(t, c.want, c.in.Find(c.text))
+	}
 }

@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 //go:embed zh-CN.json
 var zhCN []byte
 
-// inChinese has what the pictures of the Chinese pages say, and what stories say when they
-// fail, by the English. A # is a number or a duration.
-var inChinese = course.Catalog("docs/internal/picture/zh-CN.json", zhCN)
+// inChinese has what the pictures of the Chinese pages say of their own, by the English. What
+// stories say is in package trace.
+var inChinese = course.NewCatalog("docs/internal/picture/zh-CN.json", zhCN, course.Numbers)
 
 // inLabels has the words of labels; commands, replies and errors are as in the code.
 var inLabels = strings.NewReplacer(
@@ -54,7 +55,12 @@ var (
 )
 
 // InChinese returns the Chinese for a text of a picture, or the text if there is none.
-func InChinese(text string) string { return course.Find(inChinese, text) }
+func InChinese(text string) string {
+	if found := inChinese.Find(text); found != text {
+		return found
+	}
+	return trace.InChinese(text)
+}
 
 // Chinese returns the theme for the pictures of the Chinese pages.
 func (t Theme) Chinese() Theme {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // A Row is a row of a timeline: a thing that happened, maybe at several nodes at once.
@@ -33,7 +35,7 @@ func replies(same []Record) string {
 	var all []string
 	for _, r := range same {
 		equal := slices.DeleteFunc(slices.Clone(same), func(b Record) bool { return b.Reply != r.Reply })
-		if text := r.Reply + where(equal); !slices.Contains(all, text) {
+		if text := Say(r.Reply) + where(equal); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
@@ -51,9 +53,9 @@ func where(same []Record) string {
 	}
 	slices.Sort(nodes)
 	if len(nodes) == 1 {
-		return fmt.Sprintf(" (node %d)", nodes[0])
+		return fmt.Sprintf(Say(" (node %d)"), nodes[0])
 	}
-	return " (nodes " + strings.Trim(fmt.Sprint(nodes), "[]") + ")"
+	return fmt.Sprintf(Say(" (nodes %s)"), strings.Trim(fmt.Sprint(nodes), "[]"))
 }
 
 // number is what differs when a client polls.
@@ -98,9 +100,9 @@ func Text(records []Record) string {
 		fmt.Fprintf(&b, "%9.1fms  ", float64(row.Of[0].At/100)/10)
 		switch {
 		case row.More > 0 && i < len(rows)-1:
-			fmt.Fprintf(&b, "... the same %d times more, until:\n", row.More)
+			fmt.Fprintf(&b, Say("... the same %d times more, until:")+"\n", row.More)
 		case row.More > 0:
-			fmt.Fprintf(&b, "... the same %d times more\n", row.More)
+			fmt.Fprintf(&b, Say("... the same %d times more")+"\n", row.More)
 		default:
 			b.WriteString(lines(parts(row.Of)))
 		}
@@ -143,30 +145,30 @@ func parts(same []Record) (parts []string) {
 			parts = append(parts, "expected: "+r.Wanted+"   got: "+r.Got)
 		}
 	case r.Kind == Expire:
-		parts = []string{"Redis  " + r.Text + where(same)}
+		parts = []string{"Redis  " + Say(r.Text) + where(same)}
 	case r.Who != "":
-		parts = []string{fmt.Sprintf("%-6s %s", r.Who, r.Text)}
+		parts = []string{fmt.Sprintf("%-6s %s", r.Who, Say(r.Text))}
 	case r.Node > 0 && len(r.Redis) == 1:
-		parts = []string{"Redis  " + r.Text}
+		parts = []string{"Redis  " + Say(r.Text)}
 	case r.Node > 0:
-		parts = []string{fmt.Sprintf("node %d %s", r.Node, r.Text)}
+		parts = []string{fmt.Sprintf(Say("node %d %s"), r.Node, Say(r.Text))}
 	default:
-		parts = []string{noted + r.Text}
+		parts = []string{noted + Say(r.Text)}
 	}
 	if text := replies(same); text != "" && (r.Kind == Command || r.Kind == Return) {
 		parts = append(parts, "-> "+text)
 	}
 	if r.Again {
-		parts = append(parts, "  (sent again)")
+		parts = append(parts, "  "+Say("(sent again)"))
 	}
 	if i := slices.IndexFunc(same, func(r Record) bool { return r.Mark != "" }); i >= 0 {
-		parts = append(parts, "  <- "+same[i].Mark)
+		parts = append(parts, "  <- "+Say(same[i].Mark))
 	}
 	return parts
 }
 
 // wrap joins parts to lines, the first with another width: as many in a line as there is
-// room for, and one for which a line has no room is broken at its spaces.
+// room for, and one for which a line has no room is broken at its spaces, Chinese anywhere.
 func wrap(parts []string, width, rest int) (lines []string) {
 	line := ""
 	next := func() {
@@ -174,7 +176,7 @@ func wrap(parts []string, width, rest int) (lines []string) {
 		line, width = "", rest
 	}
 	for i, part := range parts {
-		if i > 0 && len(line)+1+len(part) <= width {
+		if i > 0 && course.Wide(line+" "+part) <= width {
 			line += " " + part
 			continue
 		}
@@ -182,9 +184,10 @@ func wrap(parts []string, width, rest int) (lines []string) {
 			next()
 			part = strings.TrimLeft(part, " ")
 		}
-		for _, word := range strings.SplitAfter(part, " ") {
-			if line != "" && len(line)+len(strings.TrimRight(word, " ")) > width {
+		for _, word := range course.Unbroken(part) {
+			if line != "" && course.Wide(line+word) > width {
 				next()
+				word = strings.TrimLeft(word, " ")
 			}
 			line += word
 		}

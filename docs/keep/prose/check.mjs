@@ -24,7 +24,7 @@ function all() {
 }
 const files = all().filter((file) => !file.includes('testdata/'));
 const pages = files.filter((file) => file.endsWith('.md'));
-const chinese = pages.filter((file) => /\.zh-CN\.md$|zh-CN\//.test(file));
+const chinese = files.filter((file) => /\.zh-CN\.md$|zh-CN\/.*\.md$|internal\/(trace|picture)\/zh-CN\.json$/.test(file));
 const lessons = pages.filter((file) => /^step0\w+\/README\.md$/.test(file));
 // Step 08 has the stories of all steps; docs/read/why is made of messages; test names of the tour are in Chinese.
 const english = files.filter((file) => /\.(md|go|tmpl)$|words\/en\.json$/.test(file) &&
