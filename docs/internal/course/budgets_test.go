@@ -67,7 +67,8 @@ func TestTheLaboratoryAndTheFirstReadingStaySmall(t *testing.T) {
 	}
 }
 
-// What proves the course must not bury it.
+// What proves the course must not bury it. Of these lines, two thousand are the epilogue's lesson,
+// and four hundred use libraries as their READMEs do.
 func TestTheToolsStaySmall(t *testing.T) {
 	lines := 0
 	require.NoError(t, fs.WalkDir(root, "docs", func(name string, d fs.DirEntry, err error) error {
@@ -80,5 +81,5 @@ func TestTheToolsStaySmall(t *testing.T) {
 		}
 		return err
 	}))
-	assert.LessOrEqual(t, lines, 26_500, "which reader needs these lines of Go, and what goes out instead?")
+	assert.LessOrEqual(t, lines, 28_500, "which reader needs these lines of Go, and what goes out instead?")
 }
