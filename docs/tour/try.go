@@ -207,6 +207,7 @@ var (
 
 // tryStories lists the stories of the step, and which of them need what the lock lacks.
 func (t *tour) tryStories(a *attemptAt, b story.Build) error {
+	endless, held := a.step.N >= watchdogs && lacks(a.src, []string{"MaxHold"}) != nil, 0
 	for _, f := range a.step.Guarantees() {
 		stories, err := t.storiesOf(a.step.Dir, f.Name)
 		if err != nil {
@@ -221,14 +222,23 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 			}
 			if out || lacks(a.src, needs) != nil {
 				r.Verdict = notYet
+			} else if endless && st.Limits {
+				r.Verdict = notYet
+				held++
 			}
 			a.trials = append(a.trials, r)
 		}
+	}
+	if held > 0 {
+		a.missing = append(a.missing, say("%s of earlier steps: needs MaxHold, as a watchdog renews a forgotten lock", count(held, "story")))
 	}
 	// The parts are in the order in which they are to be written.
 	slices.SortStableFunc(a.trials, func(a, b trial) int { return a.part - b.part })
 	return nil
 }
+
+// watchdogs is the step from which on a lock that nobody unlocks stays, unless it has MaxHold.
+const watchdogs = 7
 
 // patient is how many stories may hang before the others are not run: each takes seconds.
 const patient = 4
