@@ -230,7 +230,7 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 		}
 	}
 	if held > 0 {
-		a.missing = append(a.missing, say("%s of earlier steps: needs MaxHold, as a watchdog renews a forgotten lock", count(held, "story")))
+		a.missing = append(a.missing, say("MaxHold is missing for %s of earlier steps", count(held, "story")))
 	}
 	// The parts are in the order in which they are to be written.
 	slices.SortStableFunc(a.trials, func(a, b trial) int { return a.part - b.part })

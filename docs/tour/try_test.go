@@ -136,7 +136,7 @@ func TestTry(t *testing.T) {
 		"so far   2_crashed_holder_test.go    2 of 3 (1 not yet)\n", "holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "Stories passed: 21 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
-		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "1 story of earlier steps: needs MaxHold", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
+		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "MaxHold is missing for 1 story of earlier steps", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
 	require.Equal(t, miniLock(6), read(t, myLockFile))
 	shows(t, "try", 0, "  07  21/27    the lease ends during the work", "<- mylock\n", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
