@@ -206,7 +206,7 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	case asked != nil:
 		name = asked[0]
 	case st.Of == 0:
-		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
+		return wrongUsage("hint %d is about the story that fails in your last try, and none has been played: go run ./docs/tour try %d says what does not compile, or plays them", s.N, s.N)
 	case st.Solved:
 		return wrongUsage("%s is solved, there is nothing to hint at", s.Label())
 	case st.Failing == nil:

@@ -131,7 +131,7 @@ func TestTry(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)
 	shows(t, "try", 0, "  01           two clients are inside at once\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
-	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
+	shows(t, "hint 7", 2, "go run ./docs/tour try 7 says what does not compile")
 	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: the lease ends during the work, and two are inside\n", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:\n\n  + Renew every ttl/3.", "\n  + The lock is valid", "\n  - The Go files in mylock", "\n\nThe rules of the steps before hold as well: go run ./docs/tour try 7 -rules\n",
 		"so far   2_crashed_holder_test.go    2 of 3 (1 not yet)\n", "holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
 		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "Stories passed: 21 of 27.\n",
