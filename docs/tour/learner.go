@@ -22,6 +22,8 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 		return t.box(s, true)
 	case req.has("-compare"):
 		return t.compare(s)
+	case req.has("-overlay"):
+		return t.writeOverlay(req)
 	case req.has("-watch"):
 		return t.runWatch(ctx, req)
 	}

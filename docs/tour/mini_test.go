@@ -232,8 +232,8 @@ func fits(t *testing.T, args, out string) {
 	}
 }
 
-// codeLine is one of the compiler, of a lock, or of JSON.
-var codeLine = regexp.MustCompile(`\.go:\d+(:\d+: |  )|^\{"`)
+// codeLine is one of the compiler, of a lock, of JSON, or a command of Go.
+var codeLine = regexp.MustCompile(`\.go:\d+(:\d+: |  )|^\{"|^go test `)
 
 // inOrder wants these texts, in this order. Prose may break anywhere.
 func inOrder(t *testing.T, out string, want ...string) {

@@ -88,6 +88,14 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err != nil {
 		return err
 	}
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	p.Seen = src.digest()
+	if err := t.writeProgress(p); err != nil {
+		return err
+	}
 	a := attemptAt{step: s, src: src}
 	b, err := t.tryBuild(&a)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,7 @@ func TestTry(t *testing.T) {
 	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the reference solution)\n", "-const at = 6\n+const at = 7\n")
 
 	work(t, miniLock(7))
+	shows(t, "try 7", 0, "solved")
 	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock is yours that solved step 07 (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
@@ -181,6 +183,48 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	shows(t, "try 2 -watch", 2, "try 2 -back")
 	require.Contains(t, read(t, myLockFile), "// mine", "nothing has moved")
 	require.NoDirExists(t, keptDir(3))
+}
+
+// Who has solved step 02 and goes on without a try 3 has changed the lock for it already.
+func TestTry_WhatHasChangedStays(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	shows(t, "reset 3 -mine", 2, "you have solved no step before step 03")
+	work(t, miniLock(2))
+	shows(t, "try 2", 0, "solved")
+	work(t, miniLock(3)+"\n// mine, for 3\n")
+	shows(t, "try 3", 0, "mylock has changed since it was last tried, at step 02: it stays, and is now your attempt at step 03.",
+		"reset 3\nFrom your own last solved lock: go run ./docs/tour reset 3 -mine\n", "Step 03 is solved")
+	require.NoDirExists(t, keptDir(2))
+
+	// A copy that nobody has touched is no attempt: it is in nobody's way.
+	shows(t, "try 5", 1, "Your attempt at step 03 is kept", "is new: a copy of step04_owner_token")
+	out := shows(t, "try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved")
+	require.NotContains(t, out, "kept")
+	shows(t, "try 4", 1, "is yours that solved step 03")
+	work(t, miniLock(4)+"\n// mine, at 4\n")
+	shows(t, "try 4", 0, "solved")
+	shows(t, "try 5", 1, "is yours that solved step 04")
+	work(t, miniLock(4)+"\n// mine, at 5\n")
+	shows(t, "reset 5 -mine", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "is a copy of mylock/_step04-solved")
+	require.Contains(t, read(t, myLockFile), "// mine, at 4")
+}
+
+// go test plays the learner's lock, whose lines are in mylock.
+func TestTry_Overlay(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	work(t, miniLock(2))
+	shows(t, "try 3 TestLeadCrashed_holder -overlay", 0, "mylock/_overlay.json is there.", "\ngo test -overlay mylock/_overlay.json -run '^TestLeadCrashed_holder$' -v ./step03_atomic_set\n")
+	goTest := func(story string) string {
+		out, _ := exec.Command("go", "test", "-overlay", "mylock/_overlay.json", "-run", "^"+story+"$", "-v", "./step03_atomic_set").CombinedOutput()
+		return string(out)
+	}
+	require.Contains(t, goTest("TestLeadCrashed_holder"), "--- PASS")
+	require.Contains(t, goTest("TestLeadAtomic_acquire"), "--- FAIL", "the lock of 2 lacks what 3 has")
+	work(t, strings.Replace(miniLock(3), "return nil", "return", 1))
+	shows(t, "try 3 -overlay", 0, "-run '^TestX$'")
+	require.Contains(t, goTest("TestLeadAtomic_acquire"), "mylock/lock.go:8:")
 }
 
 // A seer calls a function when it receives something.
@@ -260,6 +304,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	inSeveralFiles(t)
 	shows(t, "try 3", 1, "is new")
 	work(t, miniLock(2)+"\n// mine, at step 3\n")
+	shows(t, "try 3", 1, "not solved")
 	shows(t, "try 6", 1,
 		"Your attempt at step 03 is kept in mylock/_step03.",
 		"The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
@@ -269,6 +314,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 		"Your attempt at step 06 is kept in mylock/_step06-1.",
 		"The lock in mylock is a copy of step05_lua_release (lock.go, send.go).\nNext: go run ./docs/tour try 6")
 	filesIn(t, myDir, "lock.go", "send.go")
+	work(t, miniLock(5)+"\n// mine, again\n")
 	shows(t, "try 3 -back", 1,
 		"Your attempt at step 06 is kept in mylock/_step06.",
 		"The lock in mylock is your attempt at step 03 again (lock.go).")
@@ -281,7 +327,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	for file, want := range map[string]string{
 		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
 		"mylock/_step06-1/lock.go": miniLock(5) + "\n// mine, at step 6\n",
-		"mylock/_step06-2/lock.go": miniLock(5),
+		"mylock/_step06-2/lock.go": miniLock(5) + "\n// mine, again\n",
 		myLockFile:                 miniLock(5),
 	} {
 		require.Equal(t, want, read(t, file), file)
