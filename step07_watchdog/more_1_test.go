@@ -113,7 +113,10 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 				require.ErrorIs(t, err, ErrNotAcquired,
 					"bob gave up, but the error does not say that the lock is taken")
 			}
-			bobSent := func() int { return lab.sent(func(r *record) bool { return r.Who == "bob" }) }
+			bobSent := func() int {
+				time.Sleep(10 * time.Millisecond) // for what is sent in the background
+				return lab.sent(func(r *record) bool { return r.Who == "bob" })
+			}
 			before := bobSent()
 			for _, err := range []error{bob.TryLock(waiting), bob.Lock(waiting)} {
 				require.ErrorIs(t, err, end, "bob's context had ended before the call, but the error does not say so")
@@ -217,6 +220,60 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Also passes on step 00, because its errors name the key as well.
+func TestARefusal_NamesTheLock(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		notHeld := alice.Unlock(ctx)
+		require.NoError(t, alice.TryLock(ctx))
+		waiting, cancel := context.WithTimeout(ctx, ttl/10)
+		defer cancel()
+		for call, err := range map[string]error{
+			"alice's Unlock": notHeld, "bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting),
+		} {
+			require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
+			require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error from %s does not name the lock's key", call)
+		}
+	})
+}
+
+// Also passes on step 00, because it returns the first error as well.
+func TestACommandFailsAndBobIsInside_AliceIsNot(t *testing.T) {
+	for what, fault := range map[string]*hook{
+		"Redis rejected alice's first command": {reply: errors.New("OOM command not allowed")},
+		"the reply to alice was lost":          {lose: func(*message) bool { return true }},
+	} {
+		inLab(t, func(t *T, lab *lab) {
+			noResend := func(opt *redis.Options) { opt.MaxRetries = -1 }
+			alice, bob := lab.lock("alice", noResend), lab.lock("bob")
+			require.NoError(t, bob.TryLock(ctx))
+			fault.match, fault.again = nthIs(1), true
+			lab.inject("alice", fault)
+			require.Error(t, alice.TryLock(ctx),
+				"bob is inside and %s, but her TryLock returned nil: both are inside", what)
+		})
+	}
+}
+
+// Also passes on step 00, because its Lock polls and keeps no one out meanwhile.
+func TestOneGoroutineWaits_AnotherMayTry(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		require.NoError(t, bob.TryLock(ctx))
+		waiting, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		waited := make(chan error, 1)
+		go func() { waited <- alice.Lock(waiting) }()
+		time.Sleep(slack(ttl / 10))
+		start := time.Now()
+		require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired,
+			"bob is inside and one goroutine of alice waits; another one tried, but was not refused")
+		require.Less(t, time.Since(start), slack(ttl/10),
+			"one goroutine of alice waits in Lock; another one only tried, but had to wait as well")
+		require.ErrorIs(t, <-waited, ErrNotAcquired, "bob is inside, but the error from alice's Lock does not say so")
+	})
 }
 
 // Also passes on step 00, because it passes on the errors from go-redis as well.

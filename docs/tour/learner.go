@@ -22,6 +22,8 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 		return t.box(s, true)
 	case req.has("-compare"):
 		return t.compare(s)
+	case req.has("-overlay"):
+		return t.writeOverlay(req)
 	case req.has("-watch"):
 		return t.runWatch(ctx, req)
 	}
@@ -206,7 +208,7 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	case asked != nil:
 		name = asked[0]
 	case st.Of == 0:
-		return wrongUsage("hint %d is about the story that fails in your last try. Run one first: go run ./docs/tour try %d", s.N, s.N)
+		return wrongUsage("hint %d is about the story that fails in your last try, and none has been played: go run ./docs/tour try %d says what does not compile, or plays them", s.N, s.N)
 	case st.Solved:
 		return wrongUsage("%s is solved, there is nothing to hint at", s.Label())
 	case st.Failing == nil:

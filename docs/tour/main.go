@@ -55,12 +55,15 @@ var commands = []subcommand{
 		{"try N -back", "go back from a later step, whose attempt is kept"},
 		{"try N -rules", "what step N's lock must have, and must not do"},
 		{"try N -compare", "your lock next to the reference solution"},
-	}, []string{"-watch", "-rules", "-compare", "-back"}, readTry, (*tour).tryCommand},
+		{"try N -overlay", "for a debugger: a file with which go test plays step N on your lock"},
+	}, []string{"-watch", "-rules", "-compare", "-back", "-overlay"}, readTry, (*tour).tryCommand},
 	{"hint", [][2]string{
 		{"hint N [Test]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages"},
 	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
-	{"reset", [][2]string{{"reset N", "begin step N again; what you have is kept"}},
-		nil, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0]) }},
+	{"reset", [][2]string{
+		{"reset N", "begin step N again, from the reference solution before it; what you have is kept"},
+		{"reset N -mine", "the same from your own last solved lock"},
+	}, []string{"-mine"}, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
 	{"real", [][2]string{
 		{"real N URL,...", "all stories of step N on your own Redis, in real time: HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS"},
 		{"real all URL,...", "all steps at once"},

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func solvedDir(n int) string { return keptDir(n) + "-solved" }
 // progress is what is known of the learner's attempts.
 type progress struct {
 	Step  int              `json:"step"` // whose attempt the lock is; 0 is not known
+	Seen  string           `json:"seen"` // the lock as it was last tried, or put there
 	Steps map[int]standing `json:"steps"`
 }
 
@@ -161,14 +163,38 @@ func (t *tour) putLock(dir string, l lock) error {
 	return nil
 }
 
+// digest tells two locks from each other.
+func (l lock) digest() string {
+	sum := sha256.New()
+	for _, name := range l.names() {
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(l[name]), l[name])
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
+}
+
+// untouched reports whether the attempt at step n is still what it began with.
+func (t *tour) untouched(p *progress, n int) bool {
+	mine, err := t.readLock(myDir)
+	start, wrong := t.readLock(p.Steps[n].Start)
+	return p.Steps[n].Start != "" && err == nil && wrong == nil && mine.digest() == start.digest()
+}
+
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
 // that was kept, the learner's solution of the step before, or the reference solution before
-// s. It reports whether the learner sees this step for the first time.
+// s. What has changed since it was last tried stays there: its writer may have gone on to s. It
+// reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	old := p.Step
 	p.Step = s.N
 	if t.hasLock(myDir) && (old == s.N || old == 0) {
 		return old == 0, t.writeProgress(p)
+	}
+	if mine, err := t.readLock(myDir); err == nil && old < s.N && mine.digest() != p.Seen {
+		p.Steps[s.N] = standing{}
+		t.prose("", "%s has changed since it was last tried, at step %02d: it stays, and is now your attempt at %s.\n"+
+			"To start from the reference solution instead: go run ./docs/tour reset %d\nFrom your own last solved lock: go run ./docs/tour reset %[4]d -mine\n",
+			myDir, old, s.Label(), s.N)
+		return true, t.writeProgress(p)
 	}
 	from := s.Before().Dir
 	switch {
@@ -177,7 +203,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	case t.hasLock(solvedDir(s.N - 1)):
 		from = solvedDir(s.N - 1)
 	}
-	files, err := t.take(from, old, true)
+	files, err := t.take(p, from, old, true)
 	if err != nil {
 		return false, err
 	}
@@ -197,15 +223,18 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 }
 
 // take makes the lock in another folder the learner's, and keeps the one that was there as
-// the attempt at step n. It returns its files.
-func (t *tour) take(from string, n int, resume bool) (files string, err error) {
+// the attempt at step n, unless it is untouched. It returns its files.
+func (t *tour) take(p *progress, from string, n int, resume bool) (files string, err error) {
 	l, err := t.readLock(from)
 	if err != nil {
 		return "", err
 	}
-	if err := t.keep(myDir, n, resume); err != nil {
-		return "", err
+	if !t.untouched(p, n) {
+		if err := t.keep(myDir, n, resume); err != nil {
+			return "", err
+		}
 	}
+	p.Seen = l.digest()
 	return strings.Join(l.names(), ", "), t.putLock(myDir, l)
 }
 
@@ -230,17 +259,29 @@ func (t *tour) keep(from string, n int, resume bool) error {
 	return t.putLock(from, nil)
 }
 
-// runReset begins a step again from the reference solution before it, and keeps what there is.
-func (t *tour) runReset(s course.Step) error {
+// runReset begins a step again from the reference solution before it, or from the learner's own
+// last solved lock, and keeps what there is.
+func (t *tour) runReset(s course.Step, mine bool) error {
 	p, err := t.readProgress()
 	if err != nil {
 		return err
 	}
+	from := s.Before().Dir
+	if mine {
+		n := s.N - 1
+		for n > 0 && !t.hasLock(solvedDir(n)) {
+			n--
+		}
+		if n == 0 {
+			return wrongUsage("you have solved no step before %s: go run ./docs/tour reset %d starts from the reference solution", s.Label(), s.N)
+		}
+		from = solvedDir(n)
+	}
 	if err := t.keep(keptDir(s.N), s.N, false); err != nil {
 		return err
 	}
-	from, of := s.Before().Dir, cmp.Or(p.Step, s.N)
-	files, err := t.take(from, of, of != s.N)
+	of := cmp.Or(p.Step, s.N)
+	files, err := t.take(p, from, of, of != s.N)
 	if err != nil {
 		return err
 	}
@@ -273,7 +314,9 @@ func playable(src []byte) []byte {
 
 // asMine is a file as playable makes it, which the compiler and a panic call
 // mylock/lock.go, wherever it is built. A byte order mark may only begin a file.
-func asMine(name string, src []byte) []byte {
-	src = bytes.TrimPrefix(playable(src), []byte("\ufeff"))
-	return fmt.Appendf(nil, "//line %s/%s:1:1\n%s", myDir, name, src)
+func asMine(name string, src []byte) []byte { return linesOf(myDir+"/"+name, src) }
+
+// linesOf makes them the lines of another file.
+func linesOf(file string, src []byte) []byte {
+	return fmt.Appendf(nil, "//line %s:1:1\n%s", file, bytes.TrimPrefix(playable(src), []byte("\ufeff")))
 }

@@ -146,6 +146,8 @@ func (t *tour) group(name string, of []trial) {
 	switch {
 	case held == len(of):
 		color, state = green, "holds  "
+	case held > 0 && held+later == len(of):
+		color, state = green, "so far "
 	case held+later+now == len(of):
 		color, state = dim, "not run"
 	}

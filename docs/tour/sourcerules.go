@@ -31,38 +31,15 @@ func brokenRules(src lock, step int) (list []string) {
 	if err != nil {
 		return nil // the compiler explains it better
 	}
-	for _, r := range rulesOfSource {
-		if step >= r.from && r.broken(code) {
-			list = append(list, r.text)
-		}
+	if step >= 4 && !fromCrypto.MatchString(code) {
+		list = append(list, word("The token does not come from crypto/rand. No story can tell whether two processes on two machines will ever draw the same one, or whether "+
+			"it can be guessed: read it from there (rand.Text, or 20 bytes in hexadecimal)."))
+	}
+	if field := racyField(src); field != "" {
+		list = append(list, say("Lock is used by several goroutines, and its field %s is written without a mutex, a channel or an atomic. "+
+			"That is a data race, whatever guards other fields.", field))
 	}
 	return list
 }
 
-var rulesOfSource = []struct {
-	from   int // the step in which it begins to matter
-	broken func(code string) bool
-	text   string
-}{
-	{4, func(code string) bool { return !like(`"crypto/rand"|"\S*uuid\S*"`)(code) },
-		"The token does not come from crypto/rand. No story can tell whether two processes on two machines will ever draw the same one, or whether " +
-			"it can be guessed: read it from there (rand.Text, or 20 bytes in hexadecimal)."},
-	{1, func(code string) bool {
-		return writesField(code) && !like(`\bchan\b|"sync"|"sync/atomic"|"golang.org/x/sync/semaphore"`)(code)
-	},
-		"Lock is used by several goroutines, and a field of it is written without an atomic, a channel or a mutex. That is a data race: go test -race reports it."},
-}
-
-func like(pattern string) func(code string) bool { return regexp.MustCompile(pattern).MatchString }
-
-var receiver = regexp.MustCompile(`^\((\w+) \*Lock\)`)
-
-// writesField reports whether a method of Lock assigns to one of its fields.
-func writesField(code string) bool {
-	for fn := range strings.SplitSeq(code, "\nfunc ") {
-		if of := receiver.FindStringSubmatch(fn); of != nil && like(`\b`+of[1]+`\.\w+((, [\w.]+)* [-+*/|&]?= |\+\+|--)`)(fn) {
-			return true
-		}
-	}
-	return false
-}
+var fromCrypto = regexp.MustCompile(`"crypto/rand"|"\S*uuid\S*"`)

@@ -88,6 +88,14 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err != nil {
 		return err
 	}
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	p.Seen = src.digest()
+	if err := t.writeProgress(p); err != nil {
+		return err
+	}
 	a := attemptAt{step: s, src: src}
 	b, err := t.tryBuild(&a)
 	if err != nil {
@@ -207,6 +215,7 @@ var (
 
 // tryStories lists the stories of the step, and which of them need what the lock lacks.
 func (t *tour) tryStories(a *attemptAt, b story.Build) error {
+	endless, held := a.step.N >= watchdogs && lacks(a.src, []string{"MaxHold"}) != nil, 0
 	for _, f := range a.step.Guarantees() {
 		stories, err := t.storiesOf(a.step.Dir, f.Name)
 		if err != nil {
@@ -221,14 +230,23 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 			}
 			if out || lacks(a.src, needs) != nil {
 				r.Verdict = notYet
+			} else if endless && st.Limits {
+				r.Verdict = notYet
+				held++
 			}
 			a.trials = append(a.trials, r)
 		}
+	}
+	if held > 0 {
+		a.missing = append(a.missing, say("MaxHold is missing for %s of earlier steps", count(held, "story")))
 	}
 	// The parts are in the order in which they are to be written.
 	slices.SortStableFunc(a.trials, func(a, b trial) int { return a.part - b.part })
 	return nil
 }
+
+// watchdogs is the step from which on a lock that nobody unlocks stays, unless it has MaxHold.
+const watchdogs = 7
 
 // patient is how many stories may hang before the others are not run: each takes seconds.
 const patient = 4

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func TestTry_WhatTheLockLacksIsLeftOut(t *testing.T) {
 		later int // stories that cannot be played yet
 	}{
 		{"all of 7", 7, miniLock(7), nil, nil, 0},
-		{"a field of 7 is missing", 7, miniLock(6), []string{"7_lost_test.go", "more_7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}, 3},
+		{"a field of 7 is missing", 7, miniLock(6), []string{"7_lost_test.go", "more_7_lost_test.go"}, []string{"7_lost_test.go needs Lost, ValidUntil, Do, MaxHold, ErrLost, ErrNotRun"}, 4},
 		{"Do is missing: its part comes later", 7, strings.Replace(miniLock(7), ") Do()", ") Undo()", 1), nil, []string{"7_lost_test.go needs Do"}, 0},
 		{"Lost is missing", 7, strings.Replace(miniLock(7), ") Lost()", ") Last()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
 		{"a function has its name", 7, strings.Replace(miniLock(7), "(l *Lock) Lost()", "Lost()", 1), nil, []string{"7_lost_test.go needs Lost"}, 3},
@@ -131,14 +132,14 @@ func TestTry(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)
 	shows(t, "try", 0, "  01           two clients are inside at once\n", "Next: go run ./docs/tour try 1 puts the lock from before the course into mylock")
-	shows(t, "hint 7", 2, "Run one first: go run ./docs/tour try 7")
+	shows(t, "hint 7", 2, "go run ./docs/tour try 7 says what does not compile")
 	shows(t, "try 7", 1, "The lock in mylock is new: a copy of step06_reentrant (lock.go).", "Step 07: the lease ends during the work, and two are inside\n", "+ Lock.MaxHold int", "+ func (l *Lock) Lost()", "Rules:\n\n  + Renew every ttl/3.", "\n  + The lock is valid", "\n  - The Go files in mylock", "\n\nThe rules of the steps before hold as well: go run ./docs/tour try 7 -rules\n",
-		"holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
-		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "Stories passed: 22 of 27.\n",
+		"so far   2_crashed_holder_test.go    2 of 3 (1 not yet)\n", "holds    6_waiting_test.go           3 of 3\n", "missing  7_watchdog_test.go          1 of 3", "not run  7_lost_test.go              0 of 3 (3 not yet)",
+		"missing  1. renew      1 of 3", "later    2. Lost       0 of 3", "Stories passed: 21 of 27.\n",
 		"FAIL  TestLeadWatchdog\n", "FAIL  TestOtherWatchdog\n", "In full:\n\n  FAIL  TestLeadWatchdog/two_of\n          0.1ms", "the lock of 6 lacks what 7 has",
-		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
+		"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "MaxHold is missing for 1 story of earlier steps", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet")
 	require.Equal(t, miniLock(6), read(t, myLockFile))
-	shows(t, "try", 0, "  07  22/27    the lease ends during the work", "<- mylock\n", "Next: change the lock in mylock, then go run ./docs/tour try 7")
+	shows(t, "try", 0, "  07  21/27    the lease ends during the work", "<- mylock\n", "Next: change the lock in mylock, then go run ./docs/tour try 7")
 
 	work(t, strings.Replace(miniLock(7), "crypto/rand", "math/rand", 1))
 	shows(t, "try 7", 1, "Stories passed: 27 of 27.", "A rule is broken. No story can see it, but your source shows it:\n\n  - The token does not come from crypto/rand.", "not solved yet")
@@ -160,6 +161,7 @@ func TestTry(t *testing.T) {
 	shows(t, "try 7 -compare", 0, "--- mylock/lock.go (yours)\n+++ step07_watchdog/lock.go (the reference solution)\n", "-const at = 6\n+const at = 7\n")
 
 	work(t, miniLock(7))
+	shows(t, "try 7", 0, "solved")
 	shows(t, "try 8", 1, "Your attempt at step 07 is kept in mylock/_step07.", "The lock in mylock is yours that solved step 07 (lock.go).", "reset 8",
 		"New is still that of the step before; step 08 has\n  func New(nodes []any, key string, ttl int) *Lock")
 	work(t, miniLock(8))
@@ -181,6 +183,48 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	shows(t, "try 2 -watch", 2, "try 2 -back")
 	require.Contains(t, read(t, myLockFile), "// mine", "nothing has moved")
 	require.NoDirExists(t, keptDir(3))
+}
+
+// Who has solved step 02 and goes on without a try 3 has changed the lock for it already.
+func TestTry_WhatHasChangedStays(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	shows(t, "reset 3 -mine", 2, "you have solved no step before step 03")
+	work(t, miniLock(2))
+	shows(t, "try 2", 0, "solved")
+	work(t, miniLock(3)+"\n// mine, for 3\n")
+	shows(t, "try 3", 0, "mylock has changed since it was last tried, at step 02: it stays, and is now your attempt at step 03.",
+		"reset 3\nFrom your own last solved lock: go run ./docs/tour reset 3 -mine\n", "Step 03 is solved")
+	require.NoDirExists(t, keptDir(2))
+
+	// A copy that nobody has touched is no attempt: it is in nobody's way.
+	shows(t, "try 5", 1, "Your attempt at step 03 is kept", "is new: a copy of step04_owner_token")
+	out := shows(t, "try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved")
+	require.NotContains(t, out, "kept")
+	shows(t, "try 4", 1, "is yours that solved step 03")
+	work(t, miniLock(4)+"\n// mine, at 4\n")
+	shows(t, "try 4", 0, "solved")
+	shows(t, "try 5", 1, "is yours that solved step 04")
+	work(t, miniLock(4)+"\n// mine, at 5\n")
+	shows(t, "reset 5 -mine", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "is a copy of mylock/_step04-solved")
+	require.Contains(t, read(t, myLockFile), "// mine, at 4")
+}
+
+// go test plays the learner's lock, whose lines are in mylock.
+func TestTry_Overlay(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	work(t, miniLock(2))
+	shows(t, "try 3 TestLeadCrashed_holder -overlay", 0, "mylock/_overlay.json is there.", "\ngo test -overlay mylock/_overlay.json -run '^TestLeadCrashed_holder$' -v ./step03_atomic_set\n")
+	goTest := func(story string) string {
+		out, _ := exec.Command("go", "test", "-overlay", "mylock/_overlay.json", "-run", "^"+story+"$", "-v", "./step03_atomic_set").CombinedOutput()
+		return string(out)
+	}
+	require.Contains(t, goTest("TestLeadCrashed_holder"), "--- PASS")
+	require.Contains(t, goTest("TestLeadAtomic_acquire"), "--- FAIL", "the lock of 2 lacks what 3 has")
+	work(t, strings.Replace(miniLock(3), "return nil", "return", 1))
+	shows(t, "try 3 -overlay", 0, "-run '^TestX$'")
+	require.Contains(t, goTest("TestLeadAtomic_acquire"), "mylock/lock.go:8:")
 }
 
 // A seer calls a function when it receives something.
@@ -260,6 +304,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	inSeveralFiles(t)
 	shows(t, "try 3", 1, "is new")
 	work(t, miniLock(2)+"\n// mine, at step 3\n")
+	shows(t, "try 3", 1, "not solved")
 	shows(t, "try 6", 1,
 		"Your attempt at step 03 is kept in mylock/_step03.",
 		"The lock in mylock is new: a copy of step05_lua_release (lock.go, send.go). It is yours")
@@ -269,6 +314,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 		"Your attempt at step 06 is kept in mylock/_step06-1.",
 		"The lock in mylock is a copy of step05_lua_release (lock.go, send.go).\nNext: go run ./docs/tour try 6")
 	filesIn(t, myDir, "lock.go", "send.go")
+	work(t, miniLock(5)+"\n// mine, again\n")
 	shows(t, "try 3 -back", 1,
 		"Your attempt at step 06 is kept in mylock/_step06.",
 		"The lock in mylock is your attempt at step 03 again (lock.go).")
@@ -281,7 +327,7 @@ func TestTry_NothingIsEverLost(t *testing.T) {
 	for file, want := range map[string]string{
 		"mylock/_step03/lock.go":   miniLock(2) + "\n// mine, at step 3\n",
 		"mylock/_step06-1/lock.go": miniLock(5) + "\n// mine, at step 6\n",
-		"mylock/_step06-2/lock.go": miniLock(5),
+		"mylock/_step06-2/lock.go": miniLock(5) + "\n// mine, again\n",
 		myLockFile:                 miniLock(5),
 	} {
 		require.Equal(t, want, read(t, file), file)

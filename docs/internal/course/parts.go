@@ -32,6 +32,15 @@ var parts = map[int][]Part{
 		{"Do", "Work whose context ends when the lock is lost.", []string{"Do", "ErrNotRun", "ErrLost", "Lost", "MaxHold", "ValidUntil"},
 			[]string{"TestDo_", "TestTheLockIsLostDuringDo", "TestDoCannotLock", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
 	},
+	8: {
+		{"majority", "All nodes are asked at once, and a majority of them decides.", nil,
+			[]string{"8_failover_test.go", "TestTheMajority", "TestOthersHold", "TestLock_SplitVote", "TestAWaiter_Asks", "TestTwoNodesSayNoFirst", "TestANodeThatSaidNo",
+				"TestThreeNodesAreDown", "TestTryLock_InvalidNodes", "TestClientsThatCannotBeCompared", "TestLockWhenAMajority", "TestTwoNodesRefuse", "TestTheContextCutsOff"}},
+		{"time", "Nodes that are slow or silent cost NodeTimeout at most, and keep nothing.", []string{"NodeTimeout"}, nil},
+		{"healing", "A majority renews, and a node that has lost the lock gets it again.", nil,
+			[]string{"TestRenewals_", "TestThreeNodesFail", "TestTwoNodesRestartEmpty", "TestOnlyOneNodeRenews", "TestAMajorityIsLost", "TestSomebodyElseHoldsANode", "TestTheHoldIsLostBefore",
+				"TestOneNodeIsDownAndOneHangs", "TestEveryAnswerTakes60ms"}},
+	},
 }
 
 // Parts returns the parts in the order in which they are best written; none for a step

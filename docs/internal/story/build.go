@@ -126,9 +126,9 @@ func (of Build) LeaveOut(files ...string) {
 	}
 }
 
-// overlay returns what the go command replaces, by absolute paths. It leaves out only
+// Overlay returns what the go command replaces, by absolute paths. It leaves out only
 // files that exist: the others need no leaving out.
-func (b *Builder) overlay(of Build) map[string]string {
+func (b *Builder) Overlay(of Build) map[string]string {
 	replace := map[string]string{}
 	for file, by := range of.Replace {
 		if by != "" && !filepath.IsAbs(by) {
@@ -166,7 +166,7 @@ func (b *Builder) Compile(ctx context.Context, of Build) (bin Binary, err error)
 	if runtime.GOOS == "windows" {
 		bin.path += ".exe"
 	}
-	replace, remembered := b.overlay(of), ""
+	replace, remembered := b.Overlay(of), ""
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return bin, err
@@ -205,7 +205,7 @@ func (b *Builder) Compile(ctx context.Context, of Build) (bin Binary, err error)
 
 // hash is of the folder's name and of all that is compiled there.
 func (b *Builder) hash(of Build) (string, error) {
-	replace := b.overlay(of)
+	replace := b.Overlay(of)
 	files, err := filepath.Glob(b.Path(of.Dir, "*.go"))
 	if err != nil {
 		return "", err

@@ -22,6 +22,7 @@ type Story struct {
 	Name    string
 	File    string
 	Control bool // its comment says that it passes on the older lock as well
+	Limits  bool // it sets MaxHold: otherwise a watchdog would renew the lock that it forgets
 }
 
 // Stories lists the tests of a file in their order. They may be none.
@@ -29,7 +30,7 @@ func (b *Builder) Stories(dir, file string) (stories []Story, err error) {
 	list, err := source.Read(b.Path(dir, file))
 	for _, d := range list {
 		if d.IsTest() {
-			stories = append(stories, Story{d.Name, file, course.HasAlsoPasses(d.Doc)})
+			stories = append(stories, Story{d.Name, file, course.HasAlsoPasses(d.Doc), strings.Contains(d.Text, "limitHold(")})
 		}
 	}
 	return stories, err

@@ -172,5 +172,5 @@ func TestB(t *testing.T) {}
 `)
 	list, err := b.Stories("p", "odd_test.go")
 	require.NoError(t, err)
-	require.Equal(t, []Story{{"TestA", "odd_test.go", true}, {"TestB", "odd_test.go", false}}, list)
+	require.Equal(t, []Story{{"TestA", "odd_test.go", true, false}, {"TestB", "odd_test.go", false, false}}, list)
 }

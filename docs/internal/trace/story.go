@@ -30,7 +30,7 @@ func ReadStory(file string) (records []Record, err error) {
 
 // conclude adds its conclusions to the records of a story.
 func conclude(records []Record) []Record {
-	s := story{depth: map[string]int{}, last: map[client]Record{}}
+	s := story{depth: map[string]int{}, last: map[client]Record{}, within: map[string]int{}}
 	for _, r := range inOrder(records) {
 		s.add(r)
 	}
@@ -89,8 +89,9 @@ type story struct {
 	inside []string
 	depth  map[string]int // of each client's holds
 	last   map[client]Record
-	calls  []Record // that have returned, as they were recorded
-	worst  int      // of the marks
+	within map[string]int // how many calls of each client are in progress
+	calls  []Record       // that have returned, as they were recorded
+	worst  int            // of the marks
 }
 
 // A client is one on one node.
@@ -120,7 +121,9 @@ func (s *story) add(r Record) {
 		at := client{r.Who, r.Node}
 		before := s.last[at]
 		unanswered := before.Lost || before.Reply == "(no reply)" || strings.HasPrefix(before.Reply, "NOSCRIPT")
-		r.Again = unanswered && before.Text == r.Text && !r.Late
+		calls, has := s.within[r.Who]
+		own := has && calls == 0 // not of a call: a watchdog's, which sends its renewals anew
+		r.Again = unanswered && before.Text == r.Text && !r.Late && !own
 		s.last[at] = r
 		if r.Node <= len(was) {
 			r.Mark = guilt(r, was[r.Node-1], s.locks[r.Node-1])
@@ -132,10 +135,12 @@ func (s *story) add(r Record) {
 			r.Text += ", sent long ago"
 		}
 	case Call:
+		s.within[r.Who]++
 		if r.Text == "Unlock" {
 			s.enter(r.Who, -1)
 		}
 	case Return:
+		s.within[r.Who]--
 		s.calls = append(s.calls, r)
 		r.Reply = r.result()
 		if r.Reply == "ok" && (r.Text == "TryLock" || r.Text == "Lock") {

@@ -84,6 +84,12 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 		"alice  DEL coupons -> 0   (sent again)": `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"0","redis":[{}]}`,
+		"0.4ms  alice  renew coupons -> (no reply)\n": `
+{"at":100,"who":"alice","kind":"call","text":"TryLock","redis":[{}]}
+{"at":200,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
+{"at":300,"who":"alice","node":1,"kind":"command","text":"renew coupons","redis":[{}]}
+{"at":400,"who":"alice","node":1,"kind":"command","text":"renew coupons","redis":[{}]}
+{"at":500,"who":"alice","kind":"note","text":"-","redis":[{}]}`,
 		"alice  DEL coupons -> 1, but the reply is lost\n": `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}`,
 		"bob    TryLock -> ErrNotAcquired, context canceled\n": `
