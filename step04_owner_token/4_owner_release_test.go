@@ -77,7 +77,7 @@ func TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut(t *testing.T) {
 		// Two answers are right: she holds the lock, or an error and nothing is left.
 		if alice.TryLock(ctx) != nil {
 			require.NoError(t, bob.TryLock(ctx),
-				"the reply to alice's SET was lost and she got an error, but the lock is hers: bob is locked out "+
+				"the reply to alice's acquisition was lost and she got an error, but the lock is hers: bob is locked out "+
 					"until her ttl ends")
 			return
 		}

@@ -68,3 +68,18 @@ func TestRedisRefusesTheTTL_TheHolderIsTold(t *testing.T) {
 		}
 	})
 }
+
+func TestTwoNames_EachHasItsOwnTTL(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes, key+"-tea", ttl)
+		carol := lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.crash("alice")
+		time.Sleep(ttl / 2)
+		require.NoError(t, bob.TryLock(ctx), "alice held one lock and bob wants another, but he was refused")
+		time.Sleep(ttl/2 + slack(10*time.Millisecond))
+		require.NoError(t, carol.TryLock(ctx),
+			"alice died inside and her ttl of %v has passed, but bob took another lock meanwhile, and carol is "+
+				"still locked out", ttl)
+	})
+}

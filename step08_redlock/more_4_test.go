@@ -46,6 +46,7 @@ func TestEveryAcquisition_HasATokenOfItsOwn(t *testing.T) {
 		for range 50 {
 			require.NoError(t, alice.TryLock(ctx))
 			token := lab.owner(0)
+			require.NotEmpty(t, token, "alice is inside, but nothing is stored at her key")
 			require.False(t, seen[token],
 				"alice has the lock for the second time, but Redis has %q again: nothing distinguishes this "+
 					"acquisition from the first", token)
@@ -104,6 +105,7 @@ func TestTwoProcesses_NeverHaveTheSameToken(t *testing.T) {
 			}
 		}
 		require.Len(t, list, 3, "a second process could not lock:\n%s", out)
+		require.NotContains(t, list, "", "alice is inside, but nothing is stored at her key")
 		return list
 	}
 	first, second := tokens(), tokens()
@@ -189,4 +191,18 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// Also passes on step 03, because a SET that is sent twice sets the ttl once.
+func TestTheReplyToTheAcquireIsLostAndTheHolderDies_BobEntersWhenTheTTLEnds(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		lab.loseReply("alice")
+		alice.TryLock(ctx) // whatever it returns
+		lab.crash("alice")
+		time.Sleep(ttl + 2*slack(10*time.Millisecond))
+		require.NoError(t, bob.TryLock(ctx),
+			"the reply to alice's acquisition was lost, so it was sent twice; she died, her ttl of %v has passed, "+
+				"but bob is still locked out", ttl)
+	})
 }

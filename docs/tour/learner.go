@@ -76,12 +76,13 @@ func (t *tour) overview() error {
 func (t *tour) box(s course.Step, everything bool) error {
 	now, err := t.declared(s)
 	before, wrong := t.declared(s.Before())
-	if err := cmp.Or(err, wrong); err != nil {
+	p, unread := t.readProgress()
+	if err := cmp.Or(err, wrong, unread); err != nil {
 		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
 	t.prose("", "\n%s\n", s.Asks)
-	if s.N == 1 && !everything { // all of it is in the start, which keeps the rules
+	if s.N == 1 && !everything && p.Steps[1].Start != "" { // all of it is in the start, which keeps the rules
 		t.prose("", "Only TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
 		return nil
 	}

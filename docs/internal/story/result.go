@@ -150,7 +150,7 @@ func (t *Test) readTrace() error {
 
 // longestTrace is more than any story leaves, in bytes. A lock that is broken may ask Redis
 // without a pause for hours; no one reads that.
-const longestTrace = 1 << 20
+const longestTrace = 16 << 20
 
 // Find returns the test of this name, or nil.
 func (tr *Transcript) Find(name string) *Test {

@@ -212,10 +212,12 @@ func (s *story) own(r Record) {
 			continue
 		}
 		was := s.locks[i]
-		wrote := now.Token != was.Token || r.Kind == Command && strings.HasPrefix(r.Text, "SET ") && r.Reply == "OK"
+		wrote := now.Token != was.Token || r.Kind == Command && setsLock.MatchString(r.Text) && r.Reply == "OK"
 		switch {
 		case now.Token == "":
 		case !wrote:
+			now.Owner = was.Owner
+		case was.Owner != "" && counts.MatchString(r.Text): // whoever asks counts: that takes nothing away
 			now.Owner = was.Owner
 		case ofToken.MatchString(now.Token):
 			now.Owner = ofToken.FindStringSubmatch(now.Token)[1]
@@ -225,6 +227,13 @@ func (s *story) own(r Record) {
 		s.locks[i] = now
 	}
 }
+
+// setsLock is a SET of the story's key, which may have something in front of it; of another
+// lock's name, more follows.
+var setsLock = regexp.MustCompile(`^SET \S*coupons}? `)
+
+// counts is a command that counts at the key.
+var counts = regexp.MustCompile(`^(INCR|DECR)(BY)? `)
 
 var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 

@@ -3,7 +3,10 @@
 // readers of these records. docs/read/testing.md describes them.
 package trace
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Record is one thing that happened.
 type Record struct {
@@ -70,6 +73,9 @@ func Outcome(err error) string {
 // or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
 // one gets in; 0 if it is about something else, or cannot be told.
 func Harm(records []Record) (harm int) {
+	if slices.ContainsFunc(records, ofAmount) { // how long it took, not who is inside
+		return 0
+	}
 	for _, r := range records {
 		switch {
 		case severity(r.Mark) >= 2:
