@@ -353,8 +353,9 @@ func offered(list []source.Declaration, name string) (source.Item, bool) {
 // doesNotCompile is what the compiler says, and what it cannot know.
 func (t *tour) doesNotCompile(ce *story.CompileError, s course.Step) error {
 	text := compilerText(ce.Out, t.Root)
-	more := ""
+	more := unfetched(ce.Out)
 	switch {
+	case more != "":
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
 		more = word("\nA lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
 	case strings.Contains(text, s.Dir):
