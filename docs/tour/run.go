@@ -16,7 +16,8 @@ type tour struct {
 	console
 	*story.Builder
 
-	watching bool // for the next save: no one has to run anything
+	watching bool      // for the next save: no one has to run anything
+	judged   attemptAt // in the last run
 }
 
 // newTour makes the temporary directory; Close removes it.

@@ -89,6 +89,7 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	a := attemptAt{step: s, src: src}
+	t.judged = a
 	b, err := t.tryBuild(&a)
 	if err != nil {
 		return err
@@ -114,6 +115,10 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		}
 	}
 	if err := t.playTrials(ctx, bin, a.trials); err != nil {
+		return err
+	}
+	t.judged = a
+	if err := t.countTry(s); err != nil {
 		return err
 	}
 	if names != nil {
