@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,8 +65,11 @@ func TestUnfetched(t *testing.T) {
 
 func TestClose_RemovesTheTemporaryFiles(t *testing.T) {
 	inMini(t)
+	dir := t.TempDir()
+	t.Setenv("GOTMPDIR", dir)
 	tr, ctx, err := newTour(t.Context(), console{})
 	require.NoError(t, err)
+	require.Equal(t, dir, filepath.Dir(tr.Tmp))
 	require.NoError(t, write(tr.Tmp+"/build-1/story.test", "binary"))
 	tr.Close()
 	require.Error(t, ctx.Err(), "compilers that still run")

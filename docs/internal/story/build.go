@@ -43,7 +43,8 @@ func NewBuilder(ctx context.Context) (*Builder, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	tmp, err := os.MkdirTemp("", "redislock-tour-")
+	// As the go command: where a company lets nothing run from the usual folder, this one is set.
+	tmp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "redislock-tour-")
 	if err != nil {
 		return nil, ctx, err
 	}
