@@ -1,6 +1,6 @@
 # Names for what is more than one command, or long. The course itself is one: go run ./docs/tour help
 
-.PHONY: help change test test-tools test-real real-faults race explore copies docs prose lint check
+.PHONY: help change test test-tools test-real real-faults race explore copies docs kit prose lint check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ copies: ## check that equal files are equal
 
 docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, faults.md, docs/play
 	go run -C docs/keep ./pages
+
+kit: ## one zip for a workshop without a network: the last commit and its modules (docs/read/workshop.md)
+	bash docs/keep/kit.sh
 
 prose: ## words, form, links and Chinese spacing of everything that people read (needs npm and a C compiler)
 	cd docs/keep/prose && npm ci --no-fund --no-audit --loglevel=error && npm test --silent

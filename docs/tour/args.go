@@ -83,10 +83,17 @@ func readNames(req *request, args []string) error {
 	return nil
 }
 
-// readTry reads a step and names, or nothing.
+// readTry reads a step and names, or nothing; with -report the name of a person.
 func readTry(req *request, args []string) error {
-	if len(args) == 0 && req.flags == nil {
+	switch {
+	case req.has("-report"):
+		if len(args) > 0 && args[0] != "" && strings.Trim(args[0], "0123456789") == "" {
+			return wrongUsage("-report is about the step in %s: try -report [NAME]", myDir)
+		}
+		req.names = args
 		return nil
+	case req.has("-summary"), len(args) == 0 && req.flags == nil:
+		return req.atMost(0, args)
 	}
 	return readStep(readNames)(req, args)
 }

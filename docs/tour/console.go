@@ -16,15 +16,20 @@ type console struct {
 	err   io.Writer // progress and errors: out stays clean for a pipe
 	color bool      // out may be coloured
 	live  bool      // a line on err may be rewritten
+	typed io.Reader // by the user, in lines; nil if that is not a terminal
 }
 
 func newConsole() console {
-	return console{
+	c := console{
 		out:   os.Stdout,
 		err:   os.Stderr,
 		color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && knowsColor,
 		live:  isTerminal(os.Stderr),
 	}
+	if isTerminal(os.Stdin) {
+		c.typed = os.Stdin
+	}
+	return c
 }
 
 func isTerminal(f *os.File) bool {

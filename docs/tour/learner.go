@@ -13,7 +13,12 @@ import (
 )
 
 func (t *tour) tryCommand(ctx context.Context, req request) error {
-	if req.steps == nil {
+	switch {
+	case req.has("-report"):
+		return t.report(strings.Join(req.names, " "))
+	case req.has("-summary"):
+		return t.summaryToKeep()
+	case req.steps == nil:
 		return t.overview()
 	}
 	s := req.steps[0]
@@ -251,7 +256,9 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 		st.Hints = map[string]int{}
 	}
 	st.Hints[of.Name] = given + 1
-	p.Steps[s.N] = st
+	e := p.Effort[s.N]
+	e.Hints++
+	p.Steps[s.N], p.Effort[s.N] = st, e
 	t.strong("Hint %d of %d for %s", given+1, len(show), of.Name)
 	if last.How != "" {
 		t.prose("", "(It %s.)", last.How)
@@ -262,6 +269,8 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	switch {
 	case given+1 == len(show):
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
+	case t.watching:
+		t.printf("More: h\n")
 	case asked != nil:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Name)
 	default:

@@ -14,9 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/stall"
@@ -112,22 +111,24 @@ type timed struct {
 // apart starts each story in its own process, as many at once as free has room for. What
 // it returns waits for all of them.
 func apart(ctx context.Context, bin story.Binary, env []string, list []story.Story, free chan struct{}) func() ([]timed, error) {
-	results := make([]timed, len(list))
-	var group errgroup.Group
+	results, errs := make([]timed, len(list)), make([]error, len(list))
+	var group sync.WaitGroup
 	for i, st := range list {
-		group.Go(func() (err error) {
+		group.Go(func() {
 			if st.Name != slowest {
 				free <- struct{}{}
 				defer func() { <-free }()
 			}
 			r := &results[i]
 			r.from = time.Now()
-			r.Result, err = bin.Alone(ctx, story.InRealTime, env, st)
+			r.Result, errs[i] = bin.Alone(ctx, story.InRealTime, env, st)
 			r.to = time.Now()
-			return err
 		})
 	}
-	return func() ([]timed, error) { return results, group.Wait() }
+	return func() ([]timed, error) {
+		group.Wait()
+		return results, cmp.Or(errs...)
+	}
 }
 
 // realReport shows a line per story, and what failed in full.

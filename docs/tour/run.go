@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +16,8 @@ type tour struct {
 	console
 	*story.Builder
 
-	watching bool // for the next save: no one has to run anything
+	watching bool      // for the next save: no one has to run anything
+	judged   attemptAt // in the last run
 }
 
 // newTour makes the temporary directory; Close removes it.
@@ -53,11 +55,22 @@ func (t *tour) lockBuild(tests, lock course.Step) story.Build {
 func (t *tour) await(c story.Coming) (story.Binary, error) {
 	defer t.progress(say("building %s", c.Name))()
 	bin, err := c.Await()
-	if _, ok := errors.AsType[*story.CompileError](err); ok {
-		err = errorf("%s did not compile:\n%w", c.Name, err)
+	if ce, ok := errors.AsType[*story.CompileError](err); ok {
+		err = errorf("%s did not compile:\n%w%s", c.Name, err, unfetched(ce.Out))
 	}
 	return bin, err
 }
+
+// unfetched is what helps if the go command could not download a module: this program needs
+// none, and so begins where the stories cannot be built.
+func unfetched(out string) string {
+	if !notFetched.MatchString(out) {
+		return ""
+	}
+	return word("\nModules are missing here, and the go command cannot download them. What to do: docs/read/workshop.md, \"Without a network\".")
+}
+
+var notFetched = regexp.MustCompile(`module\slookup\sdisabled|(Get\s"|reading\s)https?://`)
 
 // build compiles one build now.
 func (t *tour) build(ctx context.Context, b story.Build) (story.Binary, error) {

@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 func TestWhatCannotBeBuilt(t *testing.T) {
@@ -19,10 +23,53 @@ func TestWhatCannotBeBuilt(t *testing.T) {
 	shows(t, "green 5", 1, "step05_lua_release")
 }
 
+// Where modules cannot be fetched, this program is still there to say so.
+func TestNoModules_TheTourStarts(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", ".", "../play").Output()
+	require.NoError(t, err)
+	for path := range strings.FieldsSeq(string(out)) {
+		require.True(t, strings.HasPrefix(path, course.Module+"/"), "%s must be downloaded first", path)
+	}
+	for _, page := range []string{"workshop.md: ## Without a network", "workshop.zh-CN.md: ## 没有网络"} {
+		name, title, _ := strings.Cut(page, ": ")
+		require.Contains(t, read(t, "../read/"+name), title)
+	}
+}
+
+func TestNoModules_WhatCannotBeBuiltNamesThePage(t *testing.T) {
+	buildsMany(t)
+	root := inOwnMini(t)
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	require.NoError(t, write(root+"/go.mod", "module "+course.Module+"\n\ngo 1.26\n\nrequire example.com/x v1.0.0\n"))
+	hash := strings.Repeat("A", 43) + "="
+	require.NoError(t, write(root+"/go.sum", "example.com/x v1.0.0 h1:"+hash+"\nexample.com/x v1.0.0/go.mod h1:"+hash+"\n"))
+	imports := func(n int) string { return strings.Replace(miniLock(n), "\n", "\n\nimport _ \"example.com/x\"\n", 1) }
+	require.NoError(t, write(root+"/step02_expire/lock.go", imports(2)))
+	shows(t, "red 3", 1, "did not compile:\n", "module lookup disabled by GOPROXY=off", "docs/read/workshop.md, \"Without a network\"")
+	work(t, imports(2))
+	shows(t, "try 3", 1, "module lookup disabled by GOPROXY=off", "docs/read/workshop.md, \"Without a network\"")
+}
+
+func TestUnfetched(t *testing.T) {
+	for out, want := range map[string]bool{
+		"step01_setnx/lock.go:11:2: module lookup disabled by GOPROXY=off":                                                                                             true,
+		"lock.go:11:2: github.com/x@v9.23.0: Get \"https://proxy.golang.org/github.com/x/@v/v9.23.0.zip\": proxyconnect tcp: dial tcp 127.0.0.1:9: connection refused": true,
+		"lock.go:11:2: github.com/x@v9.23.0: reading https://goproxy.corp/github.com/x/@v/v9.23.0.zip: 403 Forbidden":                                                  true,
+		"mylock/lock.go:3:5: undefined: dial": false,
+	} {
+		require.Equal(t, want, unfetched(out) != "", out)
+	}
+}
+
 func TestClose_RemovesTheTemporaryFiles(t *testing.T) {
 	inMini(t)
+	dir := t.TempDir()
+	t.Setenv("GOTMPDIR", dir)
 	tr, ctx, err := newTour(t.Context(), console{})
 	require.NoError(t, err)
+	require.Equal(t, dir, filepath.Dir(tr.Tmp))
 	require.NoError(t, write(tr.Tmp+"/build-1/story.test", "binary"))
 	tr.Close()
 	require.Error(t, ctx.Err(), "compilers that still run")

@@ -97,6 +97,7 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	a := attemptAt{step: s, src: src}
+	t.judged = a
 	b, err := t.tryBuild(&a)
 	if err != nil {
 		return err
@@ -122,6 +123,10 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		}
 	}
 	if err := t.playTrials(ctx, bin, a.trials); err != nil {
+		return err
+	}
+	t.judged = a
+	if err := t.countTry(s); err != nil {
 		return err
 	}
 	if names != nil {
@@ -371,8 +376,9 @@ func offered(list []source.Declaration, name string) (source.Item, bool) {
 // doesNotCompile is what the compiler says, and what it cannot know.
 func (t *tour) doesNotCompile(ce *story.CompileError, s course.Step) error {
 	text := compilerText(ce.Out, t.Root)
-	more := ""
+	more := unfetched(ce.Out)
 	switch {
+	case more != "":
 	case strings.Contains(text, "no required module provides package"), strings.Contains(text, "is not in std"), strings.Contains(text, "cannot find module"):
 		more = word("\nA lock imports the standard library, github.com/redis/go-redis/v9 and golang.org/x/sync, nothing else.")
 	case strings.Contains(text, s.Dir):

@@ -251,6 +251,51 @@ func TestTry_WhoWatchesIsNotToldToRunItAgain(t *testing.T) {
 	inOrder(t, out.String(), "the lock of 2 lacks what 3 has", "go run ./docs/tour hint 3 ", "Watching mylock: save a file, and it runs again.")
 	require.NotContains(t, out.String(), "run it again")
 	require.NotContains(t, out.String(), "-watch")
+	require.NotContains(t, out.String(), "Or type a key", "there is no terminal")
+}
+
+func TestTry_TheKeysOfAWatch(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	work(t, miniLock(1))
+	watch := func(keys ...string) string {
+		var out strings.Builder
+		typed := strings.NewReader(strings.Join(keys, "\n") + "\n")
+		require.Zero(t, run(t.Context(), []string{"try", "2", "-watch"}, console{out: &out, err: &out, typed: typed}))
+		return out.String()
+	}
+	out := watch("h", "n", "H ", "h", "n", "x", "", "q")
+	inOrder(t, out, "FAIL  TestLeadCrashed_holder/two_of\n", "Or type a key, then Enter: h a hint",
+		"Hint 1 of 3 for TestLeadCrashed_holder\n", "More: h\n",
+		"  2 of 2 failing:\n\n  FAIL  TestOtherCrashed_holder\n          0.1ms",
+		"Hint 1 of 3 for TestOtherCrashed_holder\n", "Hint 2 of 3 for TestOtherCrashed_holder\n",
+		"  1 of 2 failing:\n\n  FAIL  TestLeadCrashed_holder",
+		"There is no key x", "mylock against the tests of step 02", "No longer watching.")
+	require.Equal(t, 2, strings.Count(out, "mylock against"), "Enter alone runs it again")
+	work(t, miniLock(2))
+	inOrder(t, watch("n", "h", "q"), "Step 02 is solved", "No story has failed in this run.\nNo story has failed in this run.\n", "No longer watching.")
+}
+
+func TestTry_ALineForTheGroup_AndASummaryToKeep(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	shows(t, "try -report Ana, Bo", 0, "\"Ana, Bo\",,0,0,0,0,0\n")
+	work(t, miniLock(2))
+	shows(t, "try 2", 0, "solved")
+	shows(t, "try 3", 1, "Stories passed: 7 of 9")
+	shows(t, "try 3 TestLeadAtomic_acquire", 1, "FAIL")
+	shows(t, "hint 3", 0, "Hint 1")
+	work(t, "no Go")
+	shows(t, "try 3", 1, "does not compile")
+	shows(t, "try -report Ana", 0, "Ana,2,3,7,9,2,1\n")
+	work(t, miniLock(1))
+	shows(t, "try -report", 0, ",2,3,7,9,2,1\n")
+	require.NotRegexp(t, `^,`, shows(t, "try -report", 0), "the name of the user")
+	shows(t, "reset 3", 0, "a copy of step02_expire")
+	shows(t, "try 3", 1, "Stories passed: 7 of 9")
+	shows(t, "try -summary", 0, "  02  solved     6/6        1      0  ", "  03             7/9        3      1  ", "Steps solved: 1 of 8. Stories passed: 13. Tries: 4. Hints: 1.")
+	shows(t, "try -report 3", 2, "try -report [NAME]")
+	shows(t, "try 3 -summary", 2, "too many arguments: 3")
 }
 
 func TestTry_WhatIsSolvedStays(t *testing.T) {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"time"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // watchEvery is how often the files are looked at. A look costs nothing, and works on file
@@ -22,16 +26,17 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 		l, _ := t.readLock(myDir)
 		return l
 	})
+	keys := t.keys()
 	for {
-		err := t.tryOnce(ctx, req.steps[0], req.names)
+		t.complainOf(t.tryOnce(ctx, req.steps[0], req.names))
 		if ctx.Err() != nil {
 			break
 		}
-		if err != nil && !errors.Is(err, errUnsolved) {
-			t.printf("%s\n", word(err.Error()))
-		}
 		t.printf("\nWatching %s: save a file, and it runs again. Ctrl-C ends this.\n", myDir)
-		if !files.wait(ctx) {
+		if keys != nil {
+			t.printf("Or type a key, then Enter: h a hint, n the next failing story, q to end; Enter alone runs it again.\n")
+		}
+		if !t.wait(ctx, req.steps[0], files, keys) {
 			break
 		}
 		if t.live {
@@ -40,6 +45,60 @@ func (t *tour) runWatch(ctx context.Context, req request) error {
 	}
 	t.printf("\nNo longer watching. %s is as you left it.\n", myDir)
 	return nil
+}
+
+func (t *tour) complainOf(err error) {
+	if err != nil && !errors.Is(err, errUnsolved) {
+		t.printf("%s\n", word(err.Error()))
+	}
+}
+
+// keys are the lines that the user types; nil if that is no terminal. A single key without
+// Enter would need another way on each system.
+func (t *tour) keys() <-chan string {
+	if t.typed == nil {
+		return nil
+	}
+	keys := make(chan string)
+	go func() {
+		for in := bufio.NewScanner(t.typed); in.Scan(); {
+			keys <- strings.ToLower(strings.TrimSpace(in.Text()))
+		}
+	}()
+	return keys
+}
+
+// wait does what the keys ask for. It returns true when the lock is to be tried again, false
+// when ctx or the user ends it.
+func (t *tour) wait(ctx context.Context, s course.Step, files *watched, keys <-chan string) bool {
+	fails, shown := t.judged.failing(), 0
+	for tick := time.Tick(watchEvery); ; {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick:
+			if files.changed() {
+				return true
+			}
+		case key := <-keys:
+			switch {
+			case key == "":
+				return true
+			case key == "q":
+				return false
+			case key == "h" && len(fails) > 0:
+				t.complainOf(t.runHint(s, []string{fails[shown].Name}))
+			case key == "n" && len(fails) > 0:
+				shown = (shown + 1) % len(fails)
+				t.printf("  %d of %d failing:\n\n", shown+1, len(fails))
+				t.trial(t.judged, fails[shown])
+			case key == "h", key == "n":
+				t.printf("No story has failed in this run.\n")
+			default:
+				t.printf("There is no key %s: h, n, q, or Enter alone.\n", key)
+			}
+		}
+	}
 }
 
 // A watched lock tells when its content has changed.
@@ -68,18 +127,4 @@ func (w *watched) changed() bool {
 	}
 	w.tried = now
 	return true
-}
-
-// wait returns true when the lock has changed, false when ctx ends.
-func (w *watched) wait(ctx context.Context) bool {
-	for tick := time.Tick(watchEvery); ; {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-tick:
-			if w.changed() {
-				return true
-			}
-		}
-	}
 }

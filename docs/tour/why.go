@@ -16,8 +16,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/mutant"
 	"example.com/redislock-steps/docs/internal/story"
@@ -169,12 +167,15 @@ func goesWrong(r trace.Record) bool { return r.Kind == trace.Fault || r.Lost }
 
 // onAllProcessors calls do for all of a list, and returns the first error.
 func onAllProcessors[T any](list []T, do func(*T) error) error {
-	var group errgroup.Group
-	group.SetLimit(runtime.NumCPU())
+	var group sync.WaitGroup
+	errs := make([]error, len(list))
+	free := make(chan struct{}, runtime.NumCPU())
 	for i := range list {
-		group.Go(func() error { return do(&list[i]) })
+		free <- struct{}{}
+		group.Go(func() { errs[i] = do(&list[i]); <-free })
 	}
-	return group.Wait()
+	group.Wait()
+	return cmp.Or(errs...)
 }
 
 const (

@@ -18,8 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
@@ -45,7 +43,8 @@ func NewBuilder(ctx context.Context) (*Builder, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	tmp, err := os.MkdirTemp("", "redislock-tour-")
+	// As the go command: where a company lets nothing run from the usual folder, this one is set.
+	tmp, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "redislock-tour-")
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -254,13 +253,11 @@ func (b *Builder) Ahead(ctx context.Context, builds ...Build) []Coming {
 	}
 	b.jobs.Go(func() {
 		list[0].Await()
-		var two errgroup.Group
-		two.SetLimit(2)
+		var two sync.WaitGroup
+		free := make(chan struct{}, 2)
 		for _, c := range list[1:] { // after an interrupt each fails at once
-			two.Go(func() error {
-				c.Await()
-				return nil
-			})
+			free <- struct{}{}
+			two.Go(func() { c.Await(); <-free })
 		}
 		two.Wait()
 	})
