@@ -53,8 +53,8 @@ func (t *tour) complainOf(err error) {
 	}
 }
 
-// keys are the lines that the user types; nil if that is no terminal. A single key without
-// Enter would need another way on each system.
+// keys are the lines that the user types; nil if standard input is not a terminal. A single
+// key without Enter would need another way on each system.
 func (t *tour) keys() <-chan string {
 	if t.typed == nil {
 		return nil
