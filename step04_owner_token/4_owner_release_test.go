@@ -77,8 +77,8 @@ func TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut(t *testing.T) {
 		// Two answers are right: she holds the lock, or an error and nothing is left.
 		if alice.TryLock(ctx) != nil {
 			require.NoError(t, bob.TryLock(ctx),
-				"the reply to alice's acquisition was lost and she got an error, but the lock is hers: bob is locked out "+
-					"until her ttl ends")
+				"the reply to alice's acquisition was lost and she got an error, but the lock is hers: bob is locked "+
+					"out until her ttl ends")
 			return
 		}
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")

@@ -79,7 +79,7 @@ func TestTwoNames_EachHasItsOwnTTL(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx), "alice held one lock and bob wants another, but he was refused")
 		time.Sleep(ttl/2 + slack(10*time.Millisecond))
 		require.NoError(t, carol.TryLock(ctx),
-			"alice died inside and her ttl of %v has passed, but bob took another lock meanwhile, and carol is "+
-				"still locked out", ttl)
+			"alice died inside and her ttl of %v has passed, but bob took another lock in between, and carol "+
+				"is still locked out", ttl)
 	})
 }

@@ -235,7 +235,8 @@ func TestARefusal_NamesTheLock(t *testing.T) {
 			"alice's Unlock": notHeld, "bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting),
 		} {
 			require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
-			require.ErrorContains(t, err, fmt.Sprintf("%q", key), "the error from %s does not name the lock's key", call)
+			require.ErrorContains(t, err, fmt.Sprintf("%q", key),
+				"the error from %s does not name the lock's key", call)
 		}
 	})
 }
@@ -258,7 +259,7 @@ func TestACommandFailsAndBobIsInside_AliceIsNot(t *testing.T) {
 	}
 }
 
-// Also passes on step 00, because its Lock polls and keeps no one out meanwhile.
+// Also passes on step 00, because its Lock polls, and keeps no one out while it waits.
 func TestOneGoroutineWaits_AnotherMayTry(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
@@ -273,7 +274,7 @@ func TestOneGoroutineWaits_AnotherMayTry(t *testing.T) {
 			"bob is inside and one goroutine of alice waits; another one tried, but was not refused")
 		require.Less(t, time.Since(start), slack(ttl/10),
 			"one goroutine of alice waits in Lock; another one only tried, but had to wait as well")
-		require.ErrorIs(t, <-waited, ErrNotAcquired, "bob is inside, but the error from alice's Lock does not say so")
+		require.ErrorIs(t, <-waited, ErrNotAcquired, "bob is inside, but alice's Lock returned another error")
 	})
 }
 

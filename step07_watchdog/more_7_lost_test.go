@@ -800,7 +800,8 @@ func TestDo_ItsOutcomesCanBeToldApart(t *testing.T) {
 						"%s, but what the work returned is not in Do's error", story.outcome)
 				}
 				if ran && story.matches == nil {
-					require.True(t, err == result, "%s, the work returned %v, but Do returned %v", story.outcome, result, err)
+					require.True(t, err == result,
+						"%s, the work returned %v, but Do returned %v", story.outcome, result, err)
 				}
 			})
 		}

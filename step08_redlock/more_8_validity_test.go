@@ -433,7 +433,8 @@ func TestAWaiter_AsksTenToTwentyTimesASecond(t *testing.T) {
 			"bob gave up, but his error does not say that the lock is taken")
 		asked := lab.sent(func(r *record) bool { return r.Who == "bob" })
 		require.GreaterOrEqual(t, asked, least,
-			"bob waited for %d seconds, but he polled only %d times: he will notice late that alice has left", wait, asked)
+			"bob waited for %d seconds, but he polled only %d times: he will notice late that alice has left",
+			wait, asked)
 		require.LessOrEqual(t, asked, most,
 			"bob waited for %d seconds, but he sent a node %d commands: with many waiters, the nodes have nothing "+
 				"else to do", wait, asked)

@@ -52,7 +52,7 @@ func (t *tour) writeOverlay(req request) error {
 	if req.names != nil {
 		test = story.Of(req.names[0])
 	}
-	t.prose("", "%s is there. With it, go test plays %s on %s, also under -race or in a debugger:\n", overlayFile, s.Dir, myDir)
+	t.prose("", "%s is there. With it, go test plays %s on %s, with -race or in a debugger as well:\n", overlayFile, s.Dir, myDir)
 	command := []string{"go", "test", "-overlay", overlayFile, "-run", "'^" + test + "$'", "-v", "./" + s.Dir}
 	t.printf("%s\n", strings.Join(command, " "))
 	t.prose("", "\nAfter each change of the lock, write it anew.")

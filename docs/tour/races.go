@@ -40,7 +40,7 @@ func racyField(src lock) string {
 			return true
 		})
 	}
-	for range methods { // as often as one can call the next
+	for range methods { // so many can call one another
 		for name, m := range methods {
 			callers := 0
 			alone := slices.ContainsFunc(slices.Collect(maps.Values(methods)), func(by *method) bool {

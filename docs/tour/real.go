@@ -235,7 +235,7 @@ func askInfo(ctx context.Context, u *url.URL, secure bool) (info string, err err
 			return "", err
 		}
 	}
-	return info, nil // without INFO, it is taken for one that is no cluster's
+	return info, nil // without INFO, it is not taken for a node of a cluster
 }
 
 // readReply reads a status, an error, or a string.

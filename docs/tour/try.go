@@ -250,7 +250,7 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 	return nil
 }
 
-// watchdogs is the step from which on a lock that nobody unlocks stays, unless it has MaxHold.
+// watchdogs is the step from which on a lock that no one unlocks stays, unless it has MaxHold.
 const watchdogs = 7
 
 // patient is how many stories may hang before the others are not run: each takes seconds.

@@ -185,7 +185,7 @@ func TestTry_AnotherStepIsNeverASurprise(t *testing.T) {
 	require.NoDirExists(t, keptDir(3))
 }
 
-// Who has solved step 02 and goes on without a try 3 has changed the lock for it already.
+// Who has solved step 02 and continues without a try 3 has changed the lock for it already.
 func TestTry_WhatHasChangedStays(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)
@@ -197,7 +197,7 @@ func TestTry_WhatHasChangedStays(t *testing.T) {
 		"reset 3\nFrom your own last solved lock: go run ./docs/tour reset 3 -mine\n", "Step 03 is solved")
 	require.NoDirExists(t, keptDir(2))
 
-	// A copy that nobody has touched is no attempt: it is in nobody's way.
+	// A copy that no one has touched does not count as an attempt.
 	shows(t, "try 5", 1, "Your attempt at step 03 is kept", "is new: a copy of step04_owner_token")
 	out := shows(t, "try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved")
 	require.NotContains(t, out, "kept")
@@ -503,7 +503,7 @@ func TestHint_WhatHeldAtTheStart_SaysWhatChanged(t *testing.T) {
 	shows(t, "hint 3", 0, "Hint 2 of 4", "It held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 1\n")
 	shows(t, "hint 3", 0, "Hint 3 of 4")
 
-	// More than a few declarations are no hint.
+	// More than a few declarations do not help.
 	work(t, broken+"\nfunc a() {}\nfunc b() {}\nfunc c() {}\n")
 	shows(t, "hint 3 TestOtherCrashed_holder", 0, "Hint 1 of 3")
 

@@ -22,7 +22,7 @@ func declarationsIn(t *testing.T, s Step) (list []source.Declaration) {
 	return list
 }
 
-// Also a story that passes on the lock before: a lock that somebody brings along may fail it.
+// Also a story that passes on the lock before: a lock that a learner brings along may fail it.
 func TestEveryStory_HasAHint(t *testing.T) {
 	for _, s := range Steps {
 		known := map[string]bool{}

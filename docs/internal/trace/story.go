@@ -217,7 +217,7 @@ func (s *story) own(r Record) {
 		case now.Token == "":
 		case !wrote:
 			now.Owner = was.Owner
-		case was.Owner != "" && counts.MatchString(r.Text): // whoever asks counts: that takes nothing away
+		case was.Owner != "" && counts.MatchString(r.Text): // all who ask count: that takes nothing away
 			now.Owner = was.Owner
 		case ofToken.MatchString(now.Token):
 			now.Owner = ofToken.FindStringSubmatch(now.Token)[1]

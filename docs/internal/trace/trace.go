@@ -71,7 +71,7 @@ func Outcome(err error) string {
 
 // Harm says what a story that fails shows those who use the lock to lose: 2 if two are inside,
 // or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
-// one gets in; 0 if it is about something else, or cannot be told.
+// one gets in; 0 if it is about something else, or is not known.
 func Harm(records []Record) (harm int) {
 	if slices.ContainsFunc(records, ofAmount) { // how long it took, not who is inside
 		return 0

@@ -82,7 +82,7 @@ func (r *results) load(e *entrant) int64 {
 	end := time.Now().Add(r.Plan.Load)
 	for i := range busy {
 		wg.Go(func() {
-			key := fmt.Sprintf("load:%02d", i)
+			key := fmt.Sprintf("%s:%02d", e.key, i) // its own: WithFailFast may leave one
 			for time.Now().Before(end) {
 				if err := e.locker.pair(context.Background(), key); err != nil {
 					r.failed(e.name+", under load", err)
