@@ -145,6 +145,8 @@ func TestOthersHoldAnyOfTheNodes_AMajorityDecides(t *testing.T) {
 }
 
 // Unlock asks the nodes again only while that can change its result.
+//
+// Also passes on step 07, because its release asks again only after an error that may pass.
 func TestUnlock_ReturnsWhenItsResultIsCertain(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		inLab(t, func(t *T, lab *lab) {
@@ -163,6 +165,7 @@ func TestUnlock_ReturnsWhenItsResultIsCertain(t *testing.T) {
 	}
 }
 
+// Also passes on step 07, because a message wakes its waiters, or their context.
 func TestTheContextEndsBetweenTwoAttempts_LockReturnsAtOnce(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
