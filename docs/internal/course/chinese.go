@@ -1,12 +1,14 @@
 package course
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -67,7 +69,9 @@ func formsOf(texts map[string]string, gap *regexp.Regexp) (list []form) {
 			list = append(list, form{says, regexp.MustCompile("^" + pattern + "$"), gap.ReplaceAllString(chinese, "%${1}s")})
 		}
 	}
-	slices.SortFunc(list, func(a, b form) int { return b.says - a.says })
+	slices.SortFunc(list, func(a, b form) int { // the order is the same each time
+		return cmp.Or(b.says-a.says, a.filled.NumSubexp()-b.filled.NumSubexp(), strings.Compare(a.filled.String(), b.filled.String()))
+	})
 	return list
 }
 
