@@ -92,7 +92,7 @@ func codeIn(text string) []string {
 
 func TestFind_WhatWasPutIntoATextIsInChineseAsWell(t *testing.T) {
 	numbers := NewCatalog("", []byte(`{"": {"step #": "第 # 步", "# instead of #": "用 # 代替 #"}}`), Numbers)
-	formats := NewCatalog("", []byte(`{"": {"node %d": "节点 %d", "%s hangs": "%s 没有响应", "%d of %d": "%[2]d 个中的 %[1]d 个", "%s hangs, but %q": "%s 卡住，却 %q"}}`), Verbs)
+	formats := NewCatalog("", []byte(`{"": {"node %d": "节点 %d", "node %d %s": "节点 %d %s", "%s hangs": "%s 没有响应", "%d of %d": "%[2]d 个中的 %[1]d 个", "%s hangs, but %q": "%s 卡住，却 %q"}}`), Verbs)
 	for _, c := range []struct {
 		in         Catalog
 		text, want string
