@@ -60,7 +60,7 @@ var commands = []subcommand{
 		{"try -summary", "what you have done in each step, to keep"},
 	}, []string{"-watch", "-rules", "-compare", "-back", "-overlay", "-report", "-summary"}, readTry, (*tour).tryCommand},
 	{"hint", [][2]string{
-		{"hint N [Test]", "a hint for the first failing story of the last try, or for this one; each time the next of three stages"},
+		{"hint N [Test]", "a hint for the first failing story of the last try, or for this one; each time the next one"},
 	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
 	{"reset", [][2]string{
 		{"reset N", "begin step N again, from the reference solution before it; what you have is kept"},

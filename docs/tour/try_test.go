@@ -108,13 +108,14 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}},
 		failed("TestItsError"),
 		failed("TestLockedOut", trace.Record{Kind: trace.Verdict, Got: "ErrNotAcquired"}),
+		failed("TestTookTooLong", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}, trace.Record{Kind: trace.Verdict, Wanted: "less than 10ms"}),
 		failed("TestTwoInside", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}),
 	}}
 	var names []string
 	for _, r := range a.failing() {
 		names = append(names, r.Name)
 	}
-	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestHangs"}, names)
+	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestTookTooLong", "TestHangs"}, names)
 }
 
 // myLockFile is the learner's lock where it is one file.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -171,4 +172,26 @@ func TestWhatComesInAnyOrderInAMoment_IsOneTimeline(t *testing.T) {
 	const heard, returned = `{"at":100,"who":"bob","kind":"message","text":"hears: released","redis":[{}]}`, `{"at":100,"who":"alice","kind":"return","text":"Unlock","reply":"ok","redis":[{}]}`
 	require.Equal(t, Text(tell(t, call+refused("1")+refused("2"))), Text(tell(t, call+refused("2")+refused("1"))))
 	require.Equal(t, Text(tell(t, heard+returned)), Text(tell(t, returned+heard)), "what a subscriber hears comes last")
+}
+
+// Another lock's name, and a counter that a refused client counts up and down, take no lock away.
+func TestWhatTakesNoLockAway_IsNotMarked(t *testing.T) {
+	held := `{"at":0,"who":"alice","node":1,"kind":"command","text":"%s","reply":"%s","redis":[{"token":"%s"}]}` + "\n"
+	for _, story := range [][][3]string{
+		{{"SETNX coupons locked", "1", "locked"}, {"SET coupons-tea locked NX", "OK", "locked"}, {"DEL coupons", "1", ""}},
+		{{"INCR coupons", "1", "1"}, {"INCR coupons", "2", "2"}, {"DECR coupons", "1", "1"}, {"DEL coupons", "1", ""}},
+		{{"SETNX coupons locked", "1", "locked"}, {"PEXPIRE coupons 10000", "0", ""}},
+	} {
+		lines := ""
+		for i, row := range story {
+			line := fmt.Sprintf(held, row[0], row[1], row[2])
+			if i > 0 && row[0] != "DEL coupons" {
+				line = strings.Replace(line, "alice", "bob", 1)
+			}
+			lines += line
+		}
+		for _, r := range read(t, lines)[1:] {
+			require.Empty(t, r.Mark, r.Text)
+		}
+	}
 }
