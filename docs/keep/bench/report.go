@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"example.com/redislock-steps/docs/keep/table"
 )
 
 //go:embed report.tmpl
@@ -39,24 +41,15 @@ func (r *results) pages() (map[string]string, error) {
 	var page strings.Builder
 	err := report.Execute(&page, r)
 	made := map[string]string{pageFile: page.String()}
-	for file, table := range map[string]string{"../../read/production.md": "carry", "../../read/production.zh-CN.md": "carry.zh"} {
-		text, wrong := os.ReadFile(file)
-		before, rest, begins := strings.Cut(string(text), tableBegins)
-		_, after, ends := strings.Cut(rest, tableEnds)
-		if !begins || !ends {
-			wrong = errors.Join(wrong, fmt.Errorf("%s has no %s", file, tableBegins))
-		}
+	for file, name := range map[string]string{"../../read/production.md": "carry", "../../read/production.zh-CN.md": "carry.zh"} {
 		var carry strings.Builder
-		err = errors.Join(err, wrong, report.ExecuteTemplate(&carry, table, r))
-		made[file] = before + tableBegins + carry.String() + tableEnds + after
+		err = cmp.Or(err, report.ExecuteTemplate(&carry, name, r))
+		if err == nil {
+			made[file], err = table.Put(file, "go run -C docs/keep/bench . -render", carry.String())
+		}
 	}
 	return made, err
 }
-
-const (
-	tableBegins = "<!-- table: go run -C docs/keep/bench . -render -->\n"
-	tableEnds   = "<!-- /table -->\n"
-)
 
 func names(list []contestant) (names []string) {
 	for _, c := range list {

@@ -16,29 +16,22 @@ import (
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/story"
+	"example.com/redislock-steps/docs/keep/table"
 )
 
 //go:embed libraries.tmpl
 var source string
 
-const (
-	command     = "go run -C docs/keep ./libs"
-	tableBegins = "<!-- table: " + command + " -->\n"
-	tableEnds   = "<!-- /table -->\n"
-)
+const command = "go run -C docs/keep ./libs"
 
 // pages makes the page, and the pages with its table. Each red cell has its words there, and no
 // other has.
 func pages(found []verdicts) (made map[string]string, err error) {
 	made = map[string]string{}
 	for file, language := range map[string]int{"docs/read/production.md": 0, "docs/read/production.zh-CN.md": 1} {
-		text, err := os.ReadFile(file)
-		before, rest, begins := strings.Cut(string(text), tableBegins)
-		_, after, ends := strings.Cut(rest, tableEnds)
-		if err != nil || !begins || !ends {
-			return nil, fmt.Errorf("%s has no %s%s: %w", file, tableBegins, tableEnds, err)
+		if made[file], err = table.Put(file, command, tableOf(found, language, "libraries.md")); err != nil {
+			return nil, err
 		}
-		made[file] = before + tableBegins + table(found, language, "libraries.md") + tableEnds + after
 	}
 	silent := map[string]bool{} // red cells without words
 	for i, c := range columns {
@@ -53,7 +46,7 @@ func pages(found []verdicts) (made map[string]string, err error) {
 		}
 	}
 	page := template.Must(template.New("").Funcs(template.FuncMap{
-		"table":   func() string { return table(found, 0, "") },
+		"table":   func() string { return tableOf(found, 0, "") },
 		"heading": heading,
 		"red": func(dir, name string) (string, error) {
 			if !silent[dir+" "+name] {
@@ -100,8 +93,8 @@ func listed(module, format string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// table is what is found: a row for each story. A red cell links to what the page says about it.
-func table(found []verdicts, language int, page string) string {
+// tableOf is what is found: a row for each story. A red cell links to what the page says about it.
+func tableOf(found []verdicts, language int, page string) string {
 	var head, text strings.Builder
 	for _, c := range columns {
 		fmt.Fprintf(&head, " [%s](../keep/libs/%s/lock.go) |", []string{c.name, c.zh}[language], c.dir)
