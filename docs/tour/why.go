@@ -305,7 +305,7 @@ func rank(r reason) int {
 // excusesFile says of the mutants on which no story fails why that is so:
 //
 //	steps 05-07: Lock.run: the change
-//		why no one can see a difference
+//		why no one can see a difference, or "by chance", and what decides whether a story does
 const excusesFile = whyDir + "/equivalent.txt"
 
 var excuseEntry = regexp.MustCompile(`(?m)^steps? (\d+)(?:-(\d+))?: (.+)\n((?:\t.+\n)+)`)
@@ -333,7 +333,9 @@ func (t *tour) excuse(k *study) error {
 			of.Fate, of.Says = equivalent, strings.Join(strings.Fields(entry[4]), " ")
 		case "": // not tried
 		default:
-			k.untrue = append(k.untrue, fmt.Sprintf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.Step.Subject(), of.Story, entry[3]))
+			if !strings.HasPrefix(entry[4], "\tby chance: ") {
+				k.untrue = append(k.untrue, fmt.Sprintf("%s: on %s, %s fails: %s: delete the entry", excusesFile, k.Step.Subject(), of.Story, entry[3]))
+			}
 		}
 	}
 	return nil

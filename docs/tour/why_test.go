@@ -128,6 +128,9 @@ func TestWhyAll_ASurvivorNeedsAReasonThatIsTrue(t *testing.T) {
 		"step 01: Lock.Enter: without `sleep()`\n\tno one looks\n"))
 	shows(t, "why -all 1", 1, "equivalent.txt: on the lock of step 01, TestTwo fails: Lock.Enter: without `count(l.n)`: delete the entry",
 		"equivalent.txt: the lock of step 01 has no such change: Lock.Enter: without `sleep()`")
+
+	require.NoError(t, write(excuses, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tby chance: who comes first\n"))
+	shows(t, "why -all 1", 0, "0 survive")
 }
 
 func TestWhy_WrongUsage(t *testing.T) {
