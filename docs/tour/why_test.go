@@ -129,7 +129,7 @@ func TestWhyAll_ASurvivorNeedsAReasonThatIsTrue(t *testing.T) {
 	shows(t, "why -all 1", 1, "equivalent.txt: on the lock of step 01, TestTwo fails: Lock.Enter: without `count(l.n)`: delete the entry",
 		"equivalent.txt: the lock of step 01 has no such change: Lock.Enter: without `sleep()`")
 
-	require.NoError(t, write(excuses, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tby chance: who comes first\n"))
+	require.NoError(t, write(excuses, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tby chance: the order decides\n"))
 	shows(t, "why -all 1", 0, "0 survive")
 }
 
