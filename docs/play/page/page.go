@@ -21,7 +21,7 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-//go:embed *.mjs *.css *.html words
+//go:embed *.mjs *.css *.html *.json words
 var files embed.FS
 
 // modules are the parts of the page's one module, in their order.
@@ -59,6 +59,34 @@ var way = []struct {
 	{9, "pause", "L", false}, // holds
 }
 
+// A Chapter tells of one step: what breaks the lock before it, the fix, and that the same
+// schedule leaves the new lock whole. Then it is the reader's turn.
+type Chapter struct {
+	Step  int
+	Beats []Beat
+}
+
+// A Beat is a text of a chapter and the picture beside it. The text is in the words of the
+// page, under chapter.STEP.NUMBER, in which the first beat is 1.
+type Beat struct {
+	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
+	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
+	Diff   []string `json:",omitempty"` // lines of the fix, each after "-", "+" or a space
+	Level  string   `json:",omitempty"` // the reader's turn, 04/slow; then there is nothing to show
+	Holds  bool     `json:",omitempty"` // Show is the schedule on the new lock, to its end: the fault strikes, and nothing is wrong
+	Breaks string   `json:",omitempty"` // the kinds of the violations at the end of Show
+	Inside []string `json:",omitempty"` // who is inside at the end of Show
+	Tells  []string `json:",omitempty"` // is in what Show tells
+}
+
+// Chapters are the chapters of the course. docs/explore checks their claims.
+func Chapters() (list []Chapter) {
+	if err := json.Unmarshal([]byte(embedded("chapters.json")), &list); err != nil {
+		panic(fmt.Errorf("docs/play/page/chapters.json: %w", err))
+	}
+	return list
+}
+
 // A lock is the source of one, lock.go first, and what it does in a line.
 type lock struct {
 	Step      int
@@ -91,7 +119,7 @@ func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Own": own != ""})
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Chapters": Chapters(), "Own": own != ""})
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +146,19 @@ func module() (script string) {
 	return script
 }
 
-// readWords returns the words by language.
+// readWords returns the words by language: those of en.json and of en.chapters.json are one.
 func readWords() map[string]map[string]string {
 	languages := map[string]map[string]string{}
 	list, _ := fs.Glob(files, "words/*.json")
 	for _, file := range list {
-		var words map[string]string
+		language, _, _ := strings.Cut(path.Base(file), ".")
+		if languages[language] == nil {
+			languages[language] = map[string]string{}
+		}
+		words := languages[language]
 		if err := json.Unmarshal([]byte(embedded(file)), &words); err != nil {
 			panic(fmt.Errorf("docs/play/page/%s: %w", file, err))
 		}
-		languages[strings.TrimSuffix(path.Base(file), ".json")] = words
 	}
 	return languages
 }
