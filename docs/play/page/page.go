@@ -6,6 +6,7 @@ package page
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -25,7 +26,7 @@ import (
 var files embed.FS
 
 // modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "level.mjs", "course.mjs", "bench.mjs", "play.mjs"}
 
 // A Level is a cell of docs/read/faults.md.
 type Level struct {
@@ -36,27 +37,51 @@ type Level struct {
 	ID           string // of a shortest schedule that breaks it
 }
 
-// way is a first visit: a new idea in each level, and a goal, the kind of a violation. Four
-// of the locks hold, so that "it breaks" is not always right.
-var way = []struct {
+// A goal is what there is to find in a level: a violation, by the beginning of its text; or,
+// where the lock holds, what the reader is to see, after the fault (F) or another record.
+type goal struct {
 	Step        int
 	Fault, Goal string
-	Boss        bool
-}{
-	{0, "none", "X", false},
-	{1, "crash-hold", "K", false},
-	{2, "crash-hold", "K", false}, // holds
-	{2, "crash-acquire", "K", false},
-	{3, "slow", "D", false},
-	{4, "slow", "D", false},
-	{5, "nested", "B", false},
-	{6, "slow", "L", false},
-	{7, "slow", "X", false}, // holds
-	{7, "failover", "X", false},
-	{7, "pause", "L", true},
-	{8, "down-1", "U", false}, // holds
-	{8, "restart", "X", true},
-	{9, "pause", "L", false}, // holds
+	After       string `json:",omitempty"`
+	Boss        bool   `json:",omitempty"`
+}
+
+// way are the levels of the chapters, in their order.
+var way = []goal{
+	{0, "none", "X", "", false},
+	{1, "crash-hold", "K", "", false},
+	{2, "crash-waits", "bob Lock -> ok", "F", false},
+	{2, "crash-acquire", "K", "", false},
+	{3, "slow", "D: alice", "", false},
+	{4, "slow", "D: alice", "", false},
+	{5, "nested", "B: alice", "bob TryLock -> ErrNotAcquired", false},
+	{6, "slow", "L: alice", "", false},
+	{7, "slow", "bob TryLock -> ErrNotAcquired", "F", false},
+	{7, "failover", "X", "", false},
+	{7, "pause", "L: alice", "", true},
+	{8, "down-1", "alice is inside, reads 0", "F", false},
+	{8, "restart", "X", "", true},
+	{9, "pause", "alice writes 1 with token 1: refused", "F", false},
+}
+
+// hard are levels for those who have been all the way, the easier ones first: a reader who
+// presses buttons at random finds hardly any of these in three times as many moves as it takes.
+var hard = []goal{
+	{Step: 2, Fault: "late-write", Goal: "L"},
+	{Step: 4, Fault: "failover", Goal: "D"},
+	{Step: 4, Fault: "late-write", Goal: "L"},
+	{Step: 2, Fault: "restart-late", Goal: "X"},
+	{Step: 7, Fault: "pause-waits", Goal: "X"},
+	{Step: 7, Fault: "deleted", Goal: "L"},
+	{Step: 4, Fault: "resent", Goal: "D"},
+	{Step: 2, Fault: "resent-waits", Goal: "D"},
+	{Step: 8, Fault: "pause", Goal: "X"},
+	{Step: 4, Fault: "late-reply", Goal: "D"},
+	{Step: 8, Fault: "deleted", Goal: "L"},
+	{Step: 8, Fault: "clock", Goal: "L"},
+	{Step: 8, Fault: "failover", Goal: "L"},
+	{Step: 8, Fault: "late-write", Goal: "L"},
+	{Step: 8, Fault: "healing", Goal: "T"},
 }
 
 // A Chapter tells of one step: what breaks the lock before it, the fix, and that the same
@@ -119,14 +144,20 @@ func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Chapters": Chapters(), "Own": own != ""})
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own != ""})
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words,
-		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
+		"Style": embedded("play.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
+}
+
+// digest lets a browser run a script, and no other.
+func digest(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
