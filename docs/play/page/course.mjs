@@ -67,7 +67,7 @@ function question(b) {
 function turn(b) {
   const l = levelAt(Number(b.Level.split('/')[0]), b.Level.split('/')[1]);
   b.level = l;
-  return [el('h3', {}, boss(l), titleOf(l), ' ', sign(cellName(l))), el('p', {class: 'goal'}, rule(l)), b.slot = el('div', {class: 'slot'})];
+  return [el('h3', {}, boss(l), titleOf(l), ' ', solved(l) && sign(cellName(l))), el('p', {class: 'goal'}, rule(l)), b.slot = el('div', {class: 'slot'})];
 }
 
 // ---- reading
@@ -89,6 +89,7 @@ function read(i) {
   }
   chapter.playing = Boolean(b.Level);
   document.querySelector('.figure').classList.toggle('playing', chapter.playing);
+  part('down').hidden = i === chapter.beats.length - 1;
   drawnWidth = part('picture').clientWidth;
   if (chapter.playing) {
     b.slot.style.minHeight = '';

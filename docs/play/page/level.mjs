@@ -102,7 +102,11 @@ function arrived() {
 const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
 
 // controls are what a game needs beside its picture.
-const controls = () => [el('div', {id: 'outcome'}), region('choices', t('choices')), el('div', {class: 'tools', id: 'tools'}), el('div', {id: 'hints'})];
+function controls() {
+  const choices = region('choices', t('choices'));
+  choices.append(el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}));
+  return [el('div', {id: 'outcome'}), choices];
+}
 
 // rule says which fault there is.
 const rule = l => el('span', {class: 'rule'}, words.en[`strike.${l.Fault}`] ? t('goal.rule', {fault: plain(striking(l, t('goal.command')))}) : t('goal.rule.none'));
@@ -363,12 +367,14 @@ function onward(l) {
 // intoView shows a card: beside the picture, or below as much of it as fits.
 function intoView(shown) {
   if (!narrow()) {
-    shown.closest('.side').scrollTop = 0;
-    shown.scrollIntoView({block: 'nearest'});
+    shown.closest('.side')?.scrollTo(0, 0);
+    const {top, bottom} = shown.getBoundingClientRect(), head = document.querySelector('.top').offsetHeight + 8;
+    scrollBy(0, Math.min(Math.max(0, bottom - innerHeight + 8), top - head) || Math.min(0, top - head));
     return;
   }
-  const {top, bottom} = shown.getBoundingClientRect(), tools = part('choices').parentElement.offsetHeight;
-  scrollBy(0, Math.min(bottom + tools - innerHeight + 8, top - 8));
+  const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(chapter ? '.figure' : '.picture').offsetHeight, tools = chapter ? 0 : part('choices').parentElement.offsetHeight;
+  part('picture').scrollTop = part('picture').scrollHeight;
+  scrollBy(0, chapter ? top - above - 8 : Math.min(bottom + tools - innerHeight + 8, top - above - 8));
 }
 
 // A reason has parts, each for some kinds of violation: the others are for what is inside.

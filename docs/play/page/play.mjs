@@ -157,7 +157,7 @@ function openSchedule(text) {
 function frame(...children) {
   const languages = Object.keys(words);
   const select = languages.length > 1 && el('select', {
-    id: 'language', 'aria-label': t('languages'), onchange: e => { setLanguage(e.target.value); app.replaceChildren(); open(); },
+    id: 'language', 'aria-label': t('languages'), onchange: e => { setLanguage(e.target.value); app.replaceChildren(); const at = chapter?.at ?? 0; open(); if (at > 0) toBeat(at); },
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   app.replaceChildren(
     el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
@@ -195,7 +195,7 @@ function help() {
 // ---- the menu
 
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
-const bar = () => el('nav', {class: 'bar', 'aria-label': t('chapters')}, data.Chapters.map(({Step: n}) => el('a', {
+const bar = () => el('nav', {class: 'chapters', 'aria-label': t('chapters')}, data.Chapters.map(({Step: n}) => el('a', {
   href: `#${n}`, class: completed(n) ? 'done' : '', 'aria-current': chapter?.n === n ? 'page' : undefined, 'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
 }, String(n))), el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
 
