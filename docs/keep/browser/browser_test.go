@@ -57,6 +57,10 @@ type pageData struct {
 		Step  int
 		Fault string
 	}
+	Chapters []struct {
+		Step  int
+		Beats []struct{ Ask, Level string }
+	}
 }
 
 type level struct {
@@ -199,14 +203,6 @@ func visit(t *testing.T, address string, v view) *tab {
 	t.Helper()
 	b := open(t, address, v)
 	t.Cleanup(func() { assert.Empty(t, b.wrong()) })
-	return b
-}
-
-// enter visits a level, or a schedule, and predicts nothing.
-func enter(t *testing.T, schedule string, v view) *tab {
-	t.Helper()
-	b := visit(t, server+"#"+schedule, v)
-	b.unsure()
 	return b
 }
 

@@ -368,8 +368,7 @@ function onward(l) {
 function intoView(shown) {
   if (!narrow()) {
     shown.closest('.side')?.scrollTo(0, 0);
-    const {top, bottom} = shown.getBoundingClientRect(), head = document.querySelector('.top').offsetHeight + 8;
-    scrollBy(0, Math.min(Math.max(0, bottom - innerHeight + 8), top - head) || Math.min(0, top - head));
+    shown.scrollIntoView({block: 'nearest'});
     return;
   }
   const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(chapter ? '.figure' : '.picture').offsetHeight, tools = chapter ? 0 : part('choices').parentElement.offsetHeight;
