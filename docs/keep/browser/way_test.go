@@ -21,12 +21,12 @@ var won = map[string]string{
 	"02/crash-acquire": "aFbBb",
 	"03/slow":          "aAFba",
 	"04/slow":          "aAaFba",
-	"05/nested":        "abaBa",
+	"05/nested":        "aabba",
 	"06/slow":          "aFbBA",
 	"07/slow":          "aFb",
 	"07/failover":      "aFb",
 	"07/pause":         "abFBbBA",
-	"08/down-1":        "Fa2a3",
+	"08/down-1":        "a1Fa2",
 	"08/restart":       "a1a2b3Fb1",
 	"09/pause":         "aFbA",
 }
@@ -63,7 +63,6 @@ func TestTheCourse_IsPlayedToItsEnd(t *testing.T) {
 				b.next()
 			}
 			assert.Equal(t, "", strings.TrimPrefix(b.hash(), "#"))
-			assert.Equal(t, len(data.Path)+1-1, len(won))
 			assert.True(t, b.has(".medal"), "14 of 14 has an end")
 			assert.Equal(t, 15, eval[int](b, `document.querySelectorAll('.hard a').length`))
 			assert.False(t, b.has("#start"))
@@ -114,16 +113,16 @@ func (b *tab) turn(id string) {
 	assert.Contains(b.t, b.text("#said"), strings.TrimPrefix(b.text(".outcome .reason"), " "), "%s: announced", id)
 }
 
-// onward goes to the next beat. After a level it is the button below the picture.
+// onward goes to the next beat.
 func (b *tab) onward() {
 	b.t.Helper()
 	switch {
-	case b.has("#outcome .primary"):
-		b.next()
-	case b.clicks:
-		b.click("#down")
-	default:
+	case !b.clicks:
 		b.key("\r")
+	case b.has("#next"):
+		b.click("#next")
+	default:
+		b.click("#down")
 	}
 }
 
@@ -192,7 +191,7 @@ func TestAChapter_FollowsTheScroll(t *testing.T) {
 	for _, v := range []view{desktop, views[2]} {
 		b := visit(t, server+"#4", v)
 		for i := range 6 {
-			eval[any](b, fmt.Sprintf(`document.querySelectorAll('.beat')[%d].scrollIntoView({block: 'center', behavior: 'instant'})`, i))
+			eval[any](b, fmt.Sprintf(`scrollTo(0, document.querySelectorAll('.beat')[%d].getBoundingClientRect().top + scrollY - innerHeight * (innerWidth > 860 ? .3 : .6))`, i))
 			b.arrives(i)
 		}
 	}
@@ -205,7 +204,6 @@ func TestTheLevels_AreNotWonAtRandom(t *testing.T) {
 	source, err := os.ReadFile(repository + "/docs/play/page/data.mjs")
 	require.NoError(t, err)
 	b := visit(t, server, desktop)
-	type rates struct{ Name, Random, Undoing string }
 	list := eval[[]struct {
 		Name            string
 		Best            int
@@ -215,11 +213,8 @@ func TestTheLevels_AreNotWonAtRandom(t *testing.T) {
 	for i, l := range list {
 		t.Logf("%-16s best %d, at random %2.0f %%, undoing %3.0f %%", l.Name, l.Best, 100*l.Random, 100*l.Undoing)
 		assert.Equal(t, len(labelsOf(won[l.Name])), l.Best, l.Name)
-		if i >= 2 {
-			assert.LessOrEqual(t, l.Random, .6, l.Name)
-		}
-		if i >= 5 {
-			assert.LessOrEqual(t, l.Undoing, .6, l.Name)
+		if i >= 2 { // the first two are to be won
+			assert.LessOrEqual(t, max(l.Random, l.Undoing), .6, l.Name)
 		}
 	}
 }
@@ -236,7 +231,7 @@ const randomJS = `
 	const random = n => { seed = (seed * 48271) % 2147483647; return seed % n; };
 	return data.Path.map((p, place) => {
 		const name = String(p.Step).padStart(2, '0') + '/' + p.Fault, cell = graph.cells.get(name), aim = graph.aim(p.Goal, p.After);
-		const best = aim.along(cell, []).steps[0], patience = place >= 5 ? 2 : 0, open = state => graph.edges(state).filter(o => o.to !== Unexplored);
+		const best = aim.along(cell, []).steps[0], patience = place >= 2 ? 3 : 0, open = state => graph.edges(state).filter(o => o.to !== Unexplored);
 		const plays = undoes => {
 			let path = [], tried = [new Set()];
 			for (let moves = 0; moves < 3 * best;) {

@@ -150,7 +150,7 @@ function draw() {
   if (all) part('tells').textContent = list.map((r, i) => text(r, i === list.length - 1).trim().replace(/\s+/g, ' ')).join('. ');
 }
 
-// nextBeat scrolls to the next one, from the last one to where its level leads.
+// nextBeat scrolls to the next one.
 function nextBeat() {
   if (chapter.at + 1 < chapter.beats.length) toBeat(chapter.at + 1);
 }

@@ -35,9 +35,9 @@ let game = null;
 
 function newGame(level) {
   const place = placeOf(level), {Goal = '', After = ''} = goals()[cellName(level)] ?? {};
-  // The first five levels say at once that nothing leads to the goal any more, the others two choices later: a notice at once
-  // is a way to win without a thought.
-  return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(Goal, After), path: [], ahead: [], back: 0, patience: place >= 5 ? 2 : 0, hint: 0, shown: false, revealed: false, on: false};
+  // The first two levels say at once that the goal is out of reach, the others three choices later: a notice at
+  // once is a way to win without a thought.
+  return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(Goal, After), path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false};
 }
 
 const run = (path = game.path) => graph.play(game.cell, path);
@@ -329,8 +329,9 @@ function showOutcome({states, state, records}) {
   }
   if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
   if (done) {
-    buttons.unshift(el('a', {class: 'button primary', id: 'next', ...onward(l)}, el('kbd', {'aria-hidden': 'true'}, '↵')));
-    buttons[0].prepend(onward(l).text);
+    const enter = el('kbd', {'aria-hidden': 'true'}, '↵'), {href, text} = onward(l);
+    buttons.unshift(chapter && chapter.at + 1 < chapter.beats.length ? button([`${t('chapter.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
+      : el('a', {class: 'button primary', id: 'next', href}, text, enter));
     if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     if (chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, game.path)}, t('outcome.whole')));
     if (at > 0 && aim.breaks && !game.shown && !data.Own) {
@@ -349,19 +350,16 @@ function showOutcome({states, state, records}) {
   intoView(shown);
 }
 
-// onward is where it goes on after a level: to the next of its chapter, to the next chapter,
-// or to the next of the fifteen hard ones.
+// onward is where it goes on after a level: to the next chapter, in the end to the medal, and
+// from one of the hard levels to the next of them.
 function onward(l) {
-  const way = onWay().map(levelOf), at = way.indexOf(l), n = at < 0 ? 0 : chapterOf(l);
-  if (at >= 0 && way.every(solved)) return {href: '#', text: t('outcome.medal')};
-  const here = n && way.slice(at + 1).find(o => chapterOf(o) === n);
-  if (here) return {href: `#${n}/${cellName(here)}`, text: t('outcome.next', {level: titleOf(here)})};
-  const later = way.map(o => chapterOf(o)).filter(m => m > n), left = way.find(o => !solved(o));
-  if (n && later.length > 0) return {href: `#${later[0]}`, text: t('outcome.nextChapter', {n: later[0], title: t(`chapter.${later[0]}.title`)})};
-  const hard = data.Hard?.map(levelOf).filter(o => o && o !== l && !solved(o))[0];
-  if (!data.Own && hardOf(l) && hard) return {href: `#${cellName(hard)}/`, text: t('outcome.next', {level: titleOf(hard)})};
-  if (left && !data.Own) return {href: `#${chapterOf(left)}`, text: t('outcome.nextChapter', {n: chapterOf(left), title: t(`chapter.${chapterOf(left)}.title`)})};
-  return {href: '#', text: t('back')};
+  const way = onWay().map(levelOf), left = way.filter(o => !solved(o)), n = placeOf(l) < 0 ? 0 : chapterOf(l);
+  if (data.Own) return {href: '#', text: t('back')};
+  const hard = hardOf(l) && data.Hard.map(levelOf).find(o => o && o !== l && !solved(o));
+  if (hard) return {href: `#${cellName(hard)}/`, text: t('outcome.next', {level: titleOf(hard)})};
+  if (left.length === 0) return {href: '#', text: t(n ? 'outcome.medal' : 'back')};
+  const next = n && n < data.Chapters.length ? n + 1 : chapterOf(left[0]);
+  return {href: `#${next}`, text: t('outcome.nextChapter', {n: next, title: t(`chapter.${next}.title`)})};
 }
 
 // intoView shows a card: beside the picture, or below as much of it as fits.
@@ -373,7 +371,8 @@ function intoView(shown) {
   }
   const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(chapter ? '.figure' : '.picture').offsetHeight, tools = chapter ? 0 : part('choices').parentElement.offsetHeight;
   part('picture').scrollTop = part('picture').scrollHeight;
-  scrollBy(0, chapter ? top - above - 8 : Math.min(bottom + tools - innerHeight + 8, top - above - 8));
+  const down = Math.min(bottom + tools - innerHeight + 8, top - above - 8);
+  scrollBy(0, chapter ? Math.max(down, Math.min(0, top - above - 8)) : down);
 }
 
 // A reason has parts, each for some kinds of violation: the others are for what is inside.
