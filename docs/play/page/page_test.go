@@ -98,6 +98,66 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// wrongTexts says which texts of the chapters are missing, and which no beat has.
+func wrongTexts(chapters []Chapter, words map[string]string) (wrong []string) {
+	said := map[string]bool{}
+	says := func(key string) {
+		if said[key] = true; words[key] == "" {
+			wrong = append(wrong, "there is no "+key)
+		}
+	}
+	for _, c := range chapters {
+		says(fmt.Sprintf("chapter.%d.title", c.Step))
+		for i, b := range c.Beats {
+			key := fmt.Sprintf("chapter.%d.%d", c.Step, i+1)
+			says(key)
+			if i > 0 { // the title stands above the first
+				says(key + ".head")
+			}
+			if b.Ask != "" {
+				for _, part := range []string{".a", ".b", ".c", ".answer"} {
+					says(key + part)
+				}
+			}
+		}
+	}
+	for word := range words {
+		if strings.HasPrefix(word, "chapter.") && !said[word] {
+			wrong = append(wrong, "no beat has "+word)
+		}
+	}
+	return wrong
+}
+
+func TestTheChapters_HaveTheirTexts(t *testing.T) {
+	chapters, languages := Chapters(), readWords()
+	for name, words := range languages {
+		require.Empty(t, wrongTexts(chapters, words), name)
+	}
+	english := languages["en"]
+	for _, key := range []string{"chapter.1.title", "chapter.2.1", "chapter.9.2.head", "chapter.4.6.c", "chapter.4.6.answer"} {
+		less := maps.Clone(english)
+		delete(less, key)
+		require.Equal(t, []string{"there is no " + key}, wrongTexts(chapters, less))
+	}
+	more := maps.Clone(english)
+	more["chapter.3.17"] = "a text"
+	require.Equal(t, []string{"no beat has chapter.3.17"}, wrongTexts(chapters, more))
+
+	all := 0
+	for word, text := range english {
+		if !strings.HasPrefix(word, "chapter.") {
+			continue
+		}
+		n := len(strings.Fields(text))
+		all += n
+		if regexp.MustCompile(`\.\d+\.\d+$`).MatchString(word) {
+			assert.True(t, 10 <= n && n <= 60, "%s has %d words", word, n)
+		}
+	}
+	require.InDelta(t, 2300, all, 200, "words of the nine chapters")
+}
+
 // values are the names of the values in a word, each once.
 func values(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1))))
