@@ -147,7 +147,8 @@ func readPage() error {
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
-	clicks bool // instead of pressing keys
+	clicks bool   // instead of pressing keys
+	rules  string // of axe-core, all if it is empty
 
 	mu       sync.Mutex
 	problems []string
@@ -193,6 +194,9 @@ func open(t *testing.T, address string, v view) *tab {
 	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
 	b.must(err)
 	b.emulate("prefers-color-scheme", v.scheme)
+	if v.scheme == "dark" {
+		b.rules = `{runOnly: ['color-contrast']}`
+	}
 	b.do(chromedp.Navigate(address))
 	b.ready()
 	return b

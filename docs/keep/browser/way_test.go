@@ -31,6 +31,25 @@ var won = map[string]string{
 	"09/pause":         "aFbA",
 }
 
+// wonHard are those of the hard levels.
+var wonHard = map[string]string{
+	"02/late-write":   "aaFabbBW",
+	"04/failover":     "aAaFba",
+	"04/late-write":   "aFaabBW",
+	"02/restart-late": "aaFBbb",
+	"07/pause-waits":  "abFbb",
+	"07/deleted":      "aFbBA",
+	"04/resent":       "aAaFaba",
+	"02/resent-waits": "aaAFaba",
+	"08/pause":        "a1a2b1b2FBb1b2",
+	"04/late-reply":   "bBbaFAab",
+	"08/deleted":      "a1a2b1Fb2b3Bb2b3A",
+	"08/clock":        "a1a2b2Fb1b3Bb1b3A",
+	"08/failover":     "a1a2b2Fb1b3Bb1b3A",
+	"08/late-write":   "a1a2Fa1a2a3a3b1b2BW",
+	"08/healing":      "a1a2b1b2FBb1b2b3b3Bb1b3T",
+}
+
 // From the menu to the medal, the course is read and played by keyboard and by click. The
 // row that matters and the card are in view, the card has the focus and is announced, and Enter, or its
 // button, leads on.

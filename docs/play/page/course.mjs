@@ -25,12 +25,12 @@ function showChapter(n, level) {
       el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, i ? t(`chapter.${b.key}.head`) : `${n}. ${t(`chapter.${n}.title`)}`),
       el('p', {}, rich(t(`chapter.${b.key}`))),
       b.Ask && question(b),
-      b.Diff && el('pre', {class: 'fix', tabindex: '0', 'aria-label': t('chapter.fix')}, b.Diff.map(line => el('span', {class: {'+': 'add', '-': 'del'}[line[0]] ?? ''}, line, '\n'))),
+      b.Diff && el('pre', {class: 'fix', tabindex: '0', 'aria-label': t('course.fix')}, b.Diff.map(line => el('span', {class: {'+': 'add', '-': 'del'}[line[0]] ?? ''}, line, '\n'))),
       b.Level && turn(b)))),
     el('div', {class: 'figure'},
-      el('div', {class: 'controls', role: 'group', 'aria-label': t('chapter.controls')}, step('chapter.back', '◀', () => move(-1), 'back'), step('chapter.play', '▶', replayBeat, 'play'), step('chapter.on', '▶|', () => move(1), 'on1'),
-        el('input', {type: 'range', id: 'scrub', min: '0', max: '1', 'aria-label': t('chapter.scrub'), oninput: e => { stopPlaying(); chapter.shown = Number(e.target.value); draw(); }}),
-        button([t('chapter.next'), ' ↓'], () => nextBeat(), {id: 'down', 'aria-keyshortcuts': 'Enter'})),
+      el('div', {class: 'controls', role: 'group', 'aria-label': t('course.controls')}, step('course.back', '◀', () => move(-1), 'back'), step('course.play', '▶', replayBeat, 'play'), step('course.on', '▶|', () => move(1), 'on1'),
+        el('input', {type: 'range', id: 'scrub', min: '0', max: '1', 'aria-label': t('course.scrub'), oninput: e => { stopPlaying(); chapter.shown = Number(e.target.value); draw(); }}),
+        button([t('course.next'), ' ↓'], () => nextBeat(), {id: 'down', 'aria-keyshortcuts': 'Enter'})),
       el('p', {class: 'which', id: 'which'}),
       el('section', {class: 'picture', 'aria-label': t('picture')}, el('div', {id: 'picture', 'aria-hidden': 'true'}), el('p', {id: 'tells', class: 'visually-hidden'})))));
   scrollTo(0, 0);
@@ -56,7 +56,7 @@ function question(b) {
     for (const other of box.children) other.setAttribute('aria-disabled', 'true');
     box.children['abc'.indexOf(b.Ask)].classList.add('right');
     if (letter !== b.Ask) e.currentTarget.classList.add('wrong');
-    fill(answer, el('strong', {}, t(letter === b.Ask ? 'chapter.right' : 'chapter.wrong')), ' ', rich(t(`chapter.${b.key}.answer`)));
+    fill(answer, el('strong', {}, t(letter === b.Ask ? 'course.right' : 'course.wrong')), ' ', rich(t(`chapter.${b.key}.answer`)));
     say(answer.textContent);
     play();
   })));

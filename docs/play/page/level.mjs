@@ -197,12 +197,13 @@ function showPicture({records, seen, at, state}, list) {
 }
 
 // notice is what stands above the choices when there is more to say than that.
-function notice({states, state, records}) {
+function notice({state, records, seen}) {
   const {found, at} = along(), n = game.path.length;
   if (leads && !game.revealed || at > 0 || state === End || n === 0) return '';
+  const wrong = kindsIn(records), other = () => t('choices.other', {kind: t(`kind.${wrong.at(-1)}`)});
+  if (wrong.length > kindsIn(records.slice(0, seen.at(-2))).length) return other();
   if (found[0] > 0 && found[n] === 0 && found[Math.max(0, n - game.patience)] === 0) return t(game.aim.breaks ? 'choices.dead' : 'choices.deadSee');
-  const wrong = kindsIn(records);
-  if (wrong.length > 0) return t('choices.other', {kind: t(`kind.${wrong.at(-1)}`)});
+  if (wrong.length > 0) return other();
   if (game.aim.breaks && found[n] > 0 && found[n] === graph.all[state] && found[0] < graph.all[game.cell.State]) return t('choices.sure');
   return '';
 }
@@ -330,7 +331,7 @@ function showOutcome({states, state, records}) {
   if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
   if (done) {
     const enter = el('kbd', {'aria-hidden': 'true'}, '↵'), {href, text} = onward(l);
-    buttons.unshift(chapter && chapter.at + 1 < chapter.beats.length ? button([`${t('chapter.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
+    buttons.unshift(chapter && chapter.at + 1 < chapter.beats.length ? button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
       : el('a', {class: 'button primary', id: 'next', href}, text, enter));
     if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     if (chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, game.path)}, t('outcome.whole')));

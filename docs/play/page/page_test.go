@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,7 @@ func TestWords(t *testing.T) {
 	}
 	require.Empty(t, wrongWords(english, script))
 
-	for _, word := range []string{"hint.who", "choices", "outcome.goBack", "why.struck", "hint.when.next", "outcome.won", "coach.inside"} {
+	for _, word := range []string{"hint.who", "choices", "outcome.goBack", "why.struck", "hint.when.next", "outcome.won", "course.wrong"} {
 		less := maps.Clone(english)
 		delete(less, word)
 		require.NotEmpty(t, wrongWords(less, script), "without %s", word)
@@ -226,40 +227,61 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
-// A first visit goes through all locks in their order. Its goals are what docs/read/faults.md
-// says of a cell, but for four levels that hold.
+// The chapters' levels go through all locks in their order. Their goals are what docs/read/faults.md
+// says of a cell; in four of them the lock holds, or the reader sees that it does. The hard ones break.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	faults, err := os.ReadFile("../../read/faults.md")
 	require.NoError(t, err)
 	english := readWords()["en"]
-	levels, holds, before := map[int]int{}, 0, 0
-	for i, l := range way {
-		levels[l.Step]++
-		require.GreaterOrEqual(t, l.Step, before, "in the order of the course")
-		before = l.Step
-		for _, word := range []string{"goal", "new", "why"} {
-			require.NotEmpty(t, english[fmt.Sprintf("level.%02d/%s.%s", l.Step, l.Fault, word)])
-		}
-		if i == 0 {
-			require.Equal(t, "none", l.Fault, "the first is won without a fault")
-			continue
-		}
+	kinds := func(l goal) string {
 		name := fmt.Sprintf("%02d", l.Step)
 		if l.Step == course.Epilogue.N {
 			name = "fencing"
 		}
-		kinds := regexp.MustCompile(`\[\*\*(\w+)\*\*\]\(#` + l.Fault + "-" + name + `\)`).FindStringSubmatch(string(faults))
-		if kinds == nil {
-			holds++
-			continue
+		found := regexp.MustCompile(`\[\*\*(\w+)\*\*\]\(#` + l.Fault + "-" + name + `\)`).FindSubmatch(faults)
+		if found == nil {
+			return ""
 		}
-		require.Contains(t, kinds[1], l.Goal, "%02d/%s", l.Step, l.Fault)
+		return string(found[1])
+	}
+	levels, sees, before := map[int]int{}, 0, 0
+	for i, l := range way {
+		levels[l.Step]++
+		require.GreaterOrEqual(t, l.Step, before, "in the order of the course")
+		before = l.Step
+		for _, word := range []string{"goal", "why"} {
+			require.NotEmpty(t, english[fmt.Sprintf("level.%02d/%s.%s", l.Step, l.Fault, word)])
+		}
+		switch {
+		case i == 0:
+			require.Equal(t, "none", l.Fault, "the first is won without a fault")
+		case l.After == "F":
+			sees++
+			require.Empty(t, kinds(l), "%02d/%s", l.Step, l.Fault)
+		default:
+			require.Contains(t, kinds(l), l.Goal[:1], "%02d/%s", l.Step, l.Fault)
+		}
 	}
 	for _, s := range entries() {
 		require.Contains(t, []int{1, 2, 3}, levels[s.N], s.Label())
 	}
 	require.Len(t, way, 14)
-	require.Equal(t, 4, holds)
+	require.Equal(t, 4, sees)
+	require.Len(t, hard, 15)
+	for _, l := range hard {
+		require.Contains(t, kinds(l), l.Goal, "%02d/%s", l.Step, l.Fault)
+		require.False(t, slices.ContainsFunc(way, func(w goal) bool { return w.Step == l.Step && w.Fault == l.Fault }))
+	}
+}
+
+// Only the page's own script runs in it.
+func TestThePage_RunsItsOwnScriptOnly(t *testing.T) {
+	atRoot(t)
+	page, err := New(nil, map[string]any{}, "", 0)
+	require.NoError(t, err)
+	script := regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`).FindSubmatch(page)[1]
+	sum := sha256.Sum256(script)
+	require.Contains(t, string(page), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 }
 
 var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
