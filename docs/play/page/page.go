@@ -92,19 +92,20 @@ type Chapter struct {
 }
 
 // A Beat is a text of a chapter and the picture beside it. The text is in the words of the
-// page, under chapter.STEP.NUMBER, in which the first beat is 1.
+// page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared with
+// the graph (docs/keep/explore/chapters.go).
 type Beat struct {
 	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
 	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
 	Diff   []string `json:",omitempty"` // lines of the fix, each after "-", "+" or a space
 	Level  string   `json:",omitempty"` // the reader's turn, 04/slow; then there is nothing to show
 	Holds  bool     `json:",omitempty"` // Show is the schedule on the new lock, to its end: the fault strikes, and nothing is wrong
-	Breaks string   `json:",omitempty"` // the kinds of the violations at the end of Show
-	Inside []string `json:",omitempty"` // who is inside at the end of Show
-	Tells  []string `json:",omitempty"` // is in what Show tells
+	Breaks string   `json:",omitempty"` // the kinds of the violations in Show, in their order; without it, there is none
+	Inside []string `json:",omitempty"` // who is inside at the end of Show; [] is no one
+	Tells  []string `json:",omitempty"` // each is a part of a row that Show tells
 }
 
-// Chapters are the chapters of the course. docs/explore checks their claims.
+// Chapters are the chapters of the course.
 func Chapters() (list []Chapter) {
 	if err := json.Unmarshal([]byte(embedded("chapters.json")), &list); err != nil {
 		panic(fmt.Errorf("docs/play/page/chapters.json: %w", err))
