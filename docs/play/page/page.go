@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -145,14 +146,36 @@ func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own != ""})
+	home := course.Address
+	if own != "" {
+		home = "" // it is published nowhere
+	}
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own != "", "Home": home})
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words,
+	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words, "Home": home,
 		"Style": embedded("play.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
+}
+
+// Stubs are published next to the page: for each chapter, and for the bench, a file that leads
+// there. The preview of a link to that file shows the title of the chapter.
+func Stubs() map[string][]byte {
+	words, stubs, names := readWords()["en"], map[string][]byte{}, []string{"build"}
+	words["chapter.build.title"], words["chapter.build.1"] = "Build a lock that the network cannot break", words["about"]
+	for _, c := range Chapters() {
+		names = append(names, strconv.Itoa(c.Step))
+	}
+	stub := template.Must(template.ParseFS(files, "stub.html"))
+	for _, name := range names {
+		var b bytes.Buffer // to which no write fails
+		stub.Execute(&b, map[string]string{"Name": name, "Home": course.Address,
+			"Title": words["chapter."+name+".title"], "About": strings.ReplaceAll(words["chapter."+name+".1"], "`", "")})
+		stubs[name+".html"] = b.Bytes()
+	}
+	return stubs
 }
 
 // digest lets a browser run a script, and no other.

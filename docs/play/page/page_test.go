@@ -1,15 +1,11 @@
 package page
 
 import (
-	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -211,16 +207,23 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
 	words := readWords()["en"]
 	found := Level{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}
-	page, err := New([]Level{found}, map[string]any{}, "", 0)
-	require.NoError(t, err)
-	text := string(page)
-	require.NotContains(t, text, "<no value>", "everything has been filled in")
-	picture := regexp.MustCompile(`"og:image" content="([^"]+)"`).FindStringSubmatch(text)[1]
-	require.FileExists(t, filepath.Join("docs/play", picture), "the preview of a link")
-	require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
-	for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
-		require.Equal(t, "http://www.w3.org/2000/svg", address, "the page asks no one")
+	defer func(old string) { course.Address = old }(course.Address)
+	for _, home := range []string{"", "https://a.example/"} {
+		course.Address = home
+		page, err := New([]Level{found}, map[string]any{}, "", 0)
+		require.NoError(t, err)
+		text := string(page)
+		require.NotContains(t, text, "<no value>", "everything has been filled in")
+		require.Equal(t, home != "", strings.Contains(text, `"og:image" content="`+home), "a preview needs a whole address")
+		require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
+		for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
+			require.Contains(t, []string{"http://www.w3.org/2000/svg", home, home + "play.png"}, address, "the page asks no one")
+		}
 	}
+
+	committed, err := os.Stat("docs/play/index.html")
+	require.NoError(t, err)
+	require.LessOrEqual(t, committed.Size(), int64(600_000), "what opens in a browser at once")
 
 	found.Title = "another title"
 	_, err = New([]Level{found}, map[string]any{}, "", 0)
@@ -282,37 +285,4 @@ func TestThePage_RunsItsOwnScriptOnly(t *testing.T) {
 	script := regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`).FindSubmatch(page)[1]
 	sum := sha256.Sum256(script)
 	require.Contains(t, string(page), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-}
-
-var linkToLevel = regexp.MustCompile("play/index\\.html#([^)]*)\\)[^`]*`go run \\./docs/play ([^`]*)`")
-
-// The check of the links knows no levels (docs/keep/prose), so this follows them.
-func TestLinksToLevels_LeadToOne(t *testing.T) {
-	atRoot(t)
-	page, err := os.ReadFile("docs/play/index.html")
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(page), 600_000, "what opens in a browser at once")
-	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(page)[1]
-	var data struct {
-		Graph struct{ Cells []struct{ Name string } }
-	}
-	text := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))
-	require.NoError(t, json.NewDecoder(flate.NewReader(text)).Decode(&data))
-	levels := map[string]bool{}
-	for _, c := range data.Graph.Cells {
-		levels[c.Name] = true
-	}
-	require.Greater(t, len(levels), 200)
-	pages, err := filepath.Glob("step*/README*.md")
-	require.NoError(t, err)
-	for _, name := range append(pages, "docs/read/faults.md") {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		links := linkToLevel.FindAllSubmatch(text, -1)
-		require.NotEmpty(t, links, name)
-		for _, link := range links {
-			require.True(t, levels[string(link[1])], "%s: there is no level %s", name, link[1])
-			require.Equal(t, string(link[1]), string(link[2]), "%s: the link and the command", name)
-		}
-	}
 }
