@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -71,10 +72,10 @@ func run(args []string) error {
 	}
 	all := *step == 0 && *fault == ""
 	if all {
-		jobs = append([]job{steps[0].job(faults[0].id)}, jobs...)
+		jobs = slices.Concat([]job{steps[0].job(faults[0].id)}, jobs, benchJobs())
 	}
 	for i := range jobs {
-		jobs[i].Graph = (all || *html != "") && jobs[i].repeats()
+		jobs[i].Graph = (all || *html != "") && jobs[i].Design == "" && jobs[i].repeats()
 	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
@@ -82,7 +83,7 @@ func run(args []string) error {
 	}
 	switch {
 	case *html != "":
-		page, err := playPage(cells, *dir)
+		page, err := playPage(cells, nil, *dir)
 		if err != nil {
 			return err
 		}

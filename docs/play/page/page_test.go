@@ -150,7 +150,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
 	words := readWords()["en"]
 	found := Level{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}
-	page, err := New([]Level{found}, map[string]any{}, "", 0)
+	page, err := New([]Level{found}, map[string]any{}, nil, "", 0)
 	require.NoError(t, err)
 	text := string(page)
 	require.NotContains(t, text, "<no value>", "everything has been filled in")
@@ -162,7 +162,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	}
 
 	found.Title = "another title"
-	_, err = New([]Level{found}, map[string]any{}, "", 0)
+	_, err = New([]Level{found}, map[string]any{}, nil, "", 0)
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
