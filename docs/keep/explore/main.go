@@ -16,14 +16,15 @@ import (
 )
 
 const usage = `usage:
-  explore                     every lock under every fault, two clients: a minute;
-                              writes docs/read/faults.md and docs/play/index.html
+  explore                     every lock under every fault, two clients, and the locks of the bench under
+                              its attacks: minutes; writes docs/read/faults.md and docs/play/index.html
   explore -check              the same, and compares both with what it finds
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play, as docs/play/index.html
-  explore replay ID           one schedule as a timeline
+  explore replay ID           one schedule as a timeline: of a step, 05/pause/aFbBA; of a lock of the
+                              bench, build/120000/slow/aFb
 `
 
 func main() {

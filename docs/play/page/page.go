@@ -25,7 +25,7 @@ import (
 var files embed.FS
 
 // modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "bench.mjs", "play.mjs"}
 
 // A Level is a cell of docs/read/faults.md.
 type Level struct {
@@ -140,7 +140,7 @@ func New(levels []Level, graph, bench any, own string, step int) ([]byte, error)
 	}
 	var b bytes.Buffer
 	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words,
-		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
+		"Style": embedded("play.css") + embedded("bench.css"), "Script": module(), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }
 

@@ -224,6 +224,7 @@ function open() {
     game = null;
     return showMenu();
   }
+  if (data.Bench && /^build\b/.test(hash)) return showBench(hash);
   const problem = openSchedule(hash);
   if (problem) {
     game = null;
@@ -259,7 +260,7 @@ function openSchedule(text) {
 function frame(...children) {
   const languages = Object.keys(words);
   const select = languages.length > 1 && el('select', {
-    id: 'language', 'aria-label': t('languages'), onchange: e => { setLanguage(e.target.value); app.replaceChildren(); game ? show() : showMenu(); },
+    id: 'language', 'aria-label': t('languages'), onchange: e => { setLanguage(e.target.value); app.replaceChildren(); game ? show() : open(); },
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   app.replaceChildren(
     el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
