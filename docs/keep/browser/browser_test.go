@@ -32,6 +32,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/play/page"
 )
 
 const (
@@ -53,6 +55,7 @@ var (
 type pageData struct {
 	Levels []level
 	Graph  struct{ Cells []struct{ Name string } }
+	Bench  page.Bench
 	Path   []struct {
 		Step  int
 		Fault string

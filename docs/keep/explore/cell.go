@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 // A job is a cell to explore.
 type job struct {
 	Step   int
+	Design string // of the bench, instead of a step
 	Fault  string
 	Bound  int    // of preemptions; -1 is none
 	Replay string // this schedule only
@@ -34,6 +36,7 @@ type cell struct {
 	Bad       []bad
 	All       []string // the names of all that violate
 	Graph     *graph.Graph
+	First     *graph.Graph // of a shortest schedule that violates, up to where it does
 }
 
 // bad is a schedule that shows violations.
@@ -79,6 +82,7 @@ func (l *lab) cell() cell {
 		return c
 	}
 	shortest := map[string]bad{} // by the kinds that a schedule shows
+	var first *graph.Schedule
 	c.Schedules = l.explore(func(s *schedule.Schedule) {
 		if l.Graph {
 			l.played = append(l.played, s.Schedule)
@@ -88,6 +92,9 @@ func (l *lab) cell() cell {
 			c.All = append(c.All, l.id(s.Path))
 			if old, ok := shortest[b.Kinds]; !ok || b.Steps < old.Steps {
 				shortest[b.Kinds] = b
+			}
+			if first == nil || s.Found[0].Steps < len(first.Path) {
+				first = upToViolation(s)
 			}
 		}
 	})
@@ -99,14 +106,54 @@ func (l *lab) cell() cell {
 		}
 	}
 	if l.Graph {
-		b := graph.NewBuilder()
-		b.Add(l.String(), l.played)
-		if err := compare(&b.Graph, b.Graph.Cells[0], l.played, c.Violating()); err != nil {
-			panic(err)
+		c.Graph = l.graph(l.played, c.Violating())
+	}
+	if first != nil {
+		c.First = l.graph([]graph.Schedule{*first}, 1)
+		if again := l.stage.Play(search.Follow(strings.Join(first.Path, ""))); l.repeats() && !reflect.DeepEqual(upToViolation(again), first) {
+			panic(fmt.Errorf("%s: another time, this is another schedule", l.id(first.Path)))
 		}
-		c.Graph = &b.Graph
 	}
 	return c
+}
+
+// graph makes the graph of schedules, and compares it with them.
+func (l *lab) graph(played []graph.Schedule, violating int) *graph.Graph {
+	b := graph.NewBuilder()
+	b.Add(l.String(), played)
+	if err := compare(&b.Graph, b.Graph.Cells[0], played, violating); err != nil {
+		panic(err)
+	}
+	return &b.Graph
+}
+
+// upToViolation is a schedule up to its first violation, with nothing to choose from but what
+// was chosen.
+func upToViolation(s *schedule.Schedule) *graph.Schedule {
+	n := s.Found[0].Steps
+	f := graph.Schedule{Path: s.Path[:n], Records: s.Records}
+	if n < len(s.Path) {
+		f.Records = s.Records[:s.Points[n].Records]
+	}
+	f.Records = slices.Clone(toVerdict(f.Records))
+	for i := range f.Records {
+		f.Records[i].Line = ""
+	}
+	for i, p := range s.Points[:n+1] {
+		f.Points = append(f.Points, graph.Point{At: p.At, Records: p.Records})
+		if i < n {
+			f.Points[i].Options = []graph.Option{{Label: s.Path[i]}}
+		}
+	}
+	return &f
+}
+
+// toVerdict leaves away what comes after the last verdict.
+func toVerdict(records []trace.Record) []trace.Record {
+	for records[len(records)-1].Kind != trace.Verdict {
+		records = records[:len(records)-1]
+	}
+	return records
 }
 
 // inOrder sorts kinds, and names each once.
@@ -127,10 +174,7 @@ func (l *lab) bad(s *schedule.Schedule) (b bad) {
 	}
 	b.Kinds = inOrder(b.Kinds)
 	b.ID = l.id(s.Path[:b.Steps])
-	b.Trace = s.Records
-	for b.Trace[len(b.Trace)-1].Kind != trace.Verdict {
-		b.Trace = b.Trace[:len(b.Trace)-1]
-	}
+	b.Trace = toVerdict(s.Records)
 	return b
 }
 
@@ -155,11 +199,32 @@ func (j job) Title() string {
 }
 
 // String names a cell: step and fault. With a path, that is the ID of a schedule: 05/pause/abFb.
-func (j job) String() string { return fmt.Sprintf("%02d/%s", j.Step, j.Fault) }
+func (j job) String() string { return j.lock() + "/" + j.Fault }
+
+// lock names one in a schedule's ID: 05, or build/121201.
+func (j job) lock() string {
+	if j.Design != "" {
+		return "build/" + j.Design
+	}
+	return fmt.Sprintf("%02d", j.Step)
+}
+
+func (j job) step() step {
+	if d, err := designNamed(j.Design); err == nil {
+		return d.step()
+	}
+	return steps[j.Step]
+}
 
 // parseID is the reverse.
 func parseID(id string) (j job, err error) {
 	part := strings.Split(id, "/")
+	if part[0] == "build" && len(part) == 4 {
+		j = job{Design: part[1], Fault: part[2], Replay: part[3], Bound: -1}
+		_, err1 := designNamed(j.Design)
+		_, err2 := faultNamed(j.Fault)
+		return j, cmp.Or(err1, err2)
+	}
 	if len(part) != 3 {
 		return j, fmt.Errorf("there is no schedule %q; try 05/pause/aFb", id)
 	}

@@ -37,7 +37,7 @@ func replayed(t *testing.T, id string) (records []trace.Record) {
 	t.Helper()
 	j, err := parseID(id)
 	require.NoError(t, err)
-	inLab(t, steps[j.Step], j, func(l *lab) { records = l.cell().Bad[0].Trace })
+	inLab(t, j.step(), j, func(l *lab) { records = l.cell().Bad[0].Trace })
 	return records
 }
 

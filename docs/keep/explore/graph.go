@@ -34,8 +34,8 @@ func (j job) repeats() bool {
 	return !steps[j.Step].random() || !f.Wait
 }
 
-// playPage is docs/play/index.html, or the same of the own lock in a folder.
-func playPage(cells []cell, own string) ([]byte, error) {
+// playPage is docs/play/index.html, or the same of the own lock in a folder, without a bench.
+func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	b := graph.NewBuilder()
 	var levels []page.Level
 	for _, c := range cells {
@@ -60,5 +60,5 @@ func playPage(cells []cell, own string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return page.New(levels, packed, own, cells[0].Job.Step)
+	return page.New(levels, packed, bench, own, cells[0].Job.Step)
 }

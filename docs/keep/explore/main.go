@@ -9,20 +9,22 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
 )
 
 const usage = `usage:
-  explore                     every lock under every fault, two clients: a minute;
-                              writes docs/read/faults.md and docs/play/index.html
+  explore                     every lock under every fault, two clients, and the locks of the bench under
+                              its attacks: minutes; writes docs/read/faults.md and docs/play/index.html
   explore -check              the same, and compares both with what it finds
   explore -step N -fault F    one cell, with the schedules that show its violations
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play, as docs/play/index.html
-  explore replay ID           one schedule as a timeline
+  explore replay ID           one schedule as a timeline: of a step, 05/pause/aFbBA; of a lock of the
+                              bench, build/120000/slow/aFb
 `
 
 func main() {
@@ -71,10 +73,10 @@ func run(args []string) error {
 	}
 	all := *step == 0 && *fault == ""
 	if all {
-		jobs = append([]job{steps[0].job(faults[0].id)}, jobs...)
+		jobs = slices.Concat([]job{steps[0].job(faults[0].id)}, jobs, benchJobs())
 	}
 	for i := range jobs {
-		jobs[i].Graph = (all || *html != "") && jobs[i].repeats()
+		jobs[i].Graph = (all || *html != "") && jobs[i].Design == "" && jobs[i].repeats()
 	}
 	cells, err := exploreAll(jobs)
 	if err != nil {
@@ -82,7 +84,7 @@ func run(args []string) error {
 	}
 	switch {
 	case *html != "":
-		page, err := playPage(cells, *dir)
+		page, err := playPage(cells, nil, *dir)
 		if err != nil {
 			return err
 		}

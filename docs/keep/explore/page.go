@@ -28,13 +28,19 @@ type row struct {
 }
 
 // writePages writes the two pages that show what was found, or compares them. The first cell
-// is of the lock before the course, which is played, and has no column.
+// is of the lock before the course, which is played, and has no column; the last are of the bench.
 func writePages(cells []cell, check bool) error {
-	if err := surprises(cells[1:]); err != nil {
+	built := slices.IndexFunc(cells, func(c cell) bool { return c.Job.Design != "" })
+	course, matrix := cells[:built], cells[1:built]
+	if err := surprises(matrix); err != nil {
 		return err
 	}
-	play, err1 := playPage(cells, "")
-	faults, err2 := faultsPage(cells[1:])
+	all, err := bench(cells)
+	if err != nil {
+		return err
+	}
+	play, err1 := playPage(course, all, "")
+	faults, err2 := faultsPage(matrix)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func child() {
 	}
 	os.Args = os.Args[:1]
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "explore", F: func(t *testing.T) {
-		inLab(t, steps[j.Step], j, func(l *lab) {
+		inLab(t, j.step(), j, func(l *lab) {
 			json.NewEncoder(os.Stdout).Encode(l.cell())
 			os.Exit(0)
 		})
@@ -89,20 +89,36 @@ func exploreAll(jobs []job) (cells []cell, err error) {
 		}
 	}()
 	for i, j := range jobs {
-		if i == 0 || j.Fault != jobs[i-1].Fault {
-			fmt.Printf("%-58s", j.Title())
+		if i == 0 || j.row() != jobs[i-1].row() {
+			fmt.Printf("%-58s", j.row())
 		}
 		c := <-results[i]
 		cells = append(cells, c)
 		total += c.Schedules
-		fmt.Printf(" %02d:%-5s", j.Step, c.verdict())
-		if i == len(jobs)-1 || j.Fault != jobs[i+1].Fault {
+		fmt.Printf(" %s:%-5s", j.column(), c.verdict())
+		if i == len(jobs)-1 || j.row() != jobs[i+1].row() {
 			fmt.Println()
 		}
 	}
 	took := time.Since(start).Seconds()
 	fmt.Printf("%d schedules in %.0f s, %.0f per second\n", total, took, float64(total)/took)
 	return cells, group.Wait()
+}
+
+// The row and the column of a job in what is printed: a fault, and a step under it; or a lock of
+// the bench, and an attack on it.
+func (j job) row() string {
+	if j.Design != "" {
+		return j.lock()
+	}
+	return j.Title()
+}
+
+func (j job) column() string {
+	if j.Design != "" {
+		return j.Fault
+	}
+	return j.lock()
 }
 
 // verdict is letters, or how many schedules are green.

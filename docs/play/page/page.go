@@ -114,6 +114,21 @@ func Chapters() (list []Chapter) {
 	return list
 }
 
+// A Bench is the locks that the reader can make from switches, under attacks. Its cells are
+// those of the first lock under all attacks, then of the next; its graph has a schedule of each
+// that breaks, up to where it does.
+type Bench struct {
+	Attacks, Locks []string
+	Cells          []BenchCell
+	Graph          any
+}
+
+// A BenchCell is what goes wrong, and in how many of all schedules.
+type BenchCell struct {
+	Kinds    string
+	Bad, All int
+}
+
 // A lock is the source of one, lock.go first, and what it does in a line.
 type lock struct {
 	Step      int
@@ -124,9 +139,9 @@ type lock struct {
 
 type file struct{ Name, Text string }
 
-// New makes the page of what docs/explore has found, in a graph that data.mjs can read. own is
+// New makes the page of what docs/explore has found, in graphs that data.mjs can read. own is
 // the folder of a lock that replaces that of a step, or "".
-func New(levels []Level, graph any, own string, step int) ([]byte, error) {
+func New(levels []Level, graph, bench any, own string, step int) ([]byte, error) {
 	languages := readWords()
 	words := languages["en"]
 	for i, l := range levels {
@@ -150,13 +165,13 @@ func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	if own != "" {
 		home = "" // it is published nowhere
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own != "", "Home": home})
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home})
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words, "Home": home,
-		"Style": embedded("play.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
+		"Style": embedded("play.css") + embedded("bench.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
 }
 

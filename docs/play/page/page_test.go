@@ -210,7 +210,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	defer func(old string) { course.Address = old }(course.Address)
 	for _, home := range []string{"", "https://a.example/"} {
 		course.Address = home
-		page, err := New([]Level{found}, map[string]any{}, "", 0)
+		page, err := New([]Level{found}, map[string]any{}, nil, "", 0)
 		require.NoError(t, err)
 		text := string(page)
 		require.NotContains(t, text, "<no value>", "everything has been filled in")
@@ -226,7 +226,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.LessOrEqual(t, committed.Size(), int64(600_000), "what opens in a browser at once")
 
 	found.Title = "another title"
-	_, err = New([]Level{found}, map[string]any{}, "", 0)
+	_, err = New([]Level{found}, map[string]any{}, nil, "", 0)
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
@@ -280,7 +280,7 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 // Only the page's own script runs in it.
 func TestThePage_RunsItsOwnScriptOnly(t *testing.T) {
 	atRoot(t)
-	page, err := New(nil, map[string]any{}, "", 0)
+	page, err := New(nil, map[string]any{}, nil, "", 0)
 	require.NoError(t, err)
 	script := regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`).FindSubmatch(page)[1]
 	sum := sha256.Sum256(script)

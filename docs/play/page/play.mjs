@@ -127,7 +127,7 @@ function open() {
   try { hash = decodeURIComponent(location.hash.slice(1)); } catch { hash = location.hash; }
   leaveChapter();
   const [n, ...level] = hash.split('/');
-  if (hash.startsWith('build')) return showBench(hash);
+  if (data.Bench && /^build\b/.test(hash)) return showBench(hash);
   if (/^[1-9]$/.test(n) && !data.Own) return showChapter(Number(n), level.join('/'));
   const problem = hash === '' ? '' : openSchedule(hash);
   if (hash !== '' && !problem) return;
@@ -197,7 +197,7 @@ function help() {
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
 const bar = () => el('nav', {class: 'chapters', 'aria-label': t('chapters')}, data.Chapters.map(({Step: n}) => el('a', {
   href: `#${n}`, class: completed(n) ? 'done' : '', 'aria-current': chapter?.n === n ? 'page' : undefined, 'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
-}, String(n))), el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
+}, String(n))), data.Bench && el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
 
 const levelsOf = n => onWay().map(levelOf).filter(l => chapterOf(l) === n);
 const completed = n => levelsOf(n).length > 0 && levelsOf(n).every(solved);
