@@ -33,10 +33,7 @@ type Look struct {
 
 // Story draws a story in the colours of a theme, so many panels next to each other.
 func Story(title string, panels []Panel, columns int, theme Theme) (string, error) {
-	c := &canvas{Theme: theme, y: 26, wide: width}
-	if columns > 2 {
-		c.wide = strip
-	}
+	c := &canvas{Theme: theme, y: 26, wide: min(width, 1092/float64(columns))}
 	var drawn []*panel
 	for _, p := range panels {
 		d := read(p)
@@ -80,8 +77,7 @@ type panel struct {
 	// While the records are read:
 	now     moment
 	last    trace.Record
-	highest int64    // token that the resource has seen
-	called  []string // calls that nothing has followed yet
+	highest int64 // token that the resource has seen
 	known   []trace.Key
 }
 
@@ -178,10 +174,7 @@ func read(from Panel) *panel {
 		}
 	}
 	if p.ends == nil && p.Good != "" {
-		p.ends = []string{"✓ " + p.Good}
-		if strings.HasPrefix(p.Good, "✗ ") {
-			p.ends[0] = p.Good
-		}
+		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
 	p.moments = append(p.moments, edge)
 	return p
@@ -198,11 +191,7 @@ func (p *panel) add(record trace.Record) {
 		if !slices.Contains(p.clients, record.Who) { // nothing has come of it when the picture ends
 			return
 		}
-		if p.now.at() < record.At { // it shows from what it sends first
-			p.called = append(p.called, record.Who)
-			return
-		}
-		p.waiting.begin(span{lane: record.Who, from: p.now})
+		p.waiting.begin(span{lane: record.Who, from: max(p.now, momentAt(record.At))})
 	default:
 		p.next(record)
 		p.show(record)
@@ -243,10 +232,6 @@ func (p *panel) next(record trace.Record) {
 	if i, found := slices.BinarySearch(p.moments, p.now); !found {
 		p.moments = slices.Insert(p.moments, i, p.now)
 	}
-	for _, who := range p.called {
-		p.waiting.begin(span{lane: who, from: p.now})
-	}
-	p.called = nil
 }
 
 func isNote(record trace.Record) bool {

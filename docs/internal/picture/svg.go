@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // A Theme is the colours of a page.
@@ -28,7 +29,6 @@ var (
 // then a text of 14 is 11 px high. On a larger page it is shown wider.
 const (
 	width    = 412
-	strip    = 364 // of a panel, if there are more than two next to each other
 	shown    = 470
 	column   = 940 // of a large page
 	fontSize = 14
@@ -94,7 +94,7 @@ func (c *canvas) fitted(text string) []string { return fit(text, (c.wide-2*margi
 // fit breaks a text into lines of a width: after Chinese punctuation, if that takes no more
 // lines than breaking between any two words.
 func fit(text string, width float64) []string {
-	lines := fillLines(word.FindAllString(text, -1), width)
+	lines := fillLines(course.Unbroken(text), width)
 	parts := fillLines(strings.SplitAfter(pauses.Replace(text), "\n"), width)
 	wide := func(line string) bool { return textWidth(line) > width }
 	if len(parts) > len(lines) || slices.ContainsFunc(parts, wide) {
@@ -118,10 +118,6 @@ func fillLines(words []string, width float64) (lines []string) {
 	}
 	return lines
 }
-
-// word is a part of a text between two places at which a line may end, with its space before
-// it. In Chinese that is between any two characters, but not before punctuation.
-var word = regexp.MustCompile(` ?[（“]*(?:[^ \x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。：；？！、）”]*`)
 
 // textWidth is how wide a text is in Arial or Helvetica, and in the fonts that replace
 // them, at most.
@@ -407,9 +403,7 @@ func (c *canvas) keys(p *panel) {
 	}
 	longest := int64(1) // of the ttls
 	for _, s := range p.keys {
-		if !s.saw {
-			longest = max(longest, s.until-s.from.at())
-		}
+		longest = max(longest, s.until-s.from.at())
 	}
 	for _, s := range p.keys {
 		middle, end := p.lanes[s.lane], s.from.at()
@@ -551,24 +545,17 @@ func (c *canvas) event(p *panel, e event) {
 			textAt, anchor = x-bar/2-4, end
 		}
 	}
-	for _, text := range e.lines {
+	for i, text := range slices.Concat(e.lines, e.wrong) {
+		if i == len(e.lines) {
+			looks = fill(c.bad)
+			y += p.lift / 2 // below the arrow
+		}
 		c.text(textAt, y, text, looks, anchor)
-		y += line
-	}
-	if p.Animated { // below it
-		y += 6
-	}
-	for _, text := range e.wrong {
-		c.text(textAt, y, text, fill(c.bad), anchor)
 		y += line
 	}
 	fmt.Fprintf(&c.says, "%s: %s%s", p.clock(e.at), who, strings.Join(e.lines, " "))
 	if e.guilt != "" {
-		colon := ": "
-		if c.chinese {
-			colon = "："
-		}
-		c.says.WriteString(colon + c.say(e.guilt))
+		c.says.WriteString(map[bool]string{false: ": ", true: "："}[c.chinese] + c.say(e.guilt))
 	}
 	c.says.WriteString("\n")
 }
@@ -606,11 +593,8 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 	c.text(margin, c.y, c.say(title), bold)
 	c.y += 76
 	for i, name := range locks {
-		if c.chinese {
-			name = InChinese(name)
-		}
 		c.add(`<g transform="translate(%s %s) rotate(-70)">`, at(i)+5, c.y)
-		c.text(0, 0, name, bold, fill(c.dim))
+		c.text(0, 0, c.say(name), bold, fill(c.dim))
 		c.add("</g>")
 	}
 	c.y += 8
