@@ -27,7 +27,6 @@ type Panel struct {
 type Look struct {
 	Until    time.Duration // where the picture ends, if the story continues; 0 is the whole story
 	Magnify  time.Duration // from here on, time has its room
-	Frames   bool          // a row of nodes for each thing that happens, instead of lanes
 	Animated bool          // one thing appears after the other, in a picture of this panel alone
 }
 
@@ -181,13 +180,11 @@ func read(from Panel) *panel {
 }
 
 func (p *panel) add(record trace.Record) {
-	switch kind := record.Kind; {
-	case kind == trace.Refused && p.Frames: // that shows in the answers
-		return
-	case kind == trace.Verdict:
+	switch record.Kind {
+	case trace.Verdict:
 		p.ends = append(p.ends, "✗ "+record.Text)
 		return
-	case kind == trace.Call:
+	case trace.Call:
 		if !slices.Contains(p.clients, record.Who) { // nothing has come of it when the picture ends
 			return
 		}

@@ -259,17 +259,6 @@ func TestStory_Magnified_GivesTimeItsRoom(t *testing.T) {
 	require.Contains(t, large.texts, "+10000 ms")
 }
 
-func TestStory_Frames_ShowTheNodesAfterEachThingThatHappens(t *testing.T) {
-	free, hers := make([]trace.Key, 2), []trace.Key{{}, {Token: "a", Owner: "alice"}}
-	d := draw(t, Panel{Look: Look{Frames: true}, Good: "✗ one is not enough", Records: []trace.Record{
-		{At: 0, Kind: trace.Fault, Text: "node 1 is down", Redis: free},
-		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "acquire coupons", Reply: "(no reply)", Redis: free},
-		{At: 100, Who: "alice", Node: 2, Kind: trace.Command, Text: "acquire coupons", Reply: "1", Redis: hers, Inside: []string{"alice"}},
-	}})
-	require.Subset(t, d.texts, []string{"node 1 is down", "alice acquire 1/2", "–", "✓", "alice", "✗ one is not enough"})
-	require.Equal(t, []int{2, 1}, []int{d.count("stroke-dasharray"), d.count(`fill="#9dc3f0"`)}, "node 1 is down in both frames, node 2 is hers in one")
-}
-
 func TestStory_AClientThatItsOwnLockRefuses_IsGuilty(t *testing.T) {
 	inside := twoInside()[2]
 	inside.Kind = trace.Call // again

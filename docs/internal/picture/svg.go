@@ -36,7 +36,6 @@ const (
 	lanesAt  = 72 // where the lanes begin, behind the times
 	lane     = 40 // width of a lane
 	node     = 19 // and of a node's, if there are several
-	square   = 22 // or this, in frames
 	bar      = 24 // width of what is in a lane
 	line     = 18 // height of a line of text
 	lift     = 16 // of a text above its arrow
@@ -223,11 +222,7 @@ func (c *canvas) panel(p *panel, top float64) {
 		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, p.lanes[name], top+8, p.at(end), c.line)
 	}
 	c.add("<g%s>", p.clip)
-	if p.Frames {
-		c.frames(p)
-	} else {
-		c.keys(p)
-	}
+	c.keys(p)
 	for _, s := range p.waiting {
 		if from, to := p.at(s.from), p.at(s.to); to-from > 6 {
 			c.add(`<path d="M%s %sV%s" stroke="%s" stroke-width="2" stroke-dasharray="2 4"/>`,
@@ -284,9 +279,6 @@ func (c *canvas) columns(p *panel) {
 		wide := float64(lane)
 		if len(p.nodes) > 1 && slices.Contains(p.nodes, name) {
 			wide = node
-			if p.Frames {
-				wide = square + 2
-			}
 		}
 		p.lanes[name] = x + wide/2
 		x += wide
@@ -317,9 +309,6 @@ func (c *canvas) measure(p *panel, rows map[moment]float64) {
 	}
 	for m, height := range own {
 		rows[m] = max(rows[m], height)
-		if p.Frames {
-			rows[m] = max(rows[m], square) + 10
-		}
 	}
 }
 
@@ -436,32 +425,6 @@ func (c *canvas) keys(p *panel) {
 	}
 }
 
-// frames draws a row of squares at each moment: the nodes, in the colour of the client whose key
-// they have. What cannot answer is dashed.
-func (c *canvas) frames(p *panel) {
-	down := map[string]bool{}
-	for i, m := range p.moments[:len(p.moments)-1] {
-		for _, e := range p.events {
-			if e.at == m && !e.isLabel {
-				down[e.lane] = strings.HasSuffix(e.label, "down") || strings.HasSuffix(e.label, "hangs")
-			}
-		}
-		for _, name := range p.nodes {
-			color, dashes := c.page, ""
-			for _, s := range p.keys {
-				if s.lane == name && s.from <= m && m < s.to {
-					color = c.color(s.owner)
-				}
-			}
-			if down[name] {
-				dashes = ` stroke-dasharray="4 3"`
-			}
-			c.add(`<rect x="%s" y="%s" width="%d" height="%[3]d" rx="4" fill="%s" stroke="%s"%s/>`,
-				p.lanes[name]-square/2, p.y[i]-square/2, square, c.pale(color, .4), c.dim, dashes)
-		}
-	}
-}
-
 // pale mixes a colour with that of the page.
 func (c *canvas) pale(color string, part float64) string {
 	mixed := "#"
@@ -506,13 +469,13 @@ func (c *canvas) event(p *panel, e event) {
 		for y := e.y - 2; y < e.y+e.high-14 && !e.renews; y += 3 {
 			c.add(`<path d="M%s %sh12" stroke="%s"/>`, x-6, y, color)
 		}
-	case !e.isLabel && !p.Frames:
+	case !e.isLabel:
 		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`,
 			x-4, e.y-4, c.page, c.Theme.text)
 	case e.token > 1: // its number goes with it
 		c.add(`<circle cx="%s" cy="%s" r="11" fill="%s" stroke="%s"/>`, x, e.y, color, c.page)
 		c.text(x, e.y+5, fmt.Sprint(e.token), fill(c.page), bold, middle)
-	case e.isLabel:
+	default:
 		c.add(`<circle cx="%s" cy="%s" r="4" fill="%s" stroke="%s"/>`, x, e.y, color, c.page)
 	}
 	for i, reply := range e.replies {

@@ -26,7 +26,6 @@ const pictures = "docs/read/pictures"
 //
 //	until 30s      the rest of the stories is left out
 //	magnify 9.8s   from here on, time has its room
-//	frames         a row of nodes for each thing that happens
 //	animated       one thing appears after the other
 type drawing struct {
 	name, title string
@@ -51,8 +50,8 @@ func parseDrawing(args string) (d drawing, err error) {
 				return d, err
 			}
 			continue
-		case "frames", "animated":
-			look.Frames, look.Animated = verb == "frames", verb == "animated"
+		case "animated":
+			look.Animated = true
 			continue
 		}
 		m := drawnRun.FindStringSubmatch(part)
