@@ -189,6 +189,9 @@ func (p *panel) add(record trace.Record) {
 			return
 		}
 		p.waiting.begin(span{lane: record.Who, from: max(p.now, momentAt(record.At))})
+		if p.now.at() < record.At { // what it changes shows at the next moment
+			return
+		}
 	default:
 		p.next(record)
 		p.show(record)

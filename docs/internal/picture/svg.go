@@ -166,8 +166,7 @@ func (c *canvas) beside(panels []*panel) {
 		c.measure(p, rows)
 		heads = max(heads, len(c.fitted(c.say(p.Head))))
 	}
-	top := c.y + 6
-	bottom, end := top, 0.0
+	top, bottom, end := c.y+6, 0.0, 0.0
 	for _, p := range panels {
 		end = max(end, p.place(top+float64(19*heads)+30, rows))
 	}
@@ -191,8 +190,8 @@ func (c *canvas) appear(p *panel) {
 		heights = append(heights, px(y-lift-line/2))
 		times = append(times, fmt.Sprintf("%.3f", float64(i)/float64(2*len(p.y))))
 	}
-	c.add(`<style>@media (prefers-reduced-motion: reduce) { .rows { clip-path: none } }</style>`)
-	c.add(`<clipPath id="rows"><rect width="100%%" height="%s"><animate attributeName="height" calcMode="discrete" dur="%ds" repeatCount="3" fill="freeze" values="%s" keyTimes="%s"/></rect></clipPath>`,
+	c.add(`<style>@media (prefers-reduced-motion: reduce) { .rows { clip-path: none } }</style>
+<clipPath id="rows"><rect width="100%%" height="%s"><animate attributeName="height" calcMode="discrete" dur="%ds" repeatCount="3" fill="freeze" values="%s" keyTimes="%s"/></rect></clipPath>`,
 		c.y, 2*len(p.y), strings.Join(heights, ";"), strings.Join(times, ";"))
 }
 
@@ -274,23 +273,22 @@ func (p *panel) names() []string {
 // columns places the columns.
 func (c *canvas) columns(p *panel) {
 	p.lanes = map[string]float64{}
-	x := float64(lanesAt)
-	for _, name := range p.names() {
-		wide := float64(lane)
-		if len(p.nodes) > 1 && slices.Contains(p.nodes, name) {
-			wide = node
-		}
-		p.lanes[name] = x + wide/2
-		x += wide
-	}
-	p.textAt = x + 4
+	names, x, wide := p.names(), float64(lanesAt), float64(lane)
 	if p.Animated { // over all of the width: what is sent is written above its arrow
-		gap := (c.wide - lanesAt - margin - bar - 8) / float64(len(p.lanes)-1)
-		for i, name := range p.names() {
-			p.lanes[name] = lanesAt + bar/2 + 4 + gap*float64(i)
-		}
-		p.textAt = c.wide - margin - (gap - bar - 8)
+		wide = (c.wide - lanesAt - margin - bar - 8) / float64(len(names)-1)
+		x += bar/2 + 4 - wide/2
 		p.lift, p.clip = lift, ` class="rows" clip-path="url(#rows)"`
+	}
+	for i, name := range names {
+		own := wide
+		if len(p.nodes) > 1 && i < len(p.nodes) {
+			own = node
+		}
+		p.lanes[name] = x + own/2
+		x += own
+	}
+	if p.textAt = x + 4; p.Animated {
+		p.textAt = c.wide - margin - (wide - bar - 8)
 	}
 }
 
@@ -381,9 +379,6 @@ func (c *canvas) bar(p *panel, s span, color string, opacity float64) {
 	}
 }
 
-// teeth of the saw that stands for many renewals: each comes when a third of the ttl is gone.
-const teeth = 3
-
 // keys draws each key as a bar that becomes narrower while its ttl runs out.
 func (c *canvas) keys(p *panel) {
 	wide := float64(bar)
@@ -401,10 +396,10 @@ func (c *canvas) keys(p *panel) {
 			right += px(middle+half) + "," + px(y) + " "
 			left = " " + px(middle-half) + "," + px(y) + left
 		}
-		if from, to := p.at(s.from), p.at(s.to); s.saw {
-			for i := range teeth {
-				corner(wide/2, from+(to-from)*float64(i)/teeth)
-				corner(wide/3, from+(to-from)*float64(i+1)/teeth)
+		if from, to := p.at(s.from), p.at(s.to); s.saw { // three teeth: each ends when a third of the ttl is gone
+			for i := range 3 {
+				corner(wide/2, from+(to-from)*float64(i)/3)
+				corner(wide/3, from+(to-from)*float64(i+1)/3)
 			}
 		}
 		for i, m := range p.moments {

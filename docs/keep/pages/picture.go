@@ -115,10 +115,7 @@ func draw(page, args string, play func(scene) ([]trace.Record, error)) (files ma
 		alt += stop + strings.TrimSuffix(say(p.Head)+colon+say(said), colon)
 	}
 	alt = html.EscapeString(alt + strings.TrimSpace(stop))
-	narrow := ""
-	if len(d.panels) > 1 {
-		narrow = narrowSources
-	}
+	narrow := map[bool]string{true: narrowSources}[len(d.panels) > 1]
 	files = map[string]string{}
 	for suffix, theme := range themes {
 		if files[name+suffix+".svg"], err = picture.Story(d.title, d.panels, len(d.panels), theme); err != nil {
