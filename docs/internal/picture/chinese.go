@@ -2,9 +2,11 @@ package picture
 
 import (
 	_ "embed"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
@@ -17,31 +19,21 @@ var zhCN []byte
 // stories say is in package trace.
 var inChinese = course.NewCatalog("docs/internal/picture/zh-CN.json", zhCN, course.Numbers)
 
-// inLabels has the words of labels; commands, replies and errors are as in the code.
-var inLabels = strings.NewReplacer(
-	"no connection", "连不上",
-	"is paused", "暂停",
-	"calls Lock", "调用 Lock",
-	"listens on redislock:coupons", "订阅",
-	"hears: released", "收到通知：已释放",
-	"reply lost", "响应丢失",
-	"no reply", "没有响应",
-	"refused", "被拒绝",
-	"key expires", "key 过期",
-	"depth", "重入次数",
-	"reads ", "读 ",
-	"writes ", "写 ",
-	" with ", "，令牌 ",
-	"node", "节点",
-	"stock", "库存",
-)
+// inLabels has the words of labels, in parts; commands, replies and errors are as in the code.
+var inLabels = sync.OnceValue(func() *strings.Replacer {
+	var parts []string
+	for _, english := range slices.Sorted(maps.Keys(inChinese.Texts)) {
+		parts = append(parts, english, inChinese.Texts[english])
+	}
+	return strings.NewReplacer(parts...)
+})
 
 // labelled returns what a lane shows.
 func (c *canvas) labelled(text string) string {
 	if !c.chinese {
 		return strings.Replace(text, "listens on redislock:coupons", "listens", 1)
 	}
-	found := inLabels.Replace(text)
+	found := inLabels().Replace(text)
 	if english.MatchString(asInCode.ReplaceAllString(found, "")) {
 		c.lack(text)
 	}

@@ -14,7 +14,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	records := twoInside()
 	records[7].Text = "alice died inside, her ttl of 10s has passed, but bob is still locked out"
 	panel := Panel{Head: "Step 03: SET NX EX; DEL", Records: records}
-	svg, err := Story("The holder dies", []Panel{panel}, Light.Chinese())
+	svg, err := Story("The holder dies", []Panel{panel}, 1, Light.Chinese())
 	require.NoError(t, err)
 	list := texts(t, svg)
 	for _, text := range []string{"持锁者崩溃", "第 03 步：SET NX EX；DEL", "bob SET → OK", "alice 也持锁", "Redis key 过期"} {
@@ -23,7 +23,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	require.Contains(t, strings.Join(list, ""), "✗ alice 持锁时崩溃")
 
 	panel.Records[7].Text = "something new"
-	_, err = Story("A new title", []Panel{panel}, Light.Chinese())
+	_, err = Story("A new title", []Panel{panel}, 1, Light.Chinese())
 	require.ErrorContains(t, err, `zh-CN.json has no Chinese for ["A new title" "something new"]`)
 }
 
@@ -56,11 +56,11 @@ func TestChinese_ALabelWithEnglishWordsIsAnError(t *testing.T) {
 	note := func(text string) trace.Record {
 		return trace.Record{At: 200, Who: "alice", Kind: trace.Note, Text: text, Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}}
 	}
-	svg, err := Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("is paused"))}}, Light.Chinese())
+	svg, err := Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("is paused"))}}, 1, Light.Chinese())
 	require.NoError(t, err)
 	require.Contains(t, texts(t, svg), "alice 暂停")
 	require.Regexp(t, `(?s)<desc>第 03 步：.*alice 暂停.*</desc>`, svg)
 
-	_, err = Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("has a coffee"))}}, Light.Chinese())
+	_, err = Story("The holder dies", []Panel{{Head: "Step 03: SET NX EX; DEL", Records: append(records, note("has a coffee"))}}, 1, Light.Chinese())
 	require.ErrorContains(t, err, `no Chinese for ["has a coffee"`)
 }

@@ -18,32 +18,39 @@ import (
 // A Panel is one run of a story.
 type Panel struct {
 	Head    string         // what it was run on
-	Good    string         // what is said below a run without a verdict
+	Good    string         // what is said below a run without a verdict, with ✗ if it is harm
 	Records []trace.Record // what happened, as trace.ReadStory returns it
-	Until   time.Duration  // where the picture ends, if the story continues; 0 is the whole story
+	Look
 }
 
-// Story draws a story in the colours of a theme.
-func Story(title string, panels []Panel, theme Theme) (string, error) {
-	c := &canvas{Theme: theme, y: 26}
+// A Look is how panels are drawn.
+type Look struct {
+	Until    time.Duration // where the picture ends, if the story continues; 0 is the whole story
+	Magnify  time.Duration // from here on, time has its room
+	Animated bool          // one thing appears after the other, in a picture of this panel alone
+}
+
+// Story draws a story in the colours of a theme, so many panels next to each other.
+func Story(title string, panels []Panel, columns int, theme Theme) (string, error) {
+	c := &canvas{Theme: theme, y: 26, wide: min(width, 1092/float64(columns))}
 	var drawn []*panel
 	for _, p := range panels {
 		d := read(p)
 		drawn = append(drawn, d)
+		d.compare(drawn[0])
 		c.clients = append(c.clients, d.clients...)
 	}
 	slices.Sort(c.clients)
 	c.clients = slices.Compact(c.clients)
-	c.text(margin, c.y, c.say(title), style{bold: true})
+	c.text(margin, c.y, c.say(title), bold)
 	c.y += 10
-	for _, p := range drawn {
-		c.panel(p)
+	for row := range slices.Chunk(drawn, columns) {
+		c.beside(row)
 	}
-	c.legend(drawn)
 	if c.lacks != nil {
 		return "", fmt.Errorf("docs/internal/picture/zh-CN.json has no Chinese for %q", c.lacks)
 	}
-	return c.svg(title), nil
+	return c.svg(title, columns), nil
 }
 
 // A panel is a story with its events in lanes and moments.
@@ -53,23 +60,23 @@ type panel struct {
 	resource       string // what the clients write to; "" if they write to nothing
 	moments        []moment
 	events         []event
-	verdicts       []string
-	keys           track // on the nodes
+	ends           []string // what is said below, each with ✓ or ✗
+	keys           track    // on the nodes
 	inside         track
-	waiting        track     // calls in progress
-	values         track     // of the resource
-	nested         [10]track // by depth, from 2 on
+	waiting        track // calls in progress
+	values         track // of the resource
 	dead           map[string]moment
 
 	lanes  map[string]float64 // the middles of the columns
+	clip   string             // what a group needs that is animated
+	lift   float64            // of what is written above an arrow
 	textAt float64            // behind them, what happens is written
 	y      []float64          // of the moments
 
 	// While the records are read:
 	now     moment
 	last    trace.Record
-	highest int64    // token that the resource has seen
-	called  []string // calls that nothing has followed yet
+	highest int64 // token that the resource has seen
 	known   []trace.Key
 }
 
@@ -95,8 +102,13 @@ type event struct {
 	nodes   []int    // that a command reached,
 	replies []string // and what they answered
 	times   int      // so often it came again
+	of      string   // the node or the resource, of what is sent
+	heard   bool     // Redis sends it
+	renews  bool     // each of these times
+	right   bool     // what another panel's harm has become
+	token   int64    // that an acquire returns, or that a write comes with
 
-	y            float64
+	y, high      float64
 	lines, wrong []string // the label and the guilt, as they are written
 }
 
@@ -106,6 +118,7 @@ type span struct {
 	from, to moment
 	owner    string // whose key or value it is
 	until    int64  // of a key: when it expires; 0 is never
+	saw      bool   // of a key: it is renewed again and again
 }
 
 // A track has the spans of some lanes. One that has not ended continues to the edge of the
@@ -152,35 +165,33 @@ func read(from Panel) *panel {
 	p.known = make([]trace.Key, len(p.nodes))
 	for _, row := range trace.Rows(records) {
 		if row.More > 0 {
-			p.repeat(row.More)
+			p.repeat(row.More, row.Of[len(row.Of)-1])
 			continue
 		}
 		for _, r := range row.Of {
 			p.add(r)
 		}
 	}
-	p.moments = append(p.moments, edge)
-	for _, t := range []track{p.keys, p.waiting} { // what ends first is drawn first
-		slices.SortFunc(t, func(a, b span) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.lane, b.lane)) })
+	if p.ends == nil && p.Good != "" {
+		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
-	slices.SortStableFunc(p.inside, func(a, b span) int { return cmp.Compare(a.to, b.to) })
+	p.moments = append(p.moments, edge)
 	return p
 }
 
 func (p *panel) add(record trace.Record) {
 	switch record.Kind {
 	case trace.Verdict:
-		p.verdicts = append(p.verdicts, record.Text)
+		p.ends = append(p.ends, "✗ "+record.Text)
 		return
 	case trace.Call:
 		if !slices.Contains(p.clients, record.Who) { // nothing has come of it when the picture ends
 			return
 		}
-		if p.now.at() < record.At { // it shows from what it sends first
-			p.called = append(p.called, record.Who)
+		p.waiting.begin(span{lane: record.Who, from: max(p.now, momentAt(record.At))})
+		if p.now.at() < record.At { // what it changes shows at the next moment
 			return
 		}
-		p.waiting.begin(span{lane: record.Who, from: p.now})
 	default:
 		p.next(record)
 		p.show(record)
@@ -188,12 +199,20 @@ func (p *panel) add(record trace.Record) {
 	p.see(record)
 }
 
-// repeat says that what was last came so many times more.
-func (p *panel) repeat(times int) {
+// repeat says that what was last came so many times more, and then like this.
+func (p *panel) repeat(times int, last trace.Record) {
 	note := p.last
 	note.Kind = trace.Note
 	p.next(note)
-	p.events = append(p.events, event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), times: times})
+	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), times: times, high: float64(min(8+times/3, 60))}
+	for i, key := range last.Redis {
+		if e.renews = key.Until > p.known[i].Until+1000; e.renews {
+			e.high = 3 * line
+			p.keys[p.keys.open(p.nodes[i])].saw = true
+			p.known[i].Until = 0 // the next record begins the last of its spans
+		}
+	}
+	p.events = append(p.events, e)
 }
 
 // next goes on to the moment of a record, unless it belongs to what was before it.
@@ -213,10 +232,6 @@ func (p *panel) next(record trace.Record) {
 	if i, found := slices.BinarySearch(p.moments, p.now); !found {
 		p.moments = slices.Insert(p.moments, i, p.now)
 	}
-	for _, who := range p.called {
-		p.waiting.begin(span{lane: who, from: p.now})
-	}
-	p.called = nil
 }
 
 func isNote(record trace.Record) bool {
@@ -225,7 +240,7 @@ func isNote(record trace.Record) bool {
 
 // show adds the event of a record.
 func (p *panel) show(record trace.Record) {
-	if p.Good != "" {
+	if p.Good != "" && !strings.HasPrefix(p.Good, "✗ ") {
 		record.Mark = "" // it led to nothing that the story asks for
 	}
 	e := event{lane: record.Who, at: p.now, guilt: record.Mark}
@@ -248,18 +263,26 @@ func (p *panel) show(record trace.Record) {
 			return
 		}
 	case record.Kind == trace.Command:
-		e.reaches(record)
-		if m := depthOf.FindStringSubmatch(record.Text); m != nil && record.Reply == "1" {
-			p.nest(record.Who, m[1])
+		e.of = p.nodes[record.Node-1]
+		e.token, _ = strconv.ParseInt(record.Reply, 10, 64)
+		if record.Reply == "(nil)" && p.Good == "" && slices.Contains(record.Inside, record.Who) {
+			e.guilt = fmt.Sprintf("%s blocks %[1]s", record.Who)
 		}
+		e.reaches(record)
 	case record.Kind == trace.Return:
 		e.label = record.Text + " → " + record.Reply
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
 	case record.Use != nil:
 		e.label, e.guilt = p.use(record.Who, *record.Use)
+		if record.Use.Write {
+			e.of, e.token = record.Use.Of, record.Use.Token
+		}
 	case record.Who != "" && isNote(record) && record.Kind != trace.Fault:
 		e.label = record.Text
+		if e.heard = record.Kind == trace.Message; e.heard {
+			e.of = p.nodes[0]
+		}
 	default:
 		e.lane, e.label, e.isLabel = cmp.Or(record.Gone, p.laneOf(record)), record.Text, false
 		if record.Kind == trace.Fault && record.Gone != "" {
@@ -270,20 +293,7 @@ func (p *panel) show(record trace.Record) {
 	p.events = append(p.events, e)
 }
 
-// nest notes how deeply a client has locked.
-func (p *panel) nest(who, depth string) {
-	n, _ := strconv.Atoi(depth)
-	for level := 2; level < len(p.nested); level++ {
-		track := &p.nested[level]
-		if n < level {
-			track.end(who, p.now)
-		} else if track.open(who) < 0 {
-			track.begin(span{lane: who, from: p.now})
-		}
-	}
-}
-
-var depthOf = regexp.MustCompile(` depth=(\d+)`)
+var nestedDepth = regexp.MustCompile(` depth=([2-9])`)
 
 // add takes in a record of the same moment: the answer of one more node, or that the call
 // has returned.
@@ -304,7 +314,7 @@ const lost = "lost"
 // it was answered.
 func (e *event) reaches(record trace.Record) {
 	name, _, _ := strings.Cut(record.Text, " ")
-	if m := depthOf.FindStringSubmatch(record.Text); m != nil && len(record.Redis) == 1 {
+	if m := nestedDepth.FindStringSubmatch(record.Text); m != nil && len(record.Redis) == 1 {
 		name += " depth " + m[1]
 	}
 	if record.Again {
@@ -342,6 +352,18 @@ func (p *panel) laneOf(record trace.Record) string {
 		return p.nodes[0]
 	}
 	return ""
+}
+
+// compare finds what has become of the last harm of the first panel.
+func (p *panel) compare(other *panel) {
+	for _, harm := range slices.Backward(other.events) {
+		if harm.guilt != "" && harm.of != "" {
+			for i, e := range p.events {
+				p.events[i].right = e.guilt == "" && e.at == harm.at && e.lane == harm.lane
+			}
+			return
+		}
+	}
 }
 
 // use notes what becomes of the resource: its value, and the last token that it has accepted.
@@ -383,7 +405,7 @@ func (p *panel) see(record trace.Record) {
 	}
 	for _, who := range record.Inside {
 		if p.inside.open(who) < 0 {
-			p.inside.begin(span{lane: who, from: p.now})
+			p.inside.begin(span{lane: who, from: p.now, owner: who})
 		}
 	}
 }

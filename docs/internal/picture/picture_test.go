@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,13 +24,13 @@ type drawn struct {
 
 func draw(t *testing.T, panels ...Panel) drawn {
 	t.Helper()
-	light, err := Story("A story", panels, Light)
+	light, err := Story("A story", panels, len(panels), Light)
 	require.NoError(t, err)
-	dark, err := Story("A story", panels, Dark)
+	dark, err := Story("A story", panels, len(panels), Dark)
 	require.NoError(t, err)
 	shape := regexp.MustCompile(`#[0-9a-f]{6}`)
 	require.Equal(t, shape.ReplaceAllString(light, ""), shape.ReplaceAllString(dark, ""), "the themes differ in more than colours")
-	again, err := Story("A story", panels, Light)
+	again, err := Story("A story", panels, len(panels), Light)
 	require.NoError(t, err)
 	require.Equal(t, light, again, "the same records give another picture")
 	return drawn{light, texts(t, light)}
@@ -38,7 +39,7 @@ func draw(t *testing.T, panels ...Panel) drawn {
 // texts are those of an SVG file; it must be well-formed, and nothing may leave it.
 func texts(t *testing.T, svg string) (list []string) {
 	t.Helper()
-	at, in := 0.0, false
+	at, in, end := 0.0, false, false
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		token, err := d.Token()
 		if err == io.EOF {
@@ -47,8 +48,9 @@ func texts(t *testing.T, svg string) (list []string) {
 		require.NoError(t, err)
 		switch e := token.(type) {
 		case xml.StartElement:
-			in = e.Name.Local == "text"
+			in, end = e.Name.Local == "text", false
 			for _, a := range e.Attr {
+				end = end || a.Name.Local == "text-anchor" && a.Value == "end"
 				if in && a.Name.Local == "x" {
 					at, err = strconv.ParseFloat(a.Value, 64)
 					require.NoError(t, err)
@@ -58,6 +60,10 @@ func texts(t *testing.T, svg string) (list []string) {
 		case xml.CharData:
 			if in {
 				list = append(list, string(e))
+				if end {
+					at -= textWidth(string(e))
+				}
+				require.GreaterOrEqual(t, at, 0.0, "%q leaves the picture", e)
 				require.LessOrEqual(t, at+textWidth(string(e)), float64(width), "%q leaves the picture", e)
 			}
 		case xml.EndElement:
@@ -103,7 +109,8 @@ func TestStory_ShowsWhoIsInsideAndForHowLongTheKeyLasts(t *testing.T) {
 
 	points := regexp.MustCompile(`<polygon points="([^"]*)"`).FindStringSubmatch(d.svg)[1]
 	corners := strings.Fields(points)
-	require.Equal(t, x(corners[len(corners)-3]), x(corners[len(corners)-1]), "alice's key ends with no width left")
+	half := len(corners) / 2
+	require.Equal(t, x(corners[half-1]), x(corners[half]), "alice's key ends with no width left")
 	require.Greater(t, x(corners[0]), x(corners[len(corners)-1]), "it begins wider")
 }
 
@@ -136,18 +143,6 @@ func TestStory_TwoPanelsHaveOneColourForAClient(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?s)fill="%s"[^>]*>bob<.*fill="%[1]s"[^>]*>bob<`, Light.owners[1])), d.svg)
 }
 
-func TestStory_AnInnerLock_IsABarInTheBar(t *testing.T) {
-	records := twoInside()[:3]
-	for i, text := range []string{"acquire coupons <alice-1> ttl=10000 depth=2", "acquire coupons <alice-1> ttl=10000 depth=3", "release coupons <alice-1> depth=2"} {
-		records = append(records, trace.Record{At: int64(2+i) * 100, Who: "alice", Node: 1, Kind: trace.Command, Text: text, Reply: "1", Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}})
-	}
-	d := draw(t, Panel{Records: records})
-	for _, text := range []string{"alice acquire depth 2 → 1", "alice acquire depth 3 → 1", "alice release depth 2 → 1"} {
-		require.Contains(t, d.texts, text)
-	}
-	require.Equal(t, []int{1, 1, 1}, []int{d.count(`width="24"`), d.count(`width="20"`), d.count(`width="16"`)})
-}
-
 func TestStory_AKeyThatIsRenewed_IsASaw(t *testing.T) {
 	records := twoInside()[:3]
 	for i := int64(1); i <= 3; i++ {
@@ -170,8 +165,19 @@ func TestStory_WhatIsRepeatedAgainAndAgain_IsShownOnce(t *testing.T) {
 	require.Greater(t, d.count("h12"), 10, "a comb of ticks")
 }
 
+func TestStory_AHolderIsInsideUntilWhatItsUnlockSends(t *testing.T) {
+	hers := key("locked", "alice", 10_000*ms)
+	d := draw(t, Panel{Records: append(twoInside()[:3],
+		trace.Record{At: 1000 * ms, Who: "alice", Kind: trace.Note, Text: "works", Redis: hers, Inside: []string{"alice"}},
+		trace.Record{At: 5000 * ms, Who: "alice", Kind: trace.Call, Text: "Unlock", Redis: hers},
+		trace.Record{At: 5000*ms + 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "DEL coupons", Reply: "1", Redis: key("", "", 0)})})
+	bar := regexp.MustCompile(`y="(\d+)" width="24" height="(\d+)"`).FindStringSubmatch(d.svg)
+	dots := regexp.MustCompile(`cy="(\d+)"`).FindAllStringSubmatch(d.svg, -1)
+	require.Equal(t, x(dots[2][1]), x(bar[1])+x(bar[2]))
+}
+
 func TestStory_EndsAtUntil(t *testing.T) {
-	d := draw(t, Panel{Records: twoInside(), Until: 15 * time.Second, Good: "so far"})
+	d := draw(t, Panel{Records: twoInside(), Look: Look{Until: 15 * time.Second}, Good: "so far"})
 	require.NotContains(t, d.texts, "bob")
 	require.NotContains(t, d.svg, "both are inside")
 }
@@ -234,4 +240,42 @@ func TestAPicture_OnAPhone_HasTextsOfElevenPixels(t *testing.T) {
 	svg := draw(t, Panel{Records: twoInside()}).svg // whose texts have no other size
 	require.Regexp(t, fmt.Sprintf(`^<svg [^>]*width="%d" height="\d+" viewBox="0 0 %d .* font-size="%d"`, shown, width, fontSize), svg)
 	require.Equal(t, 1, strings.Count(svg, "font-size="))
+}
+
+func TestStory_PanelsNextToEachOther_HaveTheSameMomentAtTheSameHeight(t *testing.T) {
+	well := slices.Clone(twoInside()[:7])
+	well[6].Mark, well[3].Text = "", "as in the other panel"
+	svg, err := Story("A story", []Panel{{Records: twoInside()}, {Records: well, Good: "bob is refused"}}, 2, Light)
+	require.NoError(t, err)
+	require.Contains(t, svg, fmt.Sprintf(`<g transform="translate(%d)">`, width))
+	ring := regexp.MustCompile(`<circle cx="(.*)" cy="(.*)" r="9" fill="none" stroke="` + Light.bad).FindStringSubmatch(svg)
+	tick := regexp.MustCompile(`<circle cx="(.*)" cy="(.*)" r="9" fill="#ffffff" stroke="` + Light.good).FindStringSubmatch(svg)
+	require.Equal(t, ring[1:], tick[1:], "what the harm has become is at the same height, in the same lane")
+	require.Equal(t, regexp.MustCompile(`y="([\d.]+)" [^>]*>✗`).FindStringSubmatch(svg)[1], regexp.MustCompile(`y="([\d.]+)" [^>]*>✓ bob`).FindStringSubmatch(svg)[1])
+}
+
+func TestStory_Animated_AppearsRowByRowUnlessTheReaderWantsNoMotion(t *testing.T) {
+	d := draw(t, Panel{Records: twoInside(), Look: Look{Animated: true}})
+	heights := strings.Split(regexp.MustCompile(` values="(.*?)"`).FindStringSubmatch(d.svg)[1], ";")
+	require.Len(t, heights, 1+3+1, "nothing, three rows, and what is concluded")
+	require.Contains(t, d.svg, fmt.Sprintf(`<rect width="100%%" height="%s"><animate`, heights[4]), "all of it, for a reader without animations")
+	require.Contains(t, d.svg, "(prefers-reduced-motion: reduce) { .rows { clip-path: none } }")
+	require.Contains(t, d.svg, "\n20 s: bob SET → OK", "a screen reader says whose command it is")
+}
+
+func TestStory_Magnified_GivesTimeItsRoom(t *testing.T) {
+	plain, large := draw(t, Panel{Records: twoInside()}), draw(t, Panel{Records: twoInside(), Look: Look{Magnify: 9 * time.Second}})
+	require.NotContains(t, plain.texts, "+10000 ms")
+	require.Contains(t, large.texts, "+10000 ms")
+}
+
+func TestStory_AClientThatItsOwnLockRefuses_IsGuilty(t *testing.T) {
+	inside := twoInside()[2]
+	inside.Kind = trace.Call // again
+	records := append(twoInside()[:3], inside, trace.Record{At: 200, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "(nil)",
+		Redis: key("locked", "alice", 10_000*ms), Inside: []string{"alice"}})
+	red := draw(t, Panel{Records: records})
+	require.Contains(t, red.texts, "alice blocks alice")
+	require.Equal(t, []int{1, 1}, []int{red.count("l8 8m0 -8l-8 8"), red.count("h-6V")}, "a cross at Redis, and a bracket")
+	require.NotContains(t, draw(t, Panel{Records: records, Good: "she waits"}).texts, "alice blocks alice")
 }

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.com/redislock-steps/docs/internal/course"
 )
 
 // A Theme is the colours of a page.
@@ -29,6 +30,7 @@ var (
 const (
 	width    = 412
 	shown    = 470
+	column   = 940 // of a large page
 	fontSize = 14
 	margin   = 8
 	lanesAt  = 72 // where the lanes begin, behind the times
@@ -36,6 +38,7 @@ const (
 	node     = 19 // and of a node's, if there are several
 	bar      = 24 // width of what is in a lane
 	line     = 18 // height of a line of text
+	lift     = 16 // of a text above its arrow
 	between  = 4  // rows, if no time passes
 	longGap  = 20 // where nothing happens for long
 )
@@ -46,8 +49,8 @@ type canvas struct {
 	clients []string // of all panels
 	b       strings.Builder
 	says    strings.Builder // the rows, for those who cannot see the picture
-	y       float64
-	lacks   []string // texts without Chinese
+	y, wide float64         // wide is the width of a panel
+	lacks   []string        // texts without Chinese
 }
 
 // add writes an element. Its lengths are as short as the picture allows.
@@ -62,44 +65,36 @@ func (c *canvas) add(format string, args ...any) {
 
 func px(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
 
-// A style is how a text looks.
-type style struct {
-	color        string
-	bold, middle bool
-}
+// How a text looks.
+const (
+	bold   = ` font-weight="600"`
+	middle = ` text-anchor="middle"`
+	end    = ` text-anchor="end"`
+)
 
-func (c *canvas) text(x, y float64, text string, s style) {
-	attributes := ""
-	if s.color != "" {
-		attributes += fmt.Sprintf(` fill="%s"`, s.color)
-	}
-	if s.bold {
-		attributes += ` font-weight="600"`
-	}
-	if s.middle {
-		attributes += ` text-anchor="middle"`
-	}
-	c.add(`<text x="%s" y="%s"%s>%s</text>`, x, y, attributes, html.EscapeString(text))
+func fill(color string) string { return fmt.Sprintf(` fill="%s"`, color) }
+
+func (c *canvas) text(x, y float64, text string, looks ...string) {
+	c.add(`<text x="%s" y="%s"%s>%s</text>`, x, y, strings.Join(looks, ""), html.EscapeString(text))
 }
 
 // lines writes a text in as many lines as it needs.
-func (c *canvas) lines(text string, s style) {
-	// Where neither Arial nor its like is there, letters are wider.
-	room := (width - 2*margin) * .92
-	if s.bold {
-		room *= .92
-	}
-	for _, line := range fit(text, room) {
+func (c *canvas) lines(text string, looks ...string) {
+	for _, line := range c.fitted(text) {
 		c.y += 19
-		c.text(margin, c.y, line, s)
+		c.text(margin, c.y, line, looks...)
 	}
 }
+
+// fitted are the lines of a bold text as wide as a panel. Where neither Arial nor its like is
+// there, letters are wider.
+func (c *canvas) fitted(text string) []string { return fit(text, (c.wide-2*margin)*.85) }
 
 // fit breaks a text into lines of a width: after Chinese punctuation, if that takes no more
 // lines than breaking between any two words.
 func fit(text string, width float64) []string {
-	lines := fill(word.FindAllString(text, -1), width)
-	parts := fill(strings.SplitAfter(pauses.Replace(text), "\n"), width)
+	lines := fillLines(course.Unbroken(text), width)
+	parts := fillLines(strings.SplitAfter(pauses.Replace(text), "\n"), width)
 	wide := func(line string) bool { return textWidth(line) > width }
 	if len(parts) > len(lines) || slices.ContainsFunc(parts, wide) {
 		return lines
@@ -110,8 +105,8 @@ func fit(text string, width float64) []string {
 // pauses marks where a part of a Chinese sentence ends.
 var pauses = strings.NewReplacer("，", "，\n", "。", "。\n", "：", "：\n", "；", "；\n")
 
-// fill puts as many words into each line as it holds.
-func fill(words []string, width float64) (lines []string) {
+// fillLines puts as many words into each line as it holds.
+func fillLines(words []string, width float64) (lines []string) {
 	for _, word := range words {
 		word = strings.TrimSuffix(word, "\n")
 		if n := len(lines) - 1; n >= 0 && textWidth(lines[n]+word) <= width {
@@ -122,10 +117,6 @@ func fill(words []string, width float64) (lines []string) {
 	}
 	return lines
 }
-
-// word is a part of a text between two places at which a line may end, with its space before
-// it. In Chinese that is between any two characters, but not before punctuation.
-var word = regexp.MustCompile(` ?[（“]*(?:[^ \x{2e80}-\x{10ffff}]+|[\x{2e80}-\x{10ffff}])[，。：；？！、）”]*`)
 
 // textWidth is how wide a text is in Arial or Helvetica, and in the fonts that replace
 // them, at most.
@@ -160,32 +151,65 @@ func (c *canvas) sentence(p *panel, e event) string {
 	if !e.isLabel {
 		return c.say(e.label)
 	}
-	label := e.label
-	if strings.HasSuffix(label, "refused") || p.nested[2] == nil {
-		label = depthInLabel.ReplaceAllString(label, "")
+	if strings.HasPrefix(e.lane, "node ") || p.Animated {
+		return c.labelled(e.label)
 	}
-	if strings.HasPrefix(e.lane, "node ") {
-		return c.labelled(label)
-	}
-	return e.lane + " " + c.labelled(label)
+	return e.lane + " " + c.labelled(e.label)
 }
 
-var depthInLabel = regexp.MustCompile(` depth \d+`)
-
-func (c *canvas) panel(p *panel) {
-	c.y += 6
-	c.lines(c.say(p.Head), style{bold: true})
-	fmt.Fprintln(&c.says, c.say(p.Head))
-	c.y += 22
-	if len(p.nodes) > 1 {
-		c.text(margin, c.y, c.labelled("node"), style{color: c.dim})
+// beside draws panels next to each other. What happens in several at the same moment is there
+// at the same height.
+func (c *canvas) beside(panels []*panel) {
+	heads, rows := 0, map[moment]float64{}
+	for _, p := range panels {
+		c.columns(p)
+		c.measure(p, rows)
+		heads = max(heads, len(c.fitted(c.say(p.Head))))
 	}
-	c.heads(p)
-	c.y += 8
-	top := c.y
-	c.place(p)
-	for i := range p.moments {
-		if p.pauseBefore(i) >= long { // the break
+	top, bottom, end := c.y+6, 0.0, 0.0
+	for _, p := range panels {
+		end = max(end, p.place(top+float64(19*heads)+30, rows))
+	}
+	for i, p := range panels {
+		c.y, p.y[len(p.y)-1] = top, end
+		c.add(`<g transform="translate(%s)">`, c.wide*float64(i))
+		c.panel(p, top+float64(19*heads)+22)
+		c.add("</g>")
+		bottom = max(bottom, c.y)
+	}
+	if c.y = bottom + 12; panels[0].Animated {
+		c.appear(panels[0])
+	}
+}
+
+// appear lets what is clipped appear row by row, three times. A reader who wants no motion
+// has all of it at once.
+func (c *canvas) appear(p *panel) {
+	var heights, times []string
+	for i, y := range append(p.y, c.y+lift+line/2) {
+		heights = append(heights, px(y-lift-line/2))
+		times = append(times, fmt.Sprintf("%.3f", float64(i)/float64(2*len(p.y))))
+	}
+	c.add(`<style>@media (prefers-reduced-motion: reduce) { .rows { clip-path: none } }</style>
+<clipPath id="rows"><rect width="100%%" height="%s"><animate attributeName="height" calcMode="discrete" dur="%ds" repeatCount="3" fill="freeze" values="%s" keyTimes="%s"/></rect></clipPath>`,
+		c.y, 2*len(p.y), strings.Join(heights, ";"), strings.Join(times, ";"))
+}
+
+func (c *canvas) panel(p *panel, top float64) {
+	c.lines(c.say(p.Head), bold)
+	fmt.Fprintln(&c.says, c.say(p.Head))
+	if len(p.nodes) > 1 {
+		c.text(margin, top, c.labelled("node"), fill(c.dim))
+	}
+	for _, name := range p.names() {
+		c.text(p.lanes[name], top, c.labelled(strings.TrimPrefix(name, "node ")), fill(c.color(name)), middle)
+	}
+	for i, m := range p.moments {
+		pause := p.pauseBefore(i)
+		if p.magnified(m, pause) {
+			c.add(`<rect width="%s" y="%s" height="%s" fill="%s"/>`, c.wide, p.y[i-1], p.y[i]-p.y[i-1], c.pale(c.dim, .12))
+			c.text(margin, (p.y[i-1]+p.y[i])/2+5, fmt.Sprintf("+%d ms", (pause+500)/1000), fill(c.dim))
+		} else if pause >= long { // the break
 			c.add(`<path d="M%d %sl10 -6m-10 10l10 -6" stroke="%s" fill="none"/>`, lanesAt-14, p.y[i]-16, c.dim)
 		}
 	}
@@ -194,8 +218,9 @@ func (c *canvas) panel(p *panel) {
 		if died, ok := p.dead[name]; ok {
 			end = died
 		}
-		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, p.lanes[name], top, p.at(end), c.line)
+		c.add(`<path d="M%s %sV%s" stroke="%s"/>`, p.lanes[name], top+8, p.at(end), c.line)
 	}
+	c.add("<g%s>", p.clip)
 	c.keys(p)
 	for _, s := range p.waiting {
 		if from, to := p.at(s.from), p.at(s.to); to-from > 6 {
@@ -204,22 +229,14 @@ func (c *canvas) panel(p *panel) {
 		}
 	}
 	for _, s := range p.inside {
-		c.bar(p, s, bar, c.color(s.lane), .3)
-		for level, track := range p.nested { // a bar in a bar
-			for _, inner := range track {
-				if inner.lane == s.lane && s.from <= inner.from && inner.from <= s.to {
-					inner.to = min(inner.to, s.to)
-					c.bar(p, inner, float64(bar-4*(level-1)), c.color(s.lane), .3)
-				}
-			}
-		}
+		c.bar(p, s, c.color(s.lane), .3)
 	}
 	for _, s := range overlaps(p.inside) {
 		c.add(`<rect x="%s" y="%s" width="%d" height="%s" fill="url(#both)" stroke="%s"/>`,
 			p.lanes[s.lane]-bar/2, p.at(s.from), bar, p.at(s.to)-p.at(s.from), c.bad)
 	}
 	for _, s := range p.values {
-		c.bar(p, s, bar, c.color(s.owner), .15)
+		c.bar(p, s, c.color(s.owner), .15)
 	}
 	for _, e := range p.events {
 		c.event(p, e)
@@ -227,72 +244,100 @@ func (c *canvas) panel(p *panel) {
 	last := ""
 	for i, m := range p.moments {
 		if label := p.clock(m); m != edge && label != last {
-			c.text(margin, p.y[i]+5, label, style{color: c.dim})
+			c.text(margin, p.y[i]+5, label, fill(c.dim))
 			last = label
 		}
 	}
-	c.y += 4
-	for _, v := range p.verdicts {
-		c.conclude("✗ "+c.say(v), c.bad)
+	c.y = p.at(edge) + 8
+	for _, end := range p.ends {
+		mark, text, _ := strings.Cut(end, " ")
+		color := map[string]string{"✓": c.good, "✗": c.bad}[mark]
+		c.lines(mark+" "+c.say(text), fill(color), bold)
+		fmt.Fprintln(&c.says, mark, c.say(text))
 	}
-	if p.verdicts == nil && p.Good != "" {
-		c.conclude("✓ "+c.say(p.Good), c.good)
-	}
-	c.y += 12
+	c.add("</g>")
 }
 
-// heads places the columns, and writes whose they are.
-func (c *canvas) heads(p *panel) {
+// names are the columns: as in docs/play, Redis is between the first client and the others.
+func (p *panel) names() []string {
 	names := slices.Concat(p.nodes, p.clients)
+	if len(p.nodes) == 1 && len(p.clients) > 0 {
+		names[0], names[1] = names[1], names[0]
+	}
 	if p.resource != "" {
 		names = append(names, p.resource)
 	}
+	return names
+}
+
+// columns places the columns.
+func (c *canvas) columns(p *panel) {
 	p.lanes = map[string]float64{}
-	x := float64(lanesAt)
-	for i, name := range names {
-		wide := float64(lane)
-		if len(p.nodes) > 1 && i < len(p.nodes) {
-			wide = node
-		}
-		p.lanes[name] = x + wide/2
-		x += wide
-		label := c.labelled(strings.TrimPrefix(name, "node "))
-		c.text(p.lanes[name], c.y, label, style{color: c.color(name), middle: true})
+	names, x, wide := p.names(), float64(lanesAt), float64(lane)
+	if p.Animated { // over all of the width: what is sent is written above its arrow
+		wide = (c.wide - lanesAt - margin - bar - 8) / float64(len(names)-1)
+		x += bar/2 + 4 - wide/2
+		p.lift, p.clip = lift, ` class="rows" clip-path="url(#rows)"`
 	}
-	p.textAt = x + 4
+	for i, name := range names {
+		own := wide
+		if len(p.nodes) > 1 && i < len(p.nodes) {
+			own = node
+		}
+		p.lanes[name] = x + own/2
+		x += own
+	}
+	if p.textAt = x + 4; p.Animated {
+		p.textAt = c.wide - margin - (wide - bar - 8)
+	}
 }
 
-func (c *canvas) conclude(text, color string) {
-	c.lines(text, style{color: color, bold: true})
-	fmt.Fprintln(&c.says, text)
+// measure breaks what is written at each moment into lines, and notes how high they are.
+func (c *canvas) measure(p *panel, rows map[moment]float64) {
+	room := c.wide - margin - p.textAt
+	own := map[moment]float64{}
+	for i := range p.events {
+		e := &p.events[i]
+		e.lines = fit(c.sentence(p, *e), room*.97)
+		if e.guilt != "" {
+			e.wrong = fit(c.say(e.guilt), room*.92)
+		}
+		e.high += p.lift + float64(line*(len(e.lines)+len(e.wrong))) + between
+		own[e.at] += e.high
+	}
+	for m, height := range own {
+		rows[m] = max(rows[m], height)
+	}
 }
 
-// place gives each moment its place: as far down as what is written there needs.
-func (c *canvas) place(p *panel) {
-	room := width - margin - p.textAt
+// place gives each moment its place: as far down as what is written there needs. It returns
+// where the last one is.
+func (p *panel) place(y float64, rows map[moment]float64) float64 {
 	for i, m := range p.moments {
 		switch pause := p.pauseBefore(i); {
+		case p.magnified(m, pause):
+			y = max(y, p.y[i-1]+float64(pause)*.0008-line/2)
 		case pause >= long:
-			c.y += longGap
+			y += longGap
 		case pause > 1000:
-			c.y += 2 * between
+			y += 2 * between
 		}
-		p.y = append(p.y, c.y+line/2)
+		p.y = append(p.y, y+line/2+p.lift)
+		at := p.y[i]
 		for j := range p.events {
-			e := &p.events[j]
-			if e.at != m {
-				continue
+			if e := &p.events[j]; e.at == m {
+				e.y = at
+				at += e.high
 			}
-			e.y = c.y + line/2
-			e.lines = fit(c.sentence(p, *e), room*.97)
-			if e.guilt != "" {
-				e.wrong = fit(c.say(e.guilt), room*.92)
-			}
-			c.y += float64(line*(len(e.lines)+len(e.wrong))) + between + comb(e.times)
 		}
-		c.y = max(c.y, p.y[i])
+		y = max(y+rows[m], p.y[i])
 	}
-	c.y += 8
+	return p.y[len(p.y)-1]
+}
+
+// magnified reports whether a pause before a moment has its room.
+func (p *panel) magnified(m moment, pause int64) bool {
+	return p.Magnify > 0 && pause > 0 && m.at()-pause >= p.Magnify.Microseconds()
 }
 
 const long = 5_000_000 // µs in which nothing happens: the axis is broken there
@@ -311,14 +356,6 @@ func (p *panel) at(m moment) float64 {
 	return p.y[i]
 }
 
-// comb is how high the ticks are of what came so many times more.
-func comb(times int) float64 {
-	if times == 0 {
-		return 0
-	}
-	return float64(min(8+times/3, 60))
-}
-
 // clock is the time of a moment, as short as the axis allows.
 func (p *panel) clock(m moment) string {
 	ofSeconds := p.moments[len(p.moments)-2].at() > 1_000_000 // a ms is nothing there
@@ -335,10 +372,10 @@ func (p *panel) clock(m moment) string {
 	return fmt.Sprint(math.Round(float64(tenths)/100)/100) + " s"
 }
 
-func (c *canvas) bar(p *panel, s span, wide float64, color string, opacity float64) {
+func (c *canvas) bar(p *panel, s span, color string, opacity float64) {
 	if from, to := p.at(s.from), p.at(s.to); to > from {
-		c.add(`<rect x="%s" y="%s" width="%s" height="%s" rx="2" fill="%s" stroke="%s"/>`,
-			p.lanes[s.lane]-wide/2, from, wide, to-from, c.pale(color, opacity), color)
+		c.add(`<rect x="%s" y="%s" width="%d" height="%s" rx="2" fill="%s" stroke="%s"/>`,
+			p.lanes[s.lane]-bar/2, from, bar, to-from, c.pale(color, opacity), color)
 	}
 }
 
@@ -353,25 +390,33 @@ func (c *canvas) keys(p *panel) {
 		longest = max(longest, s.until-s.from.at())
 	}
 	for _, s := range p.keys {
-		left := p.lanes[s.lane] - wide/2
-		end := s.from.at()
-		var points strings.Builder
+		middle, end := p.lanes[s.lane], s.from.at()
+		right, left := "", ""
+		corner := func(half, y float64) {
+			right += px(middle+half) + "," + px(y) + " "
+			left = " " + px(middle-half) + "," + px(y) + left
+		}
+		if from, to := p.at(s.from), p.at(s.to); s.saw { // three teeth: each ends when a third of the ttl is gone
+			for i := range 3 {
+				corner(wide/2, from+(to-from)*float64(i)/3)
+				corner(wide/3, from+(to-from)*float64(i+1)/3)
+			}
+		}
 		for i, m := range p.moments {
-			if m < s.from || m > s.to {
+			if m < s.from || m > s.to || s.saw {
 				continue
 			}
 			if m != edge {
 				end = m.at()
 			}
-			right := left + wide
+			half := wide / 2
 			if s.until > 0 {
-				right = left + wide*max(0, float64(s.until-end)/float64(longest))
+				half *= max(0, float64(s.until-end)/float64(longest))
 			}
-			fmt.Fprintf(&points, "%s,%s ", px(right), px(p.y[i]))
+			corner(half, p.y[i])
 		}
 		color := c.color(s.owner)
-		c.add(`<polygon points="%s%s,%s %s,%s" fill="%s" stroke="%s"/>`,
-			points.String(), left, p.at(s.to), left, p.at(s.from), c.pale(color, .4), color)
+		c.add(`<polygon points="%s" fill="%s" stroke="%s"/>`, strings.TrimSpace(right)+left, c.pale(color, .4), color)
 	}
 }
 
@@ -386,84 +431,109 @@ func (c *canvas) pale(color string, part float64) string {
 	return mixed
 }
 
+func (c *canvas) arrow(from, to, y float64, color string) {
+	back := math.Copysign(4, from-to)
+	c.add(`<path d="M%s %sH%sm%s -3l%s 3l%[4]s 3" stroke="%[6]s" fill="none"/>`, from, y, to, back, -back, color)
+}
+
 func (c *canvas) event(p *panel, e event) {
 	x, color := p.lanes[e.lane], c.color(e.lane)
-	s := style{color: color}
+	looks := fill(color)
 	if !e.isLabel {
-		s.color = c.Theme.text
+		looks = fill(c.Theme.text)
 	}
 	if e.guilt != "" {
-		color, s = c.bad, style{color: c.bad, bold: true}
+		color, looks = c.bad, fill(c.bad)+bold
+	}
+	to := p.lanes[e.of]
+	switch side := math.Copysign(1, to-x); {
+	case e.of == "" || len(p.nodes) > 1:
+		to = 0
+	case e.heard: // Redis sends it
+		c.arrow(to-side*bar/2, x+side*4, e.y, color)
+		to = 0
+	default:
+		c.arrow(x, to-side*bar/2, e.y, color)
+	}
+	if to > 0 && e.of == p.resource && strings.HasSuffix(e.label, "refused") { // it bounces
+		c.add(`<path d="M%s %sl-14 9m2 -5l-2 5l6 0" stroke="%s" fill="none"/>`, to-bar/2, e.y, color)
 	}
 	switch {
 	case e.lane == "":
 	case e.times > 0:
-		for y := e.y - 2; y < e.y+line+comb(e.times)-10; y += 3 {
+		for y := e.y - 2; y < e.y+e.high-14 && !e.renews; y += 3 {
 			c.add(`<path d="M%s %sh12" stroke="%s"/>`, x-6, y, color)
 		}
 	case !e.isLabel:
 		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`,
 			x-4, e.y-4, c.page, c.Theme.text)
+	case e.token > 1: // its number goes with it
+		c.add(`<circle cx="%s" cy="%s" r="11" fill="%s" stroke="%s"/>`, x, e.y, color, c.page)
+		c.text(x, e.y+5, fmt.Sprint(e.token), fill(c.page), bold, middle)
 	default:
 		c.add(`<circle cx="%s" cy="%s" r="4" fill="%s" stroke="%s"/>`, x, e.y, color, c.page)
 	}
 	for i, reply := range e.replies {
-		to := p.lanes[p.nodes[e.nodes[i]-1]]
 		if len(p.nodes) > 1 {
-			c.text(to, e.y+5, reply, style{color: c.Theme.text, bold: true, middle: true})
-			continue
-		}
-		to += bar / 2
-		c.add(`<path d="M%s %sH%sm4 -3l-4 3l4 3" stroke="%s" fill="none"/>`, x, e.y, to, color)
-		if reply == lost { // crossed out
-			c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, to+4, e.y-4, c.bad)
+			c.text(p.lanes[p.nodes[e.nodes[i]-1]], e.y+5, reply, bold, middle)
+		} else if reply == lost { // crossed out
+			c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, to+math.Copysign(bar/2+8, x-to)-4, e.y-4, c.bad)
 		}
 	}
-	y := e.y + 5
-	write := func(lines []string, s style) {
-		for _, text := range lines {
-			c.text(p.textAt, y, text, s)
-			y += line
+	switch {
+	case to == 0:
+	case e.guilt != "":
+		c.add(`<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`, to, e.y, c.bad)
+		if slices.Contains(e.replies, "nil") { // a call within the call that is inside
+			c.add(`<path d="M%s %sl8 8m0 -8l-8 8" stroke="%s" stroke-width="2"/>`, to-4, e.y-4, c.bad)
+			for _, s := range p.waiting {
+				if s.lane == e.lane && s.from <= e.at && e.at < s.to {
+					c.add(`<path d="M%s %sh-6V%sh6" stroke="%s" stroke-width="2" fill="none"/>`, x-bar/2-2, p.at(s.from), p.at(s.to), c.bad)
+				}
+			}
+		}
+	case e.right:
+		c.add(`<circle cx="%s" cy="%s" r="9" fill="%s" stroke="%s" stroke-width="2"/>`, to, e.y, c.page, c.good)
+		c.text(to, e.y+5, "✓", fill(c.good), bold, middle)
+	}
+	textAt, y, who, anchor := p.textAt, e.y+5, "", ""
+	if p.Animated { // above the arrow
+		textAt, y, who = x+bar/2+4, e.y-7, e.lane+" "
+		if to < x {
+			textAt, anchor = x-bar/2-4, end
 		}
 	}
-	write(e.lines, s)
-	write(e.wrong, style{color: c.bad})
-	fmt.Fprintf(&c.says, "%s: %s", p.clock(e.at), strings.Join(e.lines, " "))
+	for i, text := range slices.Concat(e.lines, e.wrong) {
+		if i == len(e.lines) {
+			looks = fill(c.bad)
+			y += p.lift / 2 // below the arrow
+		}
+		c.text(textAt, y, text, looks, anchor)
+		y += line
+	}
+	fmt.Fprintf(&c.says, "%s: %s%s", p.clock(e.at), who, strings.Join(e.lines, " "))
 	if e.guilt != "" {
-		colon := ": "
-		if c.chinese {
-			colon = "："
-		}
-		c.says.WriteString(colon + c.say(e.guilt))
+		c.says.WriteString(map[bool]string{false: ": ", true: "："}[c.chinese] + c.say(e.guilt))
 	}
 	c.says.WriteString("\n")
 }
 
-// legend says what the shapes mean that the picture has.
-func (c *canvas) legend(panels []*panel) {
-	says := "Redis column: the key, narrower as its TTL runs out. Bar in a client's column: the client is inside."
-	if slices.ContainsFunc(panels, func(p *panel) bool { return overlaps(p.inside) != nil }) {
-		says += " Hatched: two are inside."
-	}
-	c.lines(c.say(says), style{color: c.dim})
-	c.y += 10
-}
-
-// svg closes the picture.
-func (c *canvas) svg(title string) string {
+// svg closes a picture of so many panels next to each other.
+func (c *canvas) svg(title string, panels int) string {
 	fonts := "Helvetica, Arial, sans-serif"
 	if c.chinese {
 		fonts = "Helvetica, Arial, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif"
 	}
-	height := math.Ceil(c.y)
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[11]d" height="%[12]s" viewBox="0 0 %[1]d %[2]s" role="img" font-family="%[10]s" font-size="%[3]d" fill="%[4]s">
+	wide, height := c.wide*float64(panels), math.Ceil(c.y)
+	scale := min(float64(shown)/width, column/wide)
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[11]s" height="%[12]s" viewBox="0 0 %[1]s %[2]s" role="img" font-family="%[10]s" font-size="%[3]d" fill="%[4]s">
 <title>%[5]s</title>
 <desc>%[6]s</desc>
 <defs><pattern id="both" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 3H6" stroke="%[7]s" stroke-width="2" stroke-opacity=".55"/></pattern></defs>
 <rect width="100%%" height="100%%" fill="%[8]s"/>
 %[9]s</svg>
-`, width, px(height), fontSize, c.Theme.text, html.EscapeString(c.say(title)), html.EscapeString(c.says.String()),
-		c.bad, c.page, c.b.String(), fonts, shown, px(math.Round(height*shown/width)))
+`, px(wide), px(height), fontSize, c.Theme.text, html.EscapeString(c.say(title)), html.EscapeString(c.says.String()),
+		c.bad, c.page, c.b.String(), fonts, px(math.Round(wide*scale)), px(math.Round(height*scale)))
 }
 
 // A Stair is a guarantee, and on which locks it holds.
@@ -475,13 +545,15 @@ type Stair struct {
 // Staircase draws which lock provides which guarantee.
 func Staircase(title string, locks []string, stairs []Stair, legend string, theme Theme) string {
 	const cell = 23
-	left := float64(width - margin - cell*len(locks))
-	middle := func(i int) float64 { return left + cell*(float64(i)+.5) }
-	c := &canvas{Theme: theme, y: 22}
-	c.text(margin, c.y, c.say(title), style{bold: true})
-	c.y += 30
+	left := float64(width - 2*margin - cell*len(locks))
+	at := func(i int) float64 { return left + cell*(float64(i)+.5) }
+	c := &canvas{Theme: theme, y: 22, wide: width}
+	c.text(margin, c.y, c.say(title), bold)
+	c.y += 76
 	for i, name := range locks {
-		c.text(middle(i), c.y, name, style{bold: true, middle: true, color: c.dim})
+		c.add(`<g transform="translate(%s %s) rotate(-70)">`, at(i)+5, c.y)
+		c.text(0, 0, c.say(name), bold, fill(c.dim))
+		c.add("</g>")
 	}
 	c.y += 8
 	fmt.Fprintln(&c.says, legend)
@@ -490,7 +562,7 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 		lines := fit(c.say(name), left-margin)
 		row := float64(max(36, 17*len(lines)+6))
 		for i, line := range lines {
-			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line, style{})
+			c.text(margin, c.y+row/2+5+16*(float64(i)-float64(len(lines)-1)/2), line)
 		}
 		fmt.Fprintf(&c.says, "%s:", s.Guarantee)
 		for i, holds := range s.Holds {
@@ -499,14 +571,14 @@ func Staircase(title string, locks []string, stairs []Stair, legend string, them
 				mark, color = "✓", c.good
 			}
 			c.add(`<rect x="%s" y="%s" width="%d" height="%s" rx="4" fill="%s"/>`,
-				middle(i)-cell/2+1, c.y+1, cell-2, row-2, c.pale(color, .18))
-			c.text(middle(i), c.y+row/2+6, mark, style{bold: true, middle: true, color: color})
+				at(i)-cell/2+1, c.y+1, cell-2, row-2, c.pale(color, .18))
+			c.text(at(i), c.y+row/2+6, mark, bold, middle, fill(color))
 			fmt.Fprintf(&c.says, " %s %s", locks[i], mark)
 		}
 		c.says.WriteString("\n")
 		c.y += row
 	}
-	c.lines(c.say(legend), style{color: c.dim})
+	c.lines(c.say(legend), fill(c.dim))
 	c.y += 10
-	return c.svg(title)
+	return c.svg(title, 1)
 }

@@ -20,8 +20,13 @@ const pictures = "docs/read/pictures"
 //
 //	<!-- picture: late-holder | A title | red 4 TestX | green 4 TestX: all is well | until 30s -->
 //
-// It is the name of its files, a title, and one or more runs of stories, each in a panel.
-// What follows a colon is said below a run that passes.
+// It is the name of its files, a title, and one or more runs of stories, each in a panel: next
+// to each other, and one below the other on phones. What follows a colon is said below a run
+// that passes. After a ✗, it is what the run shows to be wrong. These change how it is drawn:
+//
+//	until 30s      the rest of the stories is left out
+//	magnify 9.8s   from here on, time has its room
+//	animated       one thing appears after the other
 type drawing struct {
 	name, title string
 	panels      []picture.Panel
@@ -36,12 +41,17 @@ func parseDrawing(args string) (d drawing, err error) {
 		return d, errors.New("a picture needs a name, a title and a run: late-holder | A late holder unlocks | red 4 TestX")
 	}
 	d.name, d.title = parts[0], parts[1]
-	var until time.Duration
+	var look picture.Look
 	for _, part := range parts[2:] {
-		if limit, ok := strings.CutPrefix(part, "until "); ok {
-			if until, err = time.ParseDuration(limit); err != nil {
+		switch verb, at, _ := strings.Cut(part, " "); verb {
+		case "until", "magnify":
+			times := map[string]*time.Duration{"until": &look.Until, "magnify": &look.Magnify}
+			if *times[verb], err = time.ParseDuration(at); err != nil {
 				return d, err
 			}
+			continue
+		case "animated":
+			look.Animated = true
 			continue
 		}
 		m := drawnRun.FindStringSubmatch(part)
@@ -59,7 +69,7 @@ func parseDrawing(args string) (d drawing, err error) {
 		d.panels = append(d.panels, picture.Panel{Head: head(step), Good: m[4]})
 	}
 	for i := range d.panels {
-		d.panels[i].Until = until
+		d.panels[i].Look = look
 	}
 	return d, nil
 }
@@ -93,7 +103,7 @@ func draw(page, args string, play func(scene) ([]trace.Record, error)) (files ma
 	alt := say(d.title)
 	for i := range d.panels {
 		p := &d.panels[i]
-		said := p.Good
+		said := strings.TrimPrefix(p.Good, "✗ ")
 		if p.Records, err = play(d.scenes[i]); err != nil {
 			return nil, "", err
 		}
@@ -105,12 +115,21 @@ func draw(page, args string, play func(scene) ([]trace.Record, error)) (files ma
 		alt += stop + strings.TrimSuffix(say(p.Head)+colon+say(said), colon)
 	}
 	alt = html.EscapeString(alt + strings.TrimSpace(stop))
+	narrow := map[bool]string{true: narrowSources}[len(d.panels) > 1]
 	files = map[string]string{}
 	for suffix, theme := range themes {
-		if files[name+suffix+".svg"], err = picture.Story(d.title, d.panels, theme); err != nil {
+		if files[name+suffix+".svg"], err = picture.Story(d.title, d.panels, len(d.panels), theme); err != nil {
 			return nil, "", err
 		}
+		if narrow != "" {
+			files[name+"-narrow"+suffix+".svg"], _ = picture.Story(d.title, d.panels, 1, theme)
+		}
 	}
-	const shown = `<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`
-	return files, fmt.Sprintf(shown, join(page, name, ""), alt) + playStory(page, d.name), nil
+	const shown = `<picture>%s<source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[2]s.svg"></picture>`
+	in := join(page, name, "")
+	return files, fmt.Sprintf(shown, strings.ReplaceAll(narrow, "NAME", in), in, alt) + playStory(page, d.name), nil
 }
+
+// narrowSources are for phones: the panels one below the other.
+const narrowSources = `<source media="(max-width: 600px) and (prefers-color-scheme: dark)" srcset="NAME-narrow-dark.svg">` +
+	`<source media="(max-width: 600px)" srcset="NAME-narrow.svg">`

@@ -167,7 +167,8 @@ func TestPicture_OfAChinesePageIsInChinese(t *testing.T) {
 	marker := strings.NewReplacer("A late holder", "The holder dies", "all is well", "three nodes are enough").Replace(drawingLine)
 	inRepository(t)
 	page, made, _ := remade("README.zh-CN.md", "# 甲\n\n"+marker+"\n", nil)
-	require.Contains(t, page, marker+"\n"+`<picture><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
+	require.Contains(t, page, marker+"\n"+`<picture><source media="(max-width: 600px) and (prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-narrow-dark.svg">`+
+		`<source media="(max-width: 600px)" srcset="docs/read/pictures/late.zh-CN-narrow.svg"><source media="(prefers-color-scheme: dark)" srcset="docs/read/pictures/late.zh-CN-dark.svg"><img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
 	require.Contains(t, made["docs/read/pictures/late.zh-CN.svg"], ">持锁者崩溃<")
 	require.Contains(t, made["docs/read/pictures/late.zh-CN-dark.svg"], "✓ 三个节点就够了")
 
