@@ -57,6 +57,10 @@ type pageData struct {
 		Step  int
 		Fault string
 	}
+	Chapters []struct {
+		Step  int
+		Beats []struct{ Ask, Level string }
+	}
 }
 
 type level struct {
@@ -143,7 +147,8 @@ func readPage() error {
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
-	clicks bool // instead of pressing keys
+	clicks bool   // instead of pressing keys
+	rules  string // of axe-core, all if it is empty
 
 	mu       sync.Mutex
 	problems []string
@@ -189,6 +194,9 @@ func open(t *testing.T, address string, v view) *tab {
 	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
 	b.must(err)
 	b.emulate("prefers-color-scheme", v.scheme)
+	if v.scheme == "dark" {
+		b.rules = `{runOnly: ['color-contrast']}`
+	}
 	b.do(chromedp.Navigate(address))
 	b.ready()
 	return b
@@ -199,14 +207,6 @@ func visit(t *testing.T, address string, v view) *tab {
 	t.Helper()
 	b := open(t, address, v)
 	t.Cleanup(func() { assert.Empty(t, b.wrong()) })
-	return b
-}
-
-// enter visits a level, or a schedule, and predicts nothing.
-func enter(t *testing.T, schedule string, v view) *tab {
-	t.Helper()
-	b := visit(t, server+"#"+schedule, v)
-	b.unsure()
 	return b
 }
 

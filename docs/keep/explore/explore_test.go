@@ -81,6 +81,16 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 	}
 }
 
+func TestFaults_LinkToThePublishedPage(t *testing.T) {
+	defer func(old string) { course.Address = old }(course.Address)
+	for address, link := range map[string]string{"": " Play it: `", "https://a.example/": " [Play it](https://a.example/#04/stolen): `"} {
+		course.Address = address
+		page, err := faultsPage([]cell{{Job: job{Step: 4, Fault: "stolen"}, Kinds: "D"}})
+		require.NoError(t, err)
+		require.Contains(t, string(page), link+"go run ./docs/play 04/stolen`\n")
+	}
+}
+
 func TestParseID(t *testing.T) {
 	for id, want := range map[string]job{
 		"08/restart/a1a2F": {Step: 8, Fault: "restart", Replay: "a1a2F"},

@@ -81,7 +81,7 @@ func faultsPage(cells []cell) ([]byte, error) {
 	}
 	var page bytes.Buffer
 	err := pages.Execute(&page, map[string]any{
-		"Steps": names, "Holds": holds, "Rows": rows, "Total": total,
+		"Address": course.Address, "Steps": names, "Holds": holds, "Rows": rows, "Total": total,
 		"Nodes": steps[course.Last.N].nodes, "Bound": steps[course.Last.N].bound,
 	})
 	return page.Bytes(), err

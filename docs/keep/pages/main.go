@@ -19,6 +19,7 @@
 //   - not a table between <!-- table: command --> and <!-- /table -->: the command writes it
 //   - the file and the line in a link whose text is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1)
+//   - links to the page in the browser: play.go
 //
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of
 // the rules of its form, or names a story or a declaration in a command that is not

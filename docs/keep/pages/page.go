@@ -166,7 +166,7 @@ func (b library) linked(file, line string) (string, error) {
 	if isChinese(file) {
 		line = mapLinks(line, func(link string) string { return b.inChinese(file, link) })
 	}
-	return relink(file, line)
+	return relink(file, linkPlay(file, line))
 }
 
 // blanks are white space at the end of a line, and empty lines at the end of a text.

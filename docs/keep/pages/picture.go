@@ -112,5 +112,5 @@ func draw(page, args string, play func(scene) ([]trace.Record, error)) (files ma
 		}
 	}
 	const shown = `<picture><source media="(prefers-color-scheme: dark)" srcset="%s-dark.svg"><img alt="%s" src="%[1]s.svg"></picture>`
-	return files, fmt.Sprintf(shown, join(page, name, ""), alt), nil
+	return files, fmt.Sprintf(shown, join(page, name, ""), alt) + playStory(page, d.name), nil
 }

@@ -42,8 +42,8 @@ class Graph {
     this.cells = new Map(p.Cells.map(c => [c.Name, c]));
   }
 
-  // aim is what there is to find: a violation of this kind, or of any if it is ''.
-  aim(kind) { return this.aims[kind] ??= new Aim(this, kind); }
+  // aim is what there is to find: see Aim. With the goal '' it is any violation.
+  aim(goal, after = '') { return this.aims[`${goal}|${after}`] ??= new Aim(this, goal, after); }
 
   // idle says for each client why it has no option.
   idle(state) { return this.p.Shapes[this.p.States[state]].Idle; }
@@ -107,35 +107,70 @@ class Graph {
   name(edges) { return edges.map(e => this.options[this.option[e]].label).join(''); }
 }
 
+// told is a record in a line, as the goals of levels name it.
+const told = r => r.kind === 'verdict' ? r.text : `${r.who ?? ''} ${r.text}${r.reply ? ` -> ${r.reply}` : ''}`;
+
+// An Aim is what there is to find: a violation, or another record in which goal is. With
+// after, it counts only once that was there: a record, or F, the fault.
 class Aim {
-  constructor(graph, kind) {
-    const p = graph.p, n = p.States.length;
+  constructor(graph, goal, after = '') {
+    const p = graph.p, n = p.States.length, has = text => p.Runs.map(run => run.slice(1).some(r => text(p.Records[r])));
     this.graph = graph;
-    this.verdict = p.Runs.map(run => run.slice(1).some(r => p.Records[r].kind === 'verdict' && p.Records[r].text.startsWith(kind)));
-    this.violating = new Float64Array(n); // schedules that begin here, and show it
-    this.steps = new Float64Array(n).fill(Infinity); // choices to it, at least
+    this.breaks = goal === '' || /^[A-Z](:|$)/.test(goal);
+    this.shows = has(r => this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal) : told(r).includes(goal));
+    this.arms = after === 'F' || after === '' ? [] : has(r => told(r).includes(after));
+    this.after = after;
+    const of = value => [0, 1].map(() => new Float64Array(n).fill(value)); // by what armed says
+    this.found = of(0); // schedules that begin here, and show it
+    this.steps = of(Infinity); // choices to it, at least
     for (let i = 0; i < n; i++) {
       for (let e = graph.first[i]; e < graph.first[i + 1]; e++) {
-        const to = graph.to[e], wrong = this.wrong(e);
+        const to = graph.to[e];
         if (to === Unexplored) continue;
-        this.violating[i] += wrong ? to === End ? 1 : graph.all[to] : to === End ? 0 : this.violating[to];
-        this.steps[i] = Math.min(this.steps[i], 1 + (wrong ? 0 : to === End ? Infinity : this.steps[to]));
+        for (const armed of [0, 1]) {
+          const then = this.armed(e, armed), shown = then && this.shows[p.Edges[e] - 1];
+          this.found[armed][i] += shown ? to === End ? 1 : graph.all[to] : to === End ? 0 : this.found[then][to];
+          this.steps[armed][i] = Math.min(this.steps[armed][i], 1 + (shown ? 0 : to === End ? Infinity : this.steps[then][to]));
+        }
       }
     }
   }
 
-  // wrong reports whether an edge shows it.
-  wrong(edge) { return this.graph.p.Edges[edge] > 0 && this.verdict[this.graph.p.Edges[edge] - 1]; }
+  // armed is 1 if what must come first has come, with an edge or before it.
+  armed(edge, before) {
+    if (before || this.after === '') return 1;
+    return +(this.after === 'F' ? this.graph.options[this.graph.option[edge]].label[0] === 'F' : this.arms[this.graph.p.Edges[edge] - 1]);
+  }
 
-  // shortest are the edges from a state to it, null if it is out of reach.
-  shortest(state) {
-    if (state < 0 || this.steps[state] === Infinity) return null;
+  // along follows a path from a cell. It returns for the beginning, and after each edge, how
+  // many schedules show it and how many choices away it is; and the number of the edge that shows it,
+  // or 0.
+  along(cell, path) {
+    let armed = +(this.after === ''), state = cell.State, at = 0;
+    const found = [this.found[armed][state]], steps = [this.steps[armed][state]];
+    path.forEach((edge, i) => {
+      armed = this.armed(edge, armed);
+      state = this.graph.to[edge];
+      if (armed && this.shows[this.graph.p.Edges[edge] - 1]) at ||= i + 1;
+      found.push(state < 0 ? 0 : this.found[armed][state]);
+      steps.push(state < 0 ? Infinity : this.steps[armed][state]);
+    });
+    return {found, steps, at, armed};
+  }
+
+  // shortest are the edges from the end of a path to it, null if it is out of reach.
+  shortest(cell, path) {
+    let {armed, steps} = this.along(cell, path), state = path.length > 0 ? this.graph.to[path.at(-1)] : cell.State, left = steps.at(-1);
+    if (left === Infinity) return null;
     const edges = [];
-    while (state >= 0) {
-      const e = this.graph.edges(state).find(o => o.to !== Unexplored && (this.wrong(o.edge) ? 1 : 1 + (o.to >= 0 ? this.steps[o.to] : Infinity)) === this.steps[state]);
-      edges.push(e.edge);
-      if (this.wrong(e.edge)) break;
-      state = e.to;
+    for (; left > 0; left--) {
+      const {edge, to} = this.graph.edges(state).find(o => {
+        const then = this.armed(o.edge, armed);
+        return o.to !== Unexplored && left === 1 + (then && this.shows[this.graph.p.Edges[o.edge] - 1] ? 0 : o.to === End ? Infinity : this.steps[then][o.to]);
+      });
+      edges.push(edge);
+      armed = this.armed(edge, armed);
+      state = to;
     }
     return edges;
   }

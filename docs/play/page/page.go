@@ -6,6 +6,7 @@ package page
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -21,11 +23,11 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-//go:embed *.mjs *.css *.html words
+//go:embed *.mjs *.css *.html *.json words
 var files embed.FS
 
 // modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "play.mjs"}
+var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "level.mjs", "course.mjs", "bench.mjs", "play.mjs"}
 
 // A Level is a cell of docs/read/faults.md.
 type Level struct {
@@ -36,27 +38,80 @@ type Level struct {
 	ID           string // of a shortest schedule that breaks it
 }
 
-// way is a first visit: a new idea in each level, and a goal, the kind of a violation. Four
-// of the locks hold, so that "it breaks" is not always right.
-var way = []struct {
+// A goal is what there is to find in a level: a violation, by the beginning of its text; or,
+// where the lock holds, what the reader is to see, after the fault (F) or another record.
+type goal struct {
 	Step        int
 	Fault, Goal string
-	Boss        bool
-}{
-	{0, "none", "X", false},
-	{1, "crash-hold", "K", false},
-	{2, "crash-hold", "K", false}, // holds
-	{2, "crash-acquire", "K", false},
-	{3, "slow", "D", false},
-	{4, "slow", "D", false},
-	{5, "nested", "B", false},
-	{6, "slow", "L", false},
-	{7, "slow", "X", false}, // holds
-	{7, "failover", "X", false},
-	{7, "pause", "L", true},
-	{8, "down-1", "U", false}, // holds
-	{8, "restart", "X", true},
-	{9, "pause", "L", false}, // holds
+	After       string `json:",omitempty"`
+	Boss        bool   `json:",omitempty"`
+}
+
+// way are the levels of the chapters, in their order.
+var way = []goal{
+	{0, "none", "X", "", false},
+	{1, "crash-hold", "K", "", false},
+	{2, "crash-waits", "bob Lock -> ok", "F", false},
+	{2, "crash-acquire", "K", "", false},
+	{3, "slow", "D: alice", "", false},
+	{4, "slow", "D: alice", "", false},
+	{5, "nested", "B: alice", "bob TryLock -> ErrNotAcquired", false},
+	{6, "slow", "L: alice", "", false},
+	{7, "slow", "bob TryLock -> ErrNotAcquired", "F", false},
+	{7, "failover", "X", "", false},
+	{7, "pause", "L: alice", "", true},
+	{8, "down-1", "alice is inside, reads 0", "F", false},
+	{8, "restart", "X", "", true},
+	{9, "pause", "alice writes 1 with token 1: refused", "F", false},
+}
+
+// hard are levels for those who have been all the way, the easier ones first: a reader who
+// presses buttons at random finds hardly any of these in three times as many moves as it takes.
+var hard = []goal{
+	{Step: 2, Fault: "late-write", Goal: "L"},
+	{Step: 4, Fault: "failover", Goal: "D"},
+	{Step: 4, Fault: "late-write", Goal: "L"},
+	{Step: 2, Fault: "restart-late", Goal: "X"},
+	{Step: 7, Fault: "pause-waits", Goal: "X"},
+	{Step: 7, Fault: "deleted", Goal: "L"},
+	{Step: 4, Fault: "resent", Goal: "D"},
+	{Step: 2, Fault: "resent-waits", Goal: "D"},
+	{Step: 8, Fault: "pause", Goal: "X"},
+	{Step: 4, Fault: "late-reply", Goal: "D"},
+	{Step: 8, Fault: "deleted", Goal: "L"},
+	{Step: 8, Fault: "clock", Goal: "L"},
+	{Step: 8, Fault: "failover", Goal: "L"},
+	{Step: 8, Fault: "late-write", Goal: "L"},
+	{Step: 8, Fault: "healing", Goal: "T"},
+}
+
+// A Chapter tells of one step: what breaks the lock before it, the fix, and that the same
+// schedule leaves the new lock whole. Then it is the reader's turn.
+type Chapter struct {
+	Step  int
+	Beats []Beat
+}
+
+// A Beat is a text of a chapter and the picture beside it. The text is in the words of the
+// page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared with
+// the graph (docs/keep/explore/chapters.go).
+type Beat struct {
+	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
+	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
+	Diff   []string `json:",omitempty"` // lines of the fix, each after "-", "+" or a space
+	Level  string   `json:",omitempty"` // the reader's turn, 04/slow; then there is nothing to show
+	Holds  bool     `json:",omitempty"` // Show is the schedule on the new lock, to its end: the fault strikes, and nothing is wrong
+	Breaks string   `json:",omitempty"` // the kinds of the violations in Show, in their order; without it, there is none
+	Inside []string `json:",omitempty"` // who is inside at the end of Show; [] is no one
+	Tells  []string `json:",omitempty"` // each is a part of a row that Show tells
+}
+
+// Chapters are the chapters of the course.
+func Chapters() (list []Chapter) {
+	if err := json.Unmarshal([]byte(embedded("chapters.json")), &list); err != nil {
+		panic(fmt.Errorf("docs/play/page/chapters.json: %w", err))
+	}
+	return list
 }
 
 // A lock is the source of one, lock.go first, and what it does in a line.
@@ -91,14 +146,42 @@ func New(levels []Level, graph any, own string, step int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Own": own != ""})
+	home := course.Address
+	if own != "" {
+		home = "" // it is published nowhere
+	}
+	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own != "", "Home": home})
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words,
-		"Style": embedded("play.css"), "Script": module(), "Languages": string(all), "Data": data})
+	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words, "Home": home,
+		"Style": embedded("play.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
 	return b.Bytes(), err
+}
+
+// Stubs are published next to the page: for each chapter, and for the bench, a file that leads
+// there. The preview of a link to that file shows the title of the chapter.
+func Stubs() map[string][]byte {
+	words, stubs, names := readWords()["en"], map[string][]byte{}, []string{"build"}
+	words["chapter.build.title"], words["chapter.build.1"] = "Build a lock that the network cannot break", words["about"]
+	for _, c := range Chapters() {
+		names = append(names, strconv.Itoa(c.Step))
+	}
+	stub := template.Must(template.ParseFS(files, "stub.html"))
+	for _, name := range names {
+		var b bytes.Buffer // to which no write fails
+		stub.Execute(&b, map[string]string{"Name": name, "Home": course.Address,
+			"Title": words["chapter."+name+".title"], "About": strings.ReplaceAll(words["chapter."+name+".1"], "`", "")})
+		stubs[name+".html"] = b.Bytes()
+	}
+	return stubs
+}
+
+// digest lets a browser run a script, and no other.
+func digest(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
@@ -118,16 +201,19 @@ func module() (script string) {
 	return script
 }
 
-// readWords returns the words by language.
+// readWords returns the words by language: those of en.json and of en.chapters.json are one.
 func readWords() map[string]map[string]string {
 	languages := map[string]map[string]string{}
 	list, _ := fs.Glob(files, "words/*.json")
 	for _, file := range list {
-		var words map[string]string
+		language, _, _ := strings.Cut(path.Base(file), ".")
+		if languages[language] == nil {
+			languages[language] = map[string]string{}
+		}
+		words := languages[language]
 		if err := json.Unmarshal([]byte(embedded(file)), &words); err != nil {
 			panic(fmt.Errorf("docs/play/page/%s: %w", file, err))
 		}
-		languages[strings.TrimSuffix(path.Base(file), ".json")] = words
 	}
 	return languages
 }

@@ -1,0 +1,2 @@
+// stub
+function showBench() { showMenu(); }

@@ -1,0 +1,468 @@
+// Level: a game on one lock under one fault, as a page of its own, or in a chapter.
+
+const when = {
+  'crash-acquire': 'acquiring', 'crash-hold': 'holding', 'crash-waits': 'holding', 'crash-release': 'releasing', slow: 'busy', pause: 'busy', 'pause-waits': 'busy',
+  resent: 'inFlight', 'resent-waits': 'inFlight', unsent: 'inFlight', 'nested-resent': 'inFlight', deadline: 'inFlight', 'late-set': 'inFlight', 'slow-answer': 'inFlight',
+  'late-reply': 'inFlight', 'late-write': 'write', 'slow-answers': 'holding', 'renewal-once': 'holding', 'renewal-all': 'holding', dead: 'holding', healed: 'holding',
+  healing: 'holding', stolen: 'holdingReleasing', deleted: 'holdingReleasing',
+};
+
+// who does what an option stands for: a client, or F, T, W.
+const whoOf = label => names.find(n => n[0] === label[0].toLowerCase() && label[0] !== 'F') ?? label[0];
+
+// saying is an option in words. Of a command it has the name.
+function saying(level, o) {
+  const who = whoOf(o.label), first = o.label[0], command = o.text.split(' ')[0];
+  if (first === 'F') return striking(level, command);
+  if (first === 'T') return t('do.T');
+  if (first === 'W') return t(`do.W.${level.Fault}`);
+  if (first === first.toUpperCase()) return t(`do.${o.text}`, {who});
+  const node = level.Nodes === 1 ? t('node.one') : t('node.many', {n: o.label[1]});
+  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command', {who, command, node});
+}
+
+const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: level.Nodes === 1 ? t('node.one') : t('node.many', {n: 1})});
+
+// Before anything has reached Redis, these faults change nothing that matters.
+const needACommand = ['slow', 'pause', 'pause-waits', 'failover', 'restart', 'restart-waits', 'restart-late', 'clock'];
+
+// sends reports whether an option has a command of its own to show.
+const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
+
+// ---- a game
+
+let game = null;
+
+function newGame(level) {
+  const place = placeOf(level), {Goal = '', After = ''} = goals()[cellName(level)] ?? {};
+  // The first two levels say at once that the goal is out of reach, the others three choices later: a notice at
+  // once is a way to win without a thought.
+  return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(Goal, After), path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false};
+}
+
+const run = (path = game.path) => graph.play(game.cell, path);
+const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
+const challenge = n => n ? `?beat=${n}` : ''; // behind a level: somebody broke it in n moves
+
+// kindsIn are the letters of the violations in records.
+const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
+
+const along = (path = game.path) => game.aim.along(game.cell, path);
+
+// breaksAt is the number of the choice that reaches the goal, 0 if none does.
+const breaksAt = path => along(path).at;
+
+// total is how many schedules of the level reach the goal.
+const total = () => along([]).found[0];
+
+// lastChance is the number of choices after which a schedule could still reach the goal.
+const lastChance = () => along().found.findLastIndex(n => n > 0);
+
+// decisive is the index of the choice before which the lock could still hold, and after
+// which it could not; -1 if it never could.
+function decisive(states, path, until) {
+  const {found} = along(path);
+  for (let i = until - 1; i >= 0; i--) if (found[i] < graph.all[states[i]]) return i;
+  return -1;
+}
+
+function choose(edge) {
+  if (game.ahead[0] === edge) game.ahead.shift();
+  else game.ahead = [];
+  moved = !still();
+  game.path.push(edge);
+  arrived();
+}
+
+// goTo goes to the state after n choices of a path.
+function goTo(path, n) {
+  game.back += Math.max(0, game.path.length - n);
+  game.ahead = path.slice(n);
+  game.path = path.slice(0, n);
+  arrived();
+}
+
+const whole = () => [...game.path, ...game.ahead];
+const undo = () => game.path.length > 0 && goTo(whole(), game.path.length - 1);
+const redo = () => game.ahead.length > 0 && goTo(whole(), game.path.length + 1);
+
+function arrived() {
+  game.hint = 0;
+  if (!chapter) history.replaceState(null, '', address(game.level, game.path) + challenge(game.beat));
+  const {state} = run(), reached = breaksAt(game.path) > 0, id = cellName(game.level);
+  if (reached) note(id, game.shown ? 'shown' : game.aim.breaks ? 'broken' : 'holds');
+  else if (state === End) note(id, total() === 0 ? 'holds' : 'seen');
+  game.revealed = game.revealed && (reached || state === End);
+  show();
+}
+
+// ---- a level
+
+// region is a part of a view, with its heading.
+const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
+
+// controls are what a game needs beside its picture.
+function controls() {
+  const choices = region('choices', t('choices'));
+  choices.append(el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}));
+  return [el('div', {id: 'outcome'}), choices];
+}
+
+// rule says which fault there is.
+const rule = l => el('span', {class: 'rule'}, words.en[`strike.${l.Fault}`] ? t('goal.rule', {fault: plain(striking(l, t('goal.command')))}) : t('goal.rule.none'));
+
+function skeleton() {
+  const l = game.level, lock = lockOf(l.Step), aimed = Boolean(goals()[cellName(l)]), n = placeOf(l) < 0 ? 0 : chapterOf(l);
+  document.title = `${stepTitle(l.Step)}${t('comma')}${aimed ? titleOf(l) : t(`fault.${l.Fault}`)} – ${t('title')}`;
+  frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
+    el('main', {class: 'play', tabindex: '-1'},
+      el('div', {class: 'title'},
+        el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && l.Step > 0 && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
+        el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
+        el('p', {class: 'goal'}, !aimed && [t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' '], rule(l)),
+        game.beat && el('p', {id: 'challenge'}, t('challenge', {n: game.beat}))),
+      el('div', {class: 'board'},
+        el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
+        el('div', {class: 'side'}, controls(), region('code', t('code')), region('schedule', t('schedule')))),
+      region('timeline', t('timeline')),
+      el('div', {id: 'source'})));
+  drawnWidth = 0;
+  card = '';
+}
+
+const part = id => document.getElementById(id);
+let options = [], drawnWidth = 0, fresh = 0, card = '', moved = false;
+
+function show() {
+  const shown = cellName(game.level) + challenge(game.beat) + language;
+  if (!chapter && (!part('choices') || app.dataset.level !== shown)) {
+    const entered = app.dataset.level !== undefined;
+    app.dataset.level = shown;
+    skeleton();
+    fresh = 0;
+    scrollTo(0, 0);
+    if (entered) document.querySelector('h1').focus({preventScroll: true});
+  }
+  const played = run(), {records, seen, state} = played;
+  const hidden = leads && !game.revealed; // what is wrong, the room says
+  const list = rows(records).filter(r => !hidden || r.who !== '**'), before = seen.length > 1 ? seen.at(-2) : 0;
+  fresh = seen.length > 1 && before < records.length ? records[before].at : 0;
+  showPicture(played, list);
+  showChoices(played);
+  showTools();
+  showHints(played);
+  showOutcome(played);
+  if (!chapter) {
+    showNow(played);
+    showCode(played);
+    showSchedule();
+    showTimeline(played, list, before);
+  }
+  const news = list.filter(r => r.first >= before).map(r => text(r, true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' '));
+  if (game.path.length > 0) say(`${news.join('. ')}. ${card ? [...part('outcome').querySelector('.told').children].map(e => e.textContent).join(' ') : notice(played) || (state === End ? t('choices.over') : '')}`);
+}
+
+const msLeft = us => us >= 1_000_000 ? `${(us / 1e6).toFixed(1)} s` : `${(us / 1e3).toFixed(1)} ms`;
+
+function showNow({records, at, state}) {
+  const l = game.level, last = records.at(-1) ?? {redis: [], inside: []};
+  const keys = nodesOf(l).map((node, i) => {
+    const k = last.redis[i];
+    const has = k?.token && !(k.until && k.until <= at);
+    const left = has && k.until ? k.until - at : 0, part = has ? k.until ? Math.min(1, left / 10e6) : 1 : 0;
+    const owner = all.indexOf(k?.owner);
+    return el('div', {class: `key ${has ? owner >= 0 ? `owner${owner}` : 'other' : 'free'}`},
+      el('span', {class: 'node'}, node),
+      el('span', {class: 'whose'}, has ? rich(t('now.key', {owner: k.owner, token: k.token.replace(/[<>]/g, '')})) : t('now.free')),
+      el('span', {class: 'bar', 'aria-hidden': 'true'}, el('span', {style: `width:${(part * 100).toFixed(1)}%`})),
+      el('span', {class: 'left'}, has ? k.until ? t('now.left', {time: msLeft(left)}) : t('now.noTtl') : '\u00a0'));
+  });
+  const inside = last.inside;
+  part('now').replaceChildren(
+    el('div', {class: 'keys'}, keys),
+    el('div', {class: `inside ${inside.length > 1 ? 'two' : ''}`}, el('span', {class: 'node'}, t('now.inside')),
+      inside.length === 0 ? el('span', {class: 'nobody'}, t('now.nobody')) : inside.map(n => el('span', {class: `chip owner${all.indexOf(n)}`}, n)), inside.length > 1 && el('strong', {}, t('now.two'))),
+    el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
+}
+
+function showPicture({records, seen, at, state}, list) {
+  const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
+  drawnWidth = box.clientWidth;
+  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
+  moved = false;
+  box.scrollTop = box.scrollHeight;
+  if (game.path.length > 0 && narrow() && !chapter) { // what is new is above the choices
+    scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
+  }
+}
+
+// notice is what stands above the choices when there is more to say than that.
+function notice({state, records, seen}) {
+  const {found, at} = along(), n = game.path.length;
+  if (leads && !game.revealed || at > 0 || state === End || n === 0) return '';
+  const wrong = kindsIn(records), other = () => t('choices.other', {kind: t(`kind.${wrong.at(-1)}`)});
+  if (wrong.length > kindsIn(records.slice(0, seen.at(-2))).length) return other();
+  if (found[0] > 0 && found[n] === 0 && found[Math.max(0, n - game.patience)] === 0) return t(game.aim.breaks ? 'choices.dead' : 'choices.deadSee');
+  if (wrong.length > 0) return other();
+  if (game.aim.breaks && found[n] > 0 && found[n] === graph.all[state] && found[0] < graph.all[game.cell.State]) return t('choices.sure');
+  return '';
+}
+
+function showChoices(played) {
+  const {state} = played, box = part('choices'), section = box.parentElement, l = game.level, told = notice(played);
+  section.querySelector('h2').textContent = told || t('choices');
+  section.classList.toggle('told', told !== '');
+  const over = !(leads && !game.revealed) && (breaksAt(game.path) > 0 && !game.on || state === End);
+  section.classList.toggle('folded', over);
+  const had = part('outcome').contains(document.activeElement) && !over ? 0 : box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
+  options = [];
+  const list = [], unexplored = [];
+  if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
+  else {
+    const idle = graph.idle(state), edges = graph.edges(state);
+    const add = (o, cls) => {
+      const words = saying(l, o), off = o.to === Unexplored;
+      if (!off) options.push(o);
+      const n = options.length;
+      (off ? unexplored : list).push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off ? el('small', {}, t('why.unexplored')) : sends(o) && el('small', {}, el('code', {}, o.text)))],
+        off ? undefined : () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-disabled': off ? 'true' : undefined, 'aria-keyshortcuts': !off && n <= 10 ? String(n % 10) : undefined}));
+    };
+    const never = (words, cls) => list.push(button([el('kbd', {'aria-hidden': 'true'}, ''), el('span', {class: 'words'}, words)], undefined, {class: `choice ${cls}`, 'aria-disabled': 'true'}));
+    names.forEach((name, i) => {
+      const own = edges.filter(o => whoOf(o.label) === name);
+      own.forEach(o => add(o, `owner${i}`));
+      if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
+    });
+    const early = game.path.length === 0 && needACommand.includes(l.Fault), others = edges.filter(o => !names.includes(whoOf(o.label)) && !(early && o.label[0] === 'F'));
+    others.forEach(o => add(o, 'fault'));
+    if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
+      const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
+      never(struck ? t('why.struck') : early ? t('why.early') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
+    }
+  }
+  box.replaceChildren(...list, ...unexplored);
+  if (had >= 0) (box.querySelectorAll('button:not([aria-disabled])')[0] ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
+  document.body.classList.toggle('choosing', !chapter && !over && state !== End);
+}
+
+function showTools() {
+  part('tools').replaceChildren(
+    button(t('undo'), undo, {id: 'undo', 'aria-keyshortcuts': 'u', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
+    button(t('redo'), redo, {id: 'redo', 'aria-disabled': game.ahead.length === 0 ? 'true' : undefined}),
+    button(t('restart'), () => goTo(whole(), 0), {id: 'restart', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
+    button(t('hint'), hint, {id: 'hint', 'aria-keyshortcuts': 'h'}));
+}
+
+function hint() {
+  if (game.hint < 3) game.hint++;
+  const {steps, at} = along();
+  if (game.hint === 3 && at === 0 && steps.at(-1) < Infinity) {
+    game.shown = true;
+    note(cellName(game.level), 'shown');
+  }
+  show();
+  say(part('hints').textContent);
+}
+
+function showHints({state}) {
+  const box = part('hints');
+  box.replaceChildren();
+  document.querySelectorAll('.choice.hinted').forEach(e => e.classList.remove('hinted'));
+  if (game.hint === 0) return;
+  const l = game.level, list = [], {at} = along(), way = game.aim.shortest(game.cell, game.path);
+  if (at > 0) list.push(t('hint.won'));
+  else if (total() === 0) list.push(t('hint.holds', {all: graph.all[game.cell.State]}));
+  else if (!way) list.push(t(game.aim.breaks ? 'hint.dead' : 'hint.deadSee', {n: lastChance()}));
+  else {
+    const whole = [...game.path, ...way], {states, records, seen} = graph.play(game.cell, whole);
+    const n = game.path.length, d = Math.max(n, decisive(states, whole, whole.length)), o = graph.options[graph.option[whole[d]]];
+    const who = whoOf(o.label);
+    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
+    if (game.hint > 1) {
+      const rowsBefore = rows(records.slice(0, seen[d]));
+      if (d === n) list.push(t('hint.when.now'));
+      else list.push(t(d - n === 1 ? 'hint.when.next' : 'hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
+    }
+    if (game.hint > 2) {
+      const next = graph.options[graph.option[way[0]]];
+      list.push(t('hint.which', {text: saying(l, next)}));
+      document.querySelector(`.choice[data-label="${next.label}"]`)?.classList.add('hinted');
+    }
+  }
+  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), at === 0 && way && game.hint < 3 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
+}
+
+function showOutcome({states, state, records}) {
+  const box = part('outcome'), l = game.level, {aim} = game, {at, steps, found} = along(), all = graph.all[game.cell.State], [ways] = found, [best] = steps;
+  box.replaceChildren();
+  const before = card;
+  card = '';
+  if (at === 0 && state !== End) return;
+  if (leads && !game.revealed) {
+    box.append(el('div', {class: 'outcome hidden-answer'}, el('p', {}, t('outcome.hidden')), button(t('outcome.reveal'), reveal, {class: 'primary'})));
+    return;
+  }
+  const told = [], more = [], buttons = [], step = stepTitle(l.Step), why = placeOf(l) >= 0 ? t(`level.${cellName(l)}.why`) : '', done = at > 0 || ways === 0;
+  if (at > 0) {
+    const wrong = [...new Set(kindsIn(records.slice(0, run(game.path.slice(0, at)).records.length)))], kind = goals()[cellName(l)]?.Goal[0] ?? wrong.at(-1);
+    told.push(el('h2', {}, at === best && game.back === 0 && !game.shown && '★ ', t(aim.breaks ? 'outcome.won' : 'outcome.saw', {step: aim.breaks ? step : upper(step), n: at, best}), game.back > 0 && [' ', el('small', {}, t('outcome.taken', {n: game.back}))]));
+    if (game.beat) told.push(el('p', {}, t(at < game.beat ? 'challenge.beaten' : at === game.beat ? 'challenge.met' : 'challenge.missed', {n: game.beat})));
+    const reasons = aim.breaks && reasonsOf(l, kind);
+    told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
+    if (!aim.breaks) more.push(el('p', {}, t(l.Kinds === '' ? 'outcome.none' : 'outcome.seen', {all, ways})));
+    const there = aim.breaks && fixOf(l, kind);
+    if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), !chapter && [' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))]));
+    const d = decisive(states, game.path, at);
+    if (aim.breaks) more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: found[d], all: graph.all[states[d]]}))));
+    if (game.shown) more.push(el('p', {}, t('outcome.shown')));
+    if (at > best) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(aim.shortest(game.cell, []), best); }, {id: 'shortest'}));
+  } else if (ways > 0) {
+    const chance = lastChance();
+    told.push(el('h2', {}, t(aim.breaks ? 'outcome.missed' : 'outcome.unseen')), el('p', {}, close(`${t(aim.breaks ? 'outcome.some' : 'outcome.seen', {violating: ways, ways, all})} ${t('outcome.goBack', {n: chance + 1})}`)));
+    buttons.push(button(chance === 0 ? t('restart') : t('outcome.back', {n: chance}), () => goTo(whole(), chance), {id: 'goback', class: 'primary'}));
+  } else {
+    told.push(el('h2', {}, '✓ ', t('outcome.held', {step: upper(step)})), el('p', {}, t('outcome.none', {all})));
+    const broken = levels.findLast(o => o.Fault === l.Fault && o.Step < l.Step && (l.Step < 9 || o.Step <= 5) && o.Kinds !== ''); // fencing has the lock of step 05
+    if (broken && !data.Own) {
+      const fixer = l.Step === 9 && broken.Step === 5 ? 9 : broken.Step + 1;
+      told.push(el('p', {class: 'reason'}, t('outcome.fixed', {before: stepTitle(broken.Step), step: stepTitle(fixer), fix: t(`fix.${fixer}`)})));
+    }
+  }
+  if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
+  if (done) {
+    const enter = el('kbd', {'aria-hidden': 'true'}, '↵'), {href, text} = onward(l);
+    buttons.unshift(chapter && chapter.at + 1 < chapter.beats.length ? button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
+      : el('a', {class: 'button primary', id: 'next', href}, text, enter));
+    if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
+    if (chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, game.path)}, t('outcome.whole')));
+    if (at > 0 && aim.breaks && !game.shown && !data.Own) {
+      const copies = (id, word, text) => buttons.push(button(t(word), e => copy(text, e.currentTarget), {id}));
+      const link = shared(`${cellName(l)}${challenge(at)}`);
+      copies('dare', 'share.challenge', link);
+      copies('result', 'share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link}));
+    }
+  }
+  const shown = el('section', {class: `outcome ${at > 0 && aim.breaks ? 'won' : done ? 'held' : 'missed'}`, tabindex: '-1', 'aria-labelledby': 'h-outcome'}, el('div', {class: 'told'}, told), el('div', {class: 'buttons'}, buttons), el('div', {class: 'more'}, more));
+  shown.querySelector('h2').id = 'h-outcome';
+  box.append(shown);
+  card = at > 0 ? `won ${at}` : 'over';
+  if (card === before || game.path.length === 0) return;
+  shown.focus({preventScroll: true});
+  intoView(shown);
+}
+
+// onward is where it goes on after a level: to the next chapter, in the end to the medal, and
+// from one of the hard levels to the next of them.
+function onward(l) {
+  const way = onWay().map(levelOf), left = way.filter(o => !solved(o)), n = placeOf(l) < 0 ? 0 : chapterOf(l);
+  if (data.Own) return {href: '#', text: t('back')};
+  const hard = hardOf(l) && data.Hard.map(levelOf).find(o => o && o !== l && !solved(o));
+  if (hard) return {href: `#${cellName(hard)}/`, text: t('outcome.next', {level: titleOf(hard)})};
+  if (left.length === 0) return {href: '#', text: t(n ? 'outcome.medal' : 'back')};
+  const next = n && n < data.Chapters.length ? n + 1 : chapterOf(left[0]);
+  return {href: `#${next}`, text: t('outcome.nextChapter', {n: next, title: t(`chapter.${next}.title`)})};
+}
+
+// intoView shows a card: beside the picture, or below as much of it as fits.
+function intoView(shown) {
+  if (!narrow()) {
+    shown.closest('.side')?.scrollTo(0, 0);
+    shown.scrollIntoView({block: 'nearest'});
+    return;
+  }
+  const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(chapter ? '.figure' : '.picture').offsetHeight, tools = chapter ? 0 : part('choices').parentElement.offsetHeight;
+  part('picture').scrollTop = part('picture').scrollHeight;
+  const down = Math.min(bottom + tools - innerHeight + 8, top - above - 8);
+  scrollBy(0, chapter ? Math.max(down, Math.min(0, top - above - 8)) : down);
+}
+
+// A reason has parts, each for some kinds of violation: the others are for what is inside.
+const partOf = [
+  ['D', /^DEL asks|between GET and DEL$|^the DEL is sent again/], ['K', /no ttl|^a resent SETNX/], ['N', /^a release that/], ['B', /^the owner's second/], ['U', /only one node/],
+];
+
+// reasonsOf is why a lock shows a violation of a kind under a fault, as far as the data says it.
+function reasonsOf(l, kind) {
+  return l.Why.split('; ').filter(part => (partOf.find(([, text]) => text.test(part))?.[0] ?? 'XLT').includes(kind)).join('; ');
+}
+
+// fixOf is the next lock that does not fail in this way: under this fault it never does, or
+// not in the schedule that was played.
+function fixOf(l, kind) {
+  if (data.Own) return undefined;
+  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: beside(levelAt(1, l.Fault), game.path).edges};
+  for (const level of levels.filter(o => o.Fault === l.Fault && o.Step > l.Step && graph.cells.has(cellName(o)))) {
+    const there = beside(level, game.path), whole = there.edges.length === game.path.length;
+    if (level.Step === 9 ? level.Kinds === '' : !level.Kinds.includes(kind) || whole && !kindsIn(there.records).includes(kind)) return {level, edges: there.edges};
+  }
+  const many = l.Step === 7 && levelAt(8, l.Fault); // a fault of one node does less harm there
+  return many && graph.cells.has(cellName(many)) ? {level: many, edges: [], helps: true} : undefined;
+}
+
+const narrow = () => matchMedia('(max-width: 860px)').matches;
+const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+function reveal() {
+  game.revealed = true;
+  show();
+}
+
+function showSchedule() {
+  const l = game.level, path = whole(), command = `go run ./docs/explore replay ${cellName(l)}/${graph.name(game.path)}`;
+  const labels = path.map((e, i) => button(graph.options[graph.option[e]].label, () => goTo(path, i + 1), {
+    class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
+    'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
+  }));
+  fill(part('schedule'),
+    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': '| ' + t('schedule.start')}), labels),
+    el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', button(t('copy'), e => copy(command, e.currentTarget), {id: 'copy', class: 'quiet'})));
+}
+
+function showTimeline({state, seen}, list, before) {
+  const l = game.level, box = part('timeline');
+  if (list.length === 0) return box.replaceChildren(el('p', {}, t('timeline.empty')));
+  const choiceOf = i => seen.findIndex(n => i < n);
+  box.replaceChildren(el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => {
+    const line = r.of[0].line, wrong = r.who === '**' || r.mark;
+    return el('li', {class: `${wrong ? 'wrong' : ''} ${game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
+      el('span', {class: 'row'}, text(r, i === list.length - 1)),
+      line && !r.more && button(line.replace('lock.go', ''), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line: line.split(':')[1], file: line.split(':')[0]})}));
+  })));
+}
+
+// showSource shows the files of a lock, and opens that of a line: lock.go:126.
+function showSource(step, line) {
+  const lock = lockOf(step), box = part('source');
+  const files = lock.Files.map(({Name, Text}) => el('details', {open: line.startsWith(Name + ':')}, el('summary', {}, Name),
+    el('pre', {tabindex: '0', 'aria-label': Name}, el('code', {}, Text.split('\n').map((s, i) => el('span', {class: `src ${line === `${Name}:${i + 1}` ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s))))));
+  box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
+    el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
+    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: line.replace('lock.go:', '')}))),
+    files, button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
+  const hit = box.querySelector('.hit'), pre = hit.closest('pre');
+  pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;
+  box.scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'});
+  pre.focus({preventScroll: true});
+}
+
+// ---- old beside fixed
+
+// beside plays a schedule on another lock, as far as it makes sense: until a label is not
+// there, or a call of one of them is over and that of the other is not.
+function beside(level, path) {
+  const cell = graph.cells.get(cellName(level)), mine = run(path), edges = [];
+  const returns = (records, from, to) => records.slice(from, to).filter(r => r.kind === 'return').map(r => r.who).join();
+  let why = 'over';
+  for (let i = 0; i < path.length; i++) {
+    const now = graph.play(cell, edges);
+    if (now.state === End) break;
+    const label = graph.options[graph.option[path[i]]].label;
+    const o = graph.edges(now.state).find(o => o.label === label && o.to !== Unexplored);
+    if (!o) { why = 'commands'; break; }
+    edges.push(o.edge);
+    const then = graph.play(cell, edges);
+    if (then.state !== End && i + 1 < path.length && returns(mine.records, mine.seen[i], mine.seen[i + 1]) !== returns(then.records, then.seen[i], then.seen[i + 1])) { why = 'commands'; break; }
+    if (i === path.length - 1 && then.state !== End) why = 'same';
+  }
+  return {edges, why, ...graph.play(cell, edges)};
+}
