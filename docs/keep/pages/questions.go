@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The pages in interviewDir are the one source of all questions. A lesson shows some of
+// The pages in interviewDir are the one source of all questions. A lesson links to some of
 // them, between <!-- questions: page.md#anchor #anchor ... --> and <!-- /questions -->;
 // the decks have all.
 const (
@@ -22,7 +22,6 @@ const (
 var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "design", "staff", "whiteboard"}
 
 var (
-	fold     = regexp.MustCompile(`^</?details>`)
 	keyWords = regexp.MustCompile(`^\*\*(?:Key words\.|关键词。)\*\* ?`)
 	spoken   = regexp.MustCompile(`^\*\*30 (?:s\.|秒。)\*\* ?`)
 )
@@ -63,45 +62,26 @@ func (b library) questions(file, args string) (out []string, err error) {
 			return nil, errStale
 		}
 		text, failed := b.question(file, from, anchor)
-		out, err = append(out, text...), errors.Join(err, failed)
+		out, err = append(out, text), errors.Join(err, failed)
 	}
 	return out, err
 }
 
-// question returns a question of an interview page as a lesson shows it: folded, with its
-// links as they are from there.
-func (b library) question(lesson, from, anchor string) (out []string, err error) {
+// question is a link to a question of an interview page, with its key words: the answer is in
+// one place.
+func (b library) question(lesson, from, anchor string) (string, error) {
 	page := editionFor(lesson, from)
 	slug := b.sameHeading(from, page, anchor)
 	list := b.page(page).sections
 	i := slices.IndexFunc(list, func(s section) bool { return s.slug == slug && s.isQuestion() })
 	if i < 0 {
-		return nil, fmt.Errorf("%s has no question #%s", page, anchor)
+		return "", fmt.Errorf("%s has no question #%s", page, anchor)
 	}
-	fromHere := func(link string) string {
-		if file, anchor, _ := b.target(page, link); file != "" {
-			return join(lesson, file, anchor)
-		}
-		return link
+	colon := ": "
+	if isChinese(lesson) {
+		colon = "："
 	}
-	out = []string{"<details><summary>" + inHTML(list[i].title) + "</summary>", ""}
-	for _, p := range list[i].parts[1:] {
-		text := p.head[0]
-		switch {
-		case p.verb != "":
-			out = append(out, p.lines()[1:]...)
-		case p.isFenced():
-			out = append(out, p.lines()...)
-		case fold.MatchString(text), text == "" && out[len(out)-1] == "":
-		default:
-			text, failed := relink(lesson, mapLinks(text, fromHere))
-			out, err = append(out, text), errors.Join(err, failed)
-		}
-	}
-	if out[len(out)-1] != "" {
-		out = append(out, "")
-	}
-	return append(out, "</details>"), err
+	return fmt.Sprintf("- [%s](%s)%s%s", list[i].title, join(lesson, page, slug), colon, anyLink.ReplaceAllString(list[i].paragraph(keyWords), "$1")), nil
 }
 
 var (
