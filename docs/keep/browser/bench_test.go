@@ -148,6 +148,10 @@ func TestAnAttack_PlaysRowByRow(t *testing.T) {
 			assert.Greater(t, len(heights), 5)
 			assert.IsIncreasing(t, heights)
 			b.inView("the last row")
+			b.click("#bench-again")
+			b.goTo("#") // in the middle of it
+			eval[any](b, `new Promise(done => setTimeout(done, 900))`)
+			assert.True(t, b.has(".menu"))
 		})
 	}
 }
@@ -220,6 +224,11 @@ func TestAnAddress_IsALock(t *testing.T) {
 	assert.Regexp(t, `^#07/pause/\w+$`, b.hash(), "a lock of the course can be played")
 	b.goTo("#build")
 	assert.Contains(t, b.text("#bench-try-pause"), "✗", "what was tried stays on the board")
+	b.click("#bench-attack")
+	b.click("#bench-attack")
+	assert.Equal(t, "✓✓✓✓✓✓✗✗", b.board())
+	assert.Contains(t, b.text(".bench-card h2"), "Nothing new breaks it")
+	assert.Contains(t, b.text(".bench-card"), "Two attacks are left")
 }
 
 func TestAxe_FindsNothingAtTheBench(t *testing.T) {

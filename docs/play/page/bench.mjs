@@ -70,7 +70,7 @@ function showBench(hash) {
   const name = hash.replace(/^build\/?/, ''), digits = benchFurther[name] ?? `${name}000`;
   if (name || !bench.set) bench.set = data.Bench.Locks.includes(benchFurther[name] ? name : `build/${name}`) ? [...digits].map(Number) : Array(9).fill(0);
   game = null;
-  clearTimeout(bench.timer);
+  benchStop();
   document.title = `${t('bench.title')} – ${t('title')}`;
   document.body.classList.remove('predicting', 'choosing');
   frame(el('main', {class: 'bench', tabindex: '-1'},
@@ -124,10 +124,12 @@ function benchTry(attack) {
   const {records} = benchCell(attack), ends = rows(records).map((r, i, all) => all[i + 1]?.first ?? records.length);
   bench.moving = ends.length > 0 && !still();
   benchDraw([attack]);
+  const end = () => { benchStop(); benchDraw(); benchTold(); };
   const play = n => {
+    if (!document.getElementById('bench-picture')) return; // the reader has left
+    if (n === ends.length) return end();
     benchPaint(records.slice(0, ends[n]), n === ends.length - 1);
-    if (n < ends.length - 1) bench.timer = setTimeout(play, 400, n + 1);
-    else bench.timer = setTimeout(() => { benchStop(); benchDraw(); benchTold(); }, 400);
+    bench.timer = setTimeout(play, 400, n + 1);
   };
   if (bench.moving) play(0);
   else benchTold();
@@ -193,10 +195,10 @@ function benchCard(known, held) {
     told.push(el('h2', {}, '✗ ', t('bench.broken', {n: c.moves, kind: t(`kind.${c.first}`)})),
       el('p', {}, close(`${t('bench.some', {attack: benchName(attack), bad: c.bad, all: c.all})} ${others.length > 0 ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
       !left && el('p', {class: 'bench-hint'}, rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover' && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
-      left && el('p', {}, t(`bench.left.${lock}`)),
       el('div', {class: 'buttons'}, button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}), !lock.startsWith('build') && el('a', {class: 'button', href: `#${c.id}`}, t('bench.play')), button(t('copy'), e => copy(command, e.currentTarget), {id: 'bench-copy', class: 'quiet'})),
       el('code', {id: 'bench-command'}, command));
   } else told.push(el('h2', {}, '✓ ', t('bench.held', {attack: benchName(attack)})), el('p', {}, t('bench.none', {all: c.all})));
+  if (left && !moving && (!attack || c.bad > 0)) told.push(el('p', {}, t(`bench.left.${lock}`)));
   if (attack && !moving && levelAt(Number(lock), attack)?.Bound >= 0) told.push(el('p', {class: 'bench-not'}, t('outcome.bound')));
   fill(document.getElementById('bench-card'), el('div', {class: `bench-card ${moving || !attack && known.length !== held.length || known.length === 0 ? '' : c?.bad > 0 ? 'bad' : 'good'}`}, told));
 }
