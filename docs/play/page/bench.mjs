@@ -170,7 +170,7 @@ function benchDraw(turned = []) {
     }
     fill(document.getElementById(`bench-not-${name}`), why && t(`bench.not.${why}`));
   });
-  fill(document.getElementById('bench-code'), benchCode(set).map(line => el(bench.before.includes(line) ? 'code' : 'mark', {}, el('code', {}, line + '\n'))));
+  fill(document.getElementById('bench-code'), benchCode(set).map(line => bench.before.includes(line) ? el('code', {}, line) : el('mark', {}, el('code', {}, line))));
   const known = Attacks.filter(a => tried.has(a) && !(moving && a === attack)), held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length;
   fill(document.getElementById('bench-board'),
     el('div', {class: 'bench-go'}, button(t(over ? 'bench.over' : 'bench.attack'), benchNext, {id: 'bench-attack', class: 'primary', 'aria-disabled': over ? 'true' : undefined}),
