@@ -49,7 +49,7 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
   add(value, '  token = random()');
   add(nesting, '  Lua: if EXISTS key && !HEXISTS key token {', '         return refused', '       }', '       HINCRBY key token 1; PEXPIRE key 10000');
   add(!nesting && take === 0, '  if EXISTS key == 1 { return refused }', `  SET key ${v}${ex}`);
-  add(!nesting && take === 1, `  if SET key ${v} NX${ex} fails${replies ? ' and GET key != token' : ''} {`, '    return refused', '  }');
+  add(!nesting && take === 1, ...replies ? [`  if SET key ${v} NX${ex} fails`, '     and GET key != token {'] : [`  if SET key ${v} NX${ex} fails {`], '    return refused', '  }');
   add(expiry === 1, '  PEXPIRE key 10000');
   add(copies, `  // ${t('bench.code.copies')}`);
   add(resource, '  number = INCR key:fence', `  // ${t('bench.code.resource')}`);
