@@ -81,12 +81,14 @@ func TestTheBench_IsAttackedAndMended(t *testing.T) {
 			b.flips("expiry", 1)
 			b.attacks()
 			require.Equal(t, "✓✓✗?????", b.board(), "between the two commands")
-			assert.Equal(t, "  PEXPIRE key 10000", strings.TrimRight(b.text("#bench-code mark"), "\n"), "the line that has changed")
+			assert.Equal(t, "  PEXPIRE key 10000", b.text("#bench-code mark"), "the line that has changed")
 			b.flips("expiry", 2)
 			b.attacks()
 			require.Equal(t, "✓✓✓✗????", b.board(), "the ttl has a price")
 			b.flips("value", 1)
 			require.Equal(t, "✓✓✓✗????", b.board(), "a token that no one compares changes nothing")
+			assert.Equal(t, []string{"  token = random()", "  if SET key token NX EX 10 fails {"}, eval[[]string](b, `[...document.querySelectorAll('#bench-code mark')].map(e => e.textContent)`), "the lines that have changed")
+			assert.True(t, eval[bool](b, `(lines => new Set(lines.map(e => e.getBoundingClientRect().top)).size === lines.length)([...document.querySelectorAll('#bench-code > *')])`), "each on its own line")
 			b.flips("watchdog", 1)
 			require.Contains(t, b.text("#bench-card"), "another owner’s lock is deleted", "a watchdog does not save a DEL that asks no one")
 			b.flips("release", 2)
@@ -148,6 +150,10 @@ func TestAnAttack_PlaysRowByRow(t *testing.T) {
 			assert.Greater(t, len(heights), 5)
 			assert.IsIncreasing(t, heights)
 			b.inView("the last row")
+			b.click("#bench-again")
+			b.goTo("#") // in the middle of it
+			eval[any](b, `new Promise(done => setTimeout(done, 900))`)
+			assert.True(t, b.has(".menu"))
 		})
 	}
 }
@@ -220,6 +226,11 @@ func TestAnAddress_IsALock(t *testing.T) {
 	assert.Regexp(t, `^#07/pause/\w+$`, b.hash(), "a lock of the course can be played")
 	b.goTo("#build")
 	assert.Contains(t, b.text("#bench-try-pause"), "✗", "what was tried stays on the board")
+	b.click("#bench-attack")
+	b.click("#bench-attack")
+	assert.Equal(t, "✓✓✓✓✓✓✗✗", b.board())
+	assert.Contains(t, b.text(".bench-card h2"), "Nothing new breaks it")
+	assert.Contains(t, b.text(".bench-card"), "Two attacks are left")
 }
 
 func TestAxe_FindsNothingAtTheBench(t *testing.T) {

@@ -49,7 +49,7 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
   add(value, '  token = random()');
   add(nesting, '  Lua: if EXISTS key && !HEXISTS key token {', '         return refused', '       }', '       HINCRBY key token 1; PEXPIRE key 10000');
   add(!nesting && take === 0, '  if EXISTS key == 1 { return refused }', `  SET key ${v}${ex}`);
-  add(!nesting && take === 1, `  if SET key ${v} NX${ex} fails${replies ? ' and GET key != token' : ''} {`, '    return refused', '  }');
+  add(!nesting && take === 1, ...replies ? [`  if SET key ${v} NX${ex} fails`, '     and GET key != token {'] : [`  if SET key ${v} NX${ex} fails {`], '    return refused', '  }');
   add(expiry === 1, '  PEXPIRE key 10000');
   add(copies, `  // ${t('bench.code.copies')}`);
   add(resource, '  number = INCR key:fence', `  // ${t('bench.code.resource')}`);
@@ -171,7 +171,7 @@ function benchDraw(turned = []) {
     }
     fill(document.getElementById(`bench-not-${name}`), why && t(`bench.not.${why}`));
   });
-  fill(document.getElementById('bench-code'), benchCode(set).map(line => el(bench.before.includes(line) ? 'code' : 'mark', {}, el('code', {}, line + '\n'))));
+  fill(document.getElementById('bench-code'), benchCode(set).map(line => bench.before.includes(line) ? el('code', {}, line) : el('mark', {}, el('code', {}, line))));
   const known = Attacks.filter(a => tried.has(a) && !(moving && a === attack)), held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length;
   fill(document.getElementById('bench-board'),
     el('div', {class: 'bench-go'}, button(t(over ? 'bench.over' : 'bench.attack'), benchNext, {id: 'bench-attack', class: 'primary', 'aria-disabled': over ? 'true' : undefined}),
