@@ -34,6 +34,7 @@ const script = (name) => path.join(here, 'node_modules', name);
 const runs = [
   ['links and anchors', 'node', [script('remark-cli/cli.js'), '--frail', '--quiet', '--rc-path', path.join(here, 'remarkrc.json'), ...pages]],
   ['levels of the page in the browser', 'node', [path.join(here, 'levels.mjs'), ...pages]],
+  ['figures of README', 'node', [path.join(here, 'figures.mjs')]],
   ['pages that teach a term', 'node', [path.join(here, 'glossary.mjs')]],
   ['headings and blocks', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'pages.markdownlint-cli2.jsonc'), ...pages]],
   ['headings of lessons', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'lessons.markdownlint-cli2.jsonc'), ...lessons]],

@@ -1,0 +1,21 @@
+// Figures fails if README's reasons to trust it do not have the figures of the pages that they name. With -w it writes them.
+import { readFileSync, writeFileSync, readdirSync } from 'node:fs';
+
+const read = (file) => readFileSync(file, 'utf8');
+const number = (n) => Number(n).toLocaleString('en-US');
+const one = (file, pattern) => { const found = read(file).match(pattern); if (!found) throw new Error(`${file}: no ${pattern}`); return found.slice(1); };
+const count = (file, pattern) => [...read(file).matchAll(pattern)].length;
+const last = readdirSync('.').filter((dir) => /^step\d\d_/.test(dir)).at(-1);
+const stories = readdirSync(last).filter((file) => /^(\d|more_).*_test\.go$/.test(file)).reduce((n, file) => n + count(`${last}/${file}`, /^func Test/gm), 0);
+const [schedules] = one('docs/read/faults.md', /^(\d+) schedules in all/m), faults = count('docs/read/faults.md', /^\| (?!\*\*|fault |-)[^|]+ \| [✓✗–]/gm);
+const [changes, noticed, reasons] = one('docs/read/why/README.md', /\*\*(\d+) changes, of which stories\s+notice (\d+); each of the other (\d+)/);
+const libraries = new Set(one('docs/read/libraries.md', /^\| \| (.*) \|$/m)[0].match(/keep\/libs\/[a-z]+/g)).size, servers = count('docs/read/servers.md', /^\| (?:Redis|Valkey|KeyDB)/gm);
+const wanted = {
+  stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
+};
+for (const file of ['README.md', 'README.zh-CN.md']) {
+  const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`);
+  if (right === page) continue;
+  if (process.argv.includes('-w')) writeFileSync(file, right);
+  else { console.log(`${file}: figures are not those of the pages: node docs/keep/prose/figures.mjs -w`); process.exitCode = 1; }
+}
