@@ -45,7 +45,7 @@ func Story(title string, panels []Panel, columns int, theme Theme) (string, erro
 	c.text(margin, c.y, c.say(title), bold)
 	c.y += 10
 	for row := range slices.Chunk(drawn, columns) {
-		c.beside(row)
+		c.inRow(row)
 	}
 	if c.lacks != nil {
 		return "", fmt.Errorf("docs/internal/picture/zh-CN.json has no Chinese for %q", c.lacks)

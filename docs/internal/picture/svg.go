@@ -157,9 +157,9 @@ func (c *canvas) sentence(p *panel, e event) string {
 	return e.lane + " " + c.labelled(e.label)
 }
 
-// beside draws panels next to each other. What happens in several at the same moment is there
+// inRow draws panels next to each other. What happens in several at the same moment is there
 // at the same height.
-func (c *canvas) beside(panels []*panel) {
+func (c *canvas) inRow(panels []*panel) {
 	heads, rows := 0, map[moment]float64{}
 	for _, p := range panels {
 		c.columns(p)
@@ -396,7 +396,7 @@ func (c *canvas) keys(p *panel) {
 			right += px(middle+half) + "," + px(y) + " "
 			left = " " + px(middle-half) + "," + px(y) + left
 		}
-		if from, to := p.at(s.from), p.at(s.to); s.saw { // three teeth: each ends when a third of the ttl is gone
+		if from, to := p.at(s.from), p.at(s.to); s.saw { // three teeth, each a third of the ttl
 			for i := range 3 {
 				corner(wide/2, from+(to-from)*float64(i)/3)
 				corner(wide/3, from+(to-from)*float64(i+1)/3)

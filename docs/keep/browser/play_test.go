@@ -95,7 +95,7 @@ func TestThePage_DoesWhatItOffers(t *testing.T) {
 		{"a fault names its node", "#08/restart/", func(b *tab) { b.plays("a1") }, `document.querySelector('.choice.fault:not([aria-disabled])').innerText`, "Node 1 restarts empty"},
 		{"the first levels say at once that it is too late", "#00/none/aa", nil, `document.getElementById('h-choices').innerText`, "^From here no schedule breaks the lock: undo.$"},
 		{"later ones wait for three moves", "#06/slow/aFA", nil, `document.getElementById('h-choices').innerText`, "^What happens next\\?$"},
-		{"a move taken back is counted", "#04/slow/", func(b *tab) { b.plays("aA"); b.key("u"); b.plays("AaFba") }, `document.querySelector('.outcome h2').innerText`, `in 6 moves \(best: 6\) 1 taken back`},
+		{"an undone move is counted", "#04/slow/", func(b *tab) { b.plays("aA"); b.key("u"); b.plays("AaFba") }, `document.querySelector('.outcome h2').innerText`, `in 6 moves \(best: 6\) 1 undone`},
 		{"the shortest way has a star", "#04/slow/", func(b *tab) { b.plays("aAaFba") }, `document.querySelector('.outcome h2').innerText`, `^★ You broke`},
 		{"the other client's mistake is not the goal", "#04/slow/bBbFab", nil, `document.getElementById('h-choices').innerText`, "but not as asked"},
 		{"no such level", "#03/nothing", nil, `document.querySelector('.problem').innerText`, "There is no schedule"},
@@ -135,7 +135,7 @@ func TestHints_ShowTheWay_AndTheLevelIsNotSolved(t *testing.T) {
 }
 
 // A challenge names the level and the number of moves, but not the moves. An address that only this
-// machine has is no use to a friend: then it is the command in a clone.
+// machine has does not help a friend: then it is the command in a clone.
 func TestAChallenge_HasNoScheduleInIt(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{server, onDisk} {

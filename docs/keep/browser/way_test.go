@@ -51,8 +51,8 @@ var wonHard = map[string]string{
 }
 
 // From the menu to the medal, the course is read and played by keyboard and by click. The
-// row that matters and the card are in view, the card has the focus and is announced, and Enter, or its
-// button, leads on.
+// row that matters and the card are in view, the card has the focus and is announced, and
+// Enter, or its button, leads on.
 func TestTheCourse_IsPlayedToItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, v := range []view{
@@ -204,7 +204,7 @@ func TestAChapter_IsReadWithOneKey(t *testing.T) {
 	assert.Equal(t, want, eval[int](b, `Number(document.querySelector('.beat.read').dataset.beat)`), "now it is the network's turn")
 }
 
-// Whoever scrolls reads what is in the middle of the window.
+// A reader who scrolls reads what is in the middle of the window.
 func TestAChapter_FollowsTheScroll(t *testing.T) {
 	t.Parallel()
 	for _, v := range []view{desktop, views[2]} {
@@ -241,9 +241,9 @@ func TestTheLevels_AreNotWonAtRandom(t *testing.T) {
 // labelsOf splits a name into its choices: a letter, and a digit for one of several nodes.
 func labelsOf(name string) []string { return regexp.MustCompile(`[A-Za-z]\d*`).FindAllString(name, -1) }
 
-// randomJS plays each level of the way 400 times with three times as many moves as it takes: at random,
-// beginning again at the end; and undoing what the page calls a dead end, without trying an
-// option twice at the same point.
+// randomJS plays each level of the way 400 times with three times as many moves as it takes:
+// at random, beginning again at the end; and undoing what the page calls a dead end, without
+// trying an option twice at the same point.
 const randomJS = `
 	const data = await load(document.getElementById('data').textContent), graph = data.graph;
 	let seed = 1;

@@ -228,7 +228,7 @@ func benchJobs() (jobs []job) {
 	return jobs
 }
 
-// The locks of the bench that are no designs: to nest, to renew and to ask a majority, or the
+// The locks of the bench that are not designs: to nest, to renew and to ask a majority, or the
 // resource, takes more than a switch.
 var further = []int{6, 7, 8, 9}
 

@@ -92,7 +92,7 @@ type Chapter struct {
 	Beats []Beat
 }
 
-// A Beat is a text of a chapter and the picture beside it. The text is in the words of the
+// A Beat is a text of a chapter and the picture next to it. The text is in the words of the
 // page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared with
 // the graph (docs/keep/explore/chapters.go).
 type Beat struct {

@@ -108,7 +108,7 @@ func wrongTexts(chapters []Chapter, words map[string]string) (wrong []string) {
 		for i, b := range c.Beats {
 			key := fmt.Sprintf("chapter.%d.%d", c.Step, i+1)
 			says(key)
-			if i > 0 { // the title stands above the first
+			if i > 0 { // the first is below the title
 				says(key + ".head")
 			}
 			if b.Ask != "" {
@@ -230,8 +230,9 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
-// The chapters' levels go through all locks in their order. Their goals are what docs/read/faults.md
-// says of a cell; in four of them the lock holds, or the reader sees that it does. The hard ones break.
+// The chapters' levels go through all locks in their order. Their goals are what
+// docs/read/faults.md says of a cell; in four of them the reader sees that the lock holds. The
+// hard ones break.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	faults, err := os.ReadFile("../../read/faults.md")
 	require.NoError(t, err)
