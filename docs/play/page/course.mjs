@@ -157,8 +157,8 @@ function nextBeat() {
 
 function toBeat(i) {
   const section = sections()[i];
+  read(i); // first: the picture above it may become higher
   scrollTo({top: section.getBoundingClientRect().top + scrollY - offset(), behavior: 'instant'});
-  read(i);
   section.querySelector('h1, h2').focus({preventScroll: true});
 }
 
