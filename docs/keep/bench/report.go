@@ -28,10 +28,10 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"holdTTL":     func() string { return duration(holdTTL) },
 	"holders":     func() []string { return names(holders()) },
 	"busy":        func() int { return busy },
+	"bar":         func(d time.Duration) string { return strings.Repeat("█", int(d/(20*time.Microsecond))) },
 	"perCore": func(d time.Duration, nodes int) string {
 		return fmt.Sprintf("%d,000", time.Second*time.Duration(nodes)/max(d, 1)/1000)
 	},
-	"mB":      func(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/100) }, // of 10,000
 	"kB":      func(bytes int) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1000) },
 	"percent": func(part float64) string { return fmt.Sprintf("%.1f%%", 100*part) },
 }).Parse(reportSource))
