@@ -1,6 +1,5 @@
 // Libs plays the unchanged stories of step 08 on the libraries that people use: each has an
-// adapter in a folder here. From what holds it makes docs/read/libraries.md, and the table of
-// docs/read/production.md in both languages.
+// adapter in a folder here. From what holds it makes docs/read/libraries.md.
 //
 //	go run -C docs/keep ./libs [-check] [-all]
 //	go run -C docs/keep ./libs play bsm TestX

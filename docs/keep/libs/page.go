@@ -16,7 +16,6 @@ import (
 	"text/template"
 
 	"example.com/redislock-steps/docs/internal/story"
-	"example.com/redislock-steps/docs/keep/table"
 )
 
 //go:embed libraries.tmpl
@@ -24,15 +23,9 @@ var source string
 
 const command = "go run -C docs/keep ./libs"
 
-// pages makes the page, and the pages with its table. Each red cell has its words there, and no
-// other has.
+// pages makes the page. Each red cell has its words there, and no other has.
 func pages(found []verdicts) (made map[string]string, err error) {
 	made = map[string]string{}
-	for file, language := range map[string]int{"docs/read/production.md": 0, "docs/read/production.zh-CN.md": 1} {
-		if made[file], err = table.Put(file, command, tableOf(found, language, "libraries.md")); err != nil {
-			return nil, err
-		}
-	}
 	silent := map[string]bool{} // red cells without words
 	for i, c := range columns {
 		for _, r := range rows {
@@ -46,7 +39,7 @@ func pages(found []verdicts) (made map[string]string, err error) {
 		}
 	}
 	page := template.Must(template.New("").Funcs(template.FuncMap{
-		"table":   func() string { return tableOf(found, 0, "") },
+		"table":   func() string { return tableOf(found) },
 		"heading": heading,
 		"red": func(dir, name string) (string, error) {
 			if !silent[dir+" "+name] {
@@ -94,20 +87,20 @@ func listed(module, format string) (string, error) {
 }
 
 // tableOf is what is found: a row for each story. A red cell links to what the page says about it.
-func tableOf(found []verdicts, language int, page string) string {
+func tableOf(found []verdicts) string {
 	var head, text strings.Builder
 	for _, c := range columns {
-		fmt.Fprintf(&head, " [%s](../keep/libs/%s/lock.go) |", []string{c.name, c.zh}[language], c.dir)
+		fmt.Fprintf(&head, " [%s](../keep/libs/%s/lock.go) |", c.name, c.dir)
 	}
 	fmt.Fprintf(&text, "| |%s\n|---|%s\n", head.String(), strings.Repeat(":-:|", len(columns)))
 	for _, r := range rows {
-		fmt.Fprintf(&text, "| %s |", []string{r.title, r.zh}[language])
+		fmt.Fprintf(&text, "| %s |", r.title)
 		for i := range columns {
 			cell := "✓"
 			if result, ok := found[i][r.story]; !ok {
 				cell = "–"
 			} else if result.Verdict != story.Passed {
-				cell = fmt.Sprintf("[✗](%s#%s)", page, slug(r.title))
+				cell = fmt.Sprintf("[✗](#%s)", slug(r.title))
 			}
 			fmt.Fprintf(&text, " %s |", cell)
 		}

@@ -4,44 +4,44 @@ import "regexp"
 
 // A column is a library as it is used, in a folder of this name.
 type column struct {
-	dir, name, zh string
-	nodes         int
+	dir, name string
+	nodes     int
 }
 
 var columns = []column{
-	{"redsync", "redsync, one Redis", "redsync，一台 Redis", 1},
-	{"redsync5", "redsync, five, extended every half expiry", "redsync，五台，每隔一半过期时间续期", 5},
-	{"bsm", "bsm/redislock with its README's watchdog", "bsm/redislock，加上其 README 的看门狗", 1},
-	{"rueidis", "rueidislock, one key", "rueidislock，一个 key", 1},
+	{"redsync", "redsync, one Redis", 1},
+	{"redsync5", "redsync, five, extended every half expiry", 5},
+	{"bsm", "bsm/redislock with its README's watchdog", 1},
+	{"rueidis", "rueidislock, one key", 1},
 }
 
 // A row is a story, and why it has no verdict on some libraries.
 type row struct {
-	title, zh, story string
-	none             []string // columns
-	why              string
+	title, story string
+	none         []string // columns
+	why          string
 }
 
 var rows = []row{
-	{"Two arrive at once: one gets it", "两个客户端同时到达：只有一个拿到锁",
+	{"Two arrive at once: one gets it",
 		"TestTwoClientsComeAtOnce_OneGetsIn", nil, ""},
-	{"A late holder leaves the next owner's lock alone", "迟到的持锁者不会删掉别人的锁",
+	{"A late holder leaves the next owner's lock alone",
 		"TestALateHolder_CannotDeleteTheNextOwnersLock", []string{"rueidis"}, alwaysRenews},
-	{"Unlock after the request was cancelled releases the lock", "请求已取消，Unlock 仍然释放锁",
+	{"Unlock after the request was cancelled releases the lock",
 		"TestTheRequestIsCancelled_UnlockStillReleases", nil, ""},
-	{"A cancelled TryLock leaves nothing behind", "被取消的 TryLock 不留下任何东西",
+	{"A cancelled TryLock leaves nothing behind",
 		"TestTryLock_CancelledInFlight_ReleasesKey", []string{"rueidis"}, errorDiffers},
-	{"An acquisition resent after a lost reply locks no one out", "加锁命令因响应丢失而重发：没有人被锁在外面",
+	{"An acquisition resent after a lost reply locks no one out",
 		"TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut", nil, ""},
-	{"A TryLock without a reply leaves nothing behind", "TryLock 始终收不到响应，也不留下任何东西",
+	{"A TryLock without a reply leaves nothing behind",
 		"TestTheReplyToTheAcquireNeverComes_NothingStaysBehind", nil, ""},
-	{"A release resent after a lost reply is not an error", "释放命令因响应丢失而重发：不报错",
+	{"A release resent after a lost reply is not an error",
 		"TestTheReplyToTheReleaseIsLost_UnlockReturnsNil", []string{"rueidis"}, returnsNothing},
-	{"Work of a hundred TTLs keeps the lock", "业务长达一百个过期时间，锁仍在",
+	{"Work of a hundred TTLs keeps the lock",
 		"TestWorkOfAHundredTTLs_BobIsRefusedThroughout", []string{"redsync"}, doesNotRenew},
-	{"A master fails over: there is no second holder", "主从切换：不会有第二个持锁者",
+	{"A master fails over: there is no second holder",
 		"TestAMasterFailsOverBeforeReplicating_TheLockIsNotGivenTwice", onOne, "they are on one Redis"},
-	{"Three of five fail and return, one after the other: the lock is kept", "五台中有三台先后故障又恢复：锁仍在",
+	{"Three of five fail and return, one after the other: the lock is kept",
 		"TestThreeNodesFailOneAfterTheOtherAndComeBack_TheLockIsKept", onOne, "they are on one Redis"},
 }
 
