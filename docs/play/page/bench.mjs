@@ -5,7 +5,7 @@
 // it is a lock of the course.
 const benchSwitches = [['take', 2], ['expiry', 3], ['value', 2], ['release', 3], ['watchdog', 2], ['replies', 2], ['nesting', 2], ['copies', 2], ['resource', 2]];
 const benchFurther = {'06': '121201100', '07': '121211100', '08': '121211110', '09': '121201001'};
-const bench = {set: null, tried: new Set(), attack: '', timer: 0, moving: false};
+const bench = {set: null, tried: new Set(), attack: '', same: false, timer: 0, moving: false};
 
 // benchNot is why a switch cannot have a setting, '' if it can.
 function benchNot([take, expiry, value, release, watchdog, replies, nesting], name) {
@@ -93,23 +93,28 @@ function showBench(hash) {
 // benchFlip sets a switch, and those that do not fit any more. All that was tried is judged again.
 function benchFlip(i, setting) {
   const breaks = () => data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad > 0), before = breaks();
+  const was = bench.attack && benchCell(bench.attack);
   bench.before = benchCode(bench.set);
   bench.set[i] = setting;
   const off = benchSwitches.filter(([name], i) => bench.set[i] > 0 && benchNot(bench.set, name) && (bench.set[i] = 0, true));
   history.replaceState(null, '', `#build/${benchLock().replace('build/', '')}`);
   const now = breaks(), broken = now.filter(a => !before.includes(a)), held = before.filter(a => !now.includes(a));
   if (broken.length > 0 || !bench.attack && now.length > 0) bench.attack = broken[0] ?? now[0];
+  const is = bench.attack && benchCell(bench.attack);
+  bench.same = is && was && ['kinds', 'bad', 'all'].every(k => was[k] === is[k]);
   benchStop();
   benchDraw([...broken, ...held]);
   say([...off.map(([name]) => t('bench.off', {name: t(`bench.${name}`)})), ...broken.map(a => t('bench.nowBreaks', {attack: benchName(a)})), ...held.map(a => t('bench.nowHolds', {attack: benchName(a)})), benchScore()].join(' '));
 }
 
-// benchNext lets the network take the next attack that breaks the lock; if there is none, all the
-// others are tried.
+// benchNext lets the network try its attacks in their order, up to the next that breaks the lock.
 function benchNext() {
   const open = data.Bench.Attacks.filter(a => !bench.tried.has(a)), next = open.find(a => benchCell(a).bad > 0);
   if (open.length === 0) return;
-  if (next) return benchTry(next);
+  if (next) {
+    open.slice(0, open.indexOf(next)).forEach(a => bench.tried.add(a));
+    return benchTry(next);
+  }
   open.forEach(a => bench.tried.add(a));
   bench.attack = '';
   benchStop();
@@ -119,6 +124,7 @@ function benchNext() {
 
 // benchTry tries an attack: its schedule plays, row by row.
 function benchTry(attack) {
+  bench.same = false;
   bench.tried.add(attack);
   bench.attack = attack;
   benchStop();
@@ -195,6 +201,7 @@ function benchCard(known, held) {
     const others = [...c.kinds].filter(k => k !== c.first), raced = 'XLN'.includes(c.first) && attack !== 'none' && benchCell('none').bad > 0;
     told.push(el('h2', {}, '✗ ', t('bench.broken', {n: c.moves, kind: t(`kind.${c.first}`)})),
       el('p', {}, close(`${t('bench.some', {attack: benchName(attack), bad: c.bad, all: c.all})} ${others.length > 0 ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
+      bench.same && el('p', {id: 'bench-same'}, t('bench.same', {bad: c.bad, all: c.all})),
       !left && el('p', {class: 'bench-hint'}, rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover' && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
       el('div', {class: 'buttons'}, button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}), !lock.startsWith('build') && el('a', {class: 'button', href: `#${c.id}`}, t('bench.play')), button(t('copy'), e => copy(command, e.currentTarget), {id: 'bench-copy', class: 'quiet'})),
       el('code', {id: 'bench-command'}, command));

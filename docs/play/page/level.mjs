@@ -310,8 +310,8 @@ function showOutcome({states, state, records}) {
     const reasons = aim.breaks && reasonsOf(l, kind);
     told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
     if (!aim.breaks) more.push(el('p', {}, t(l.Kinds === '' ? 'outcome.none' : 'outcome.seen', {all, ways})));
-    const there = aim.breaks && fixOf(l, kind);
-    if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), !chapter && [' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))]));
+    const there = aim.breaks && !chapter && fixOf(l, kind); // in a chapter, the next one tells it
+    if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), ' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))));
     const d = decisive(states, game.path, at);
     if (aim.breaks) more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: found[d], all: graph.all[states[d]]}))));
     if (game.shown) more.push(el('p', {}, t('outcome.shown')));
