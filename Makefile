@@ -21,7 +21,7 @@ real-faults: ## real servers and holders, killed, stopped, failed over (two minu
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 -timeout 30m ./...
 
-explore: ## every lock under every fault in every order, written to docs/read/faults.md and docs/play/index.html
+explore: ## every lock under every fault in every order, and the locks of the bench, written to docs/read/faults.md and docs/play/index.html (three minutes)
 	go run ./docs/explore
 
 change: ## look at what has changed, and run what that needs
