@@ -222,12 +222,16 @@ func TestTheLevels_AreNotWonAtRandom(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile(repository + "/docs/play/page/data.mjs")
 	require.NoError(t, err)
+	level, err := os.ReadFile(repository + "/docs/play/page/level.mjs")
+	require.NoError(t, err)
+	patience := regexp.MustCompile(`patience: ([^,]+),`).FindSubmatch(level) // what the page does
+	require.NotNil(t, patience)
 	b := visit(t, server, desktop)
 	list := eval[[]struct {
 		Name            string
 		Best            int
 		Random, Undoing float64
-	}](b, `(async () => {`+string(source)+randomJS+`})()`)
+	}](b, `(async () => {`+string(source)+strings.Replace(randomJS, "PATIENCE", string(patience[1]), 1)+`})()`)
 	require.Len(t, list, len(won))
 	for i, l := range list {
 		t.Logf("%-16s best %d, at random %2.0f %%, undoing %3.0f %%", l.Name, l.Best, 100*l.Random, 100*l.Undoing)
@@ -250,7 +254,7 @@ const randomJS = `
 	const random = n => { seed = (seed * 48271) % 2147483647; return seed % n; };
 	return data.Path.map((p, place) => {
 		const name = String(p.Step).padStart(2, '0') + '/' + p.Fault, cell = graph.cells.get(name), aim = graph.aim(p.Goal, p.After);
-		const best = aim.along(cell, []).steps[0], patience = place >= 2 ? 3 : 0, open = state => graph.edges(state).filter(o => o.to !== Unexplored);
+		const best = aim.along(cell, []).steps[0], patience = PATIENCE, open = state => graph.edges(state).filter(o => o.to !== Unexplored);
 		const plays = undoes => {
 			let path = [], tried = [new Set()];
 			for (let moves = 0; moves < 3 * best;) {

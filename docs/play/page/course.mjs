@@ -90,17 +90,16 @@ function read(i) {
   chapter.playing = Boolean(b.Level);
   document.querySelector('.figure').classList.toggle('playing', chapter.playing);
   part('down').hidden = i === chapter.beats.length - 1;
+  part('which').textContent = `${upper(stepTitle(b.level.Step))}${t('colon')}${fromData(lockOf(b.level.Step).Lock)}`;
   drawnWidth = part('picture').clientWidth;
   if (chapter.playing) {
     b.slot.style.minHeight = '';
     fill(b.slot, controls());
-    part('which').textContent = `${upper(stepTitle(b.level.Step))}${t('colon')}${fromData(lockOf(b.level.Step).Lock)}`;
     part('tells').textContent = '';
     game = b.game ?? newGame(b.level);
     fresh = 0, card = '';
     return show();
   }
-  part('which').textContent = `${upper(stepTitle(b.level.Step))}${t('colon')}${fromData(lockOf(b.level.Step).Lock)}`;
   const same = before?.list && before.level === b.level && i > 0 && before === chapter.beats[i - 1] && before.list.length <= b.list.length;
   const unanswered = b.Ask && !b.answered && chapter.beats[i - 1]?.level === b.level;
   chapter.shown = unanswered ? chapter.beats[i - 1].list.length : same ? before.list.length : 0;
