@@ -40,7 +40,7 @@ func TestTheTTLIsOverAndTwoComeAtOnce_OneIsInside(t *testing.T) {
 		var carolErr error
 		comes := lab.beforeNth("bob", nth, func() { carolErr = carol.TryLock(ctx) })
 		bobErr := bob.TryLock(ctx)
-		if !comes.fired {
+		if !comes.fired() {
 			return false
 		}
 		inside := 0

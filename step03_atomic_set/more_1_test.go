@@ -32,7 +32,7 @@ func TestTheHolderLeavesAnywhereInARefusedTryLock_TheLockIsFree(t *testing.T) {
 				}
 			})
 			bobErr := bob.TryLock(ctx)
-			if !leaves.fired {
+			if !leaves.fired() {
 				return false
 			}
 			require.NoError(t, unlockErr, "alice holds the lock, but Unlock failed")

@@ -27,7 +27,7 @@ func TestALateHolderUnlocks_NobodyGetsInMeanwhile(t *testing.T) {
 		var carolErr error
 		comes := lab.afterNth("alice", nth, func() { carolErr = carol.TryLock(ctx) })
 		err := alice.Unlock(ctx)
-		if !comes.fired {
+		if !comes.fired() {
 			return false
 		}
 		require.ErrorIs(t, carolErr, ErrNotAcquired,
@@ -179,7 +179,7 @@ func TestRedisRefusesOneCommand_ThatIsAnErrorAndNoAnswer(t *testing.T) {
 			refusal := lab.inject("alice", &hook{match: nthIs(nth), again: true,
 				reply: errors.New("OOM command not allowed when used memory > 'maxmemory'.")})
 			err := call(ctx)
-			if !refusal.fired {
+			if !refusal.fired() {
 				return false
 			}
 			if err == nil && story.call == "Unlock" && bob.TryLock(ctx) == nil {

@@ -27,7 +27,7 @@ func TestTheLeaseEndsDuringUnlock_TheNextOwnersLockStays(t *testing.T) {
 			bobErr = bob.TryLock(ctx)
 		})
 		alice.Unlock(ctx)
-		if !end.fired {
+		if !end.fired() {
 			return false
 		}
 		require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")

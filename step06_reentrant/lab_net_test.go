@@ -387,7 +387,7 @@ type hook struct {
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
 	seen   map[int]int
-	fired  bool
+	struck atomic.Bool // read by the story while a client may still send
 }
 
 func (l *lab) inject(name string, h *hook) *hook {
@@ -396,11 +396,14 @@ func (l *lab) inject(name string, h *hook) *hook {
 	c := l.client(name)
 	defer c.inTurn()()
 	if h.lose != nil { // an earlier loss has ended: its hook would take the commands of this one
-		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.fired && old.lose != nil })
+		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.fired() && old.lose != nil })
 	}
 	c.hooks = append(c.hooks, h)
 	return h
 }
+
+// fired reports whether the event has come.
+func (h *hook) fired() bool { return h.struck.Load() }
 
 // inTurn lets only one command of a client arrive at a time, even while a hook runs. A
 // mutex would stop the clock.
@@ -417,8 +420,9 @@ func (c *client) arrive(node int, command string) (now *hook) {
 			continue
 		}
 		h.seen[node]++
-		if now == nil && (!h.fired || h.again) && h.match(command, h.seen[node]) {
-			now, h.fired = h, true
+		if now == nil && (!h.fired() || h.again) && h.match(command, h.seen[node]) {
+			now = h
+			h.struck.Store(true)
 		}
 	}
 	if now == nil {
@@ -436,7 +440,7 @@ func (l *lab) requireAllStruck(t *T) {
 	for _, c := range l.clients {
 		defer c.inTurn()()
 		for _, h := range c.hooks {
-			if !h.fired && !l.mayMiss && !t.Failed() {
+			if !h.fired() && !l.mayMiss && !t.Failed() {
 				t.Errorf("%s did not send the command at which the story strikes, so it shows nothing", c.name)
 			}
 		}

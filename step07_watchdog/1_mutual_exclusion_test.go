@@ -54,7 +54,7 @@ func TestTwoClientsComeAtOnce_OneGetsIn(t *testing.T) {
 		// Just before alice's first write reaches Redis, all of bob's TryLock runs.
 		turn := lab.beforeWrite("alice", func() { bobErr = bob.TryLock(ctx) })
 		aliceErr := alice.TryLock(ctx)
-		require.True(t, turn.fired, "the lock is free, but alice's TryLock returned without trying to take it")
+		require.True(t, turn.fired(), "the lock is free, but alice's TryLock returned without trying to take it")
 		require.NoError(t, bobErr, "the lock was free all through bob's TryLock, but he was refused")
 		require.Error(t, aliceErr,
 			"bob took the lock in the middle of alice's TryLock, but she got it as well: both are inside")

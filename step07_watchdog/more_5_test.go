@@ -35,7 +35,7 @@ func TestTheLeaseEndsDuringUnlock_UnlockSaysSo(t *testing.T) {
 			bobErr = bob.TryLock(ctx)
 		})
 		err := alice.Unlock(ctx)
-		if !end.fired {
+		if !end.fired() {
 			return false
 		}
 		require.NoError(t, bobErr, "alice's lease has expired, but bob was refused")
@@ -94,7 +94,7 @@ func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 		})
 		lab.loseReply("bob")
 		require.Error(t, bob.TryLock(ctx), "bob got no reply, but TryLock returned nil")
-		if !end.fired {
+		if !end.fired() {
 			return false
 		}
 		require.NoError(t, aliceErr, "bob's lease has expired, but alice was refused")
@@ -423,7 +423,7 @@ func TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysThatTheLockIsTaken(
 			patience, cancel := context.WithTimeout(ctx, ttl/5)
 			defer cancel()
 			err := alice.Lock(patience)
-			require.True(t, attempt.fired, "bob left while alice waited, but she did not try again")
+			require.True(t, attempt.fired(), "bob left while alice waited, but she did not try again")
 			require.ErrorIs(t, err, context.DeadlineExceeded,
 				"alice's context has ended, but the error does not say so")
 			if nodes == 1 { // a lock on several nodes says what the last votes were

@@ -15,7 +15,7 @@ func TestTheClientDiesAnywhereInTryLock_ItBlocksAtMostOneTTL(t *testing.T) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		death := lab.crashAfter("alice", nth)
 		alice.TryLock(ctx)
-		if !death.fired {
+		if !death.fired() {
 			return false
 		}
 		time.Sleep(ttl + ttl/10)

@@ -384,7 +384,7 @@ func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
 			start := time.Now()
 			err := bob.TryLock(request)
 			took := time.Since(start)
-			require.True(t, hangs.fired, "bob's TryLock sent no command")
+			require.True(t, hangs.fired(), "bob's TryLock sent no command")
 			require.Error(t, err, "alice is inside, but bob's TryLock returned nil: both are inside")
 			require.Less(t, took, slack(3*time.Second+readTimeout+100*time.Millisecond),
 				"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3s and a read", took)
