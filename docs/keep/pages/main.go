@@ -17,8 +17,8 @@
 //     <!-- /questions -->, from the interview pages; and of these the decks of cards,
 //     docs/read/interview/deck.tsv
 //   - not a table between <!-- table: command --> and <!-- /table -->: the command writes it
-//   - the file and the line in a link whose text is a declaration's name:
-//     [`Lock.Unlock`](lock.go#L1)
+//   - the file and the line in a link whose text or title is a declaration's name:
+//     [`Lock.Unlock`](lock.go#L1), [test](lock_test.go#L1 "TestA")
 //   - links to the page in the browser: play.go
 //
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,7 +31,7 @@ func (p part) lines() []string { return slices.Concat(p.head, p.body, p.end) }
 var (
 	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|questions|table): (.*\S) -->$`)
 	fenceLine  = regexp.MustCompile("^\\s*(```+)")
-	sourceLink = regexp.MustCompile("\\[`([A-Za-z0-9_.]+)`\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?\\)")
+	sourceLink = regexp.MustCompile("\\[(`[A-Za-z0-9_.]+`|[^]`[]+)\\]\\(([^)#\\s]+\\.go)(?:#L[0-9]+)?(\\s\"[A-Za-z0-9_.]+\")?\\)")
 )
 
 // parse splits a page.
@@ -190,26 +191,27 @@ func excerpt(args []string) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// relink sets the lines, and the files, of the links whose text is the name of a
-// declaration. Only a lesson gives the lines of its tests: otherwise a new story would
-// change most pages.
+// relink sets the lines, and the files, of the links whose title or, without one, whose
+// text in backticks is the name of a declaration. Only a lesson gives the lines of its
+// tests: otherwise a new story would change most pages.
 func relink(file, line string) (string, error) {
 	var failed error
 	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {
 		m := sourceLink.FindStringSubmatch(link)
-		if strings.Contains(m[2], "://") {
+		name := strings.Trim(cmp.Or(m[3], m[1]), " \"`")
+		if strings.Contains(m[2], "://") || m[3] == "" && !strings.HasPrefix(m[1], "`") {
 			return link
 		}
-		d, err := find(path.Join(path.Dir(file), m[2]), m[1])
+		d, err := find(path.Join(path.Dir(file), m[2]), name)
 		if err != nil {
 			failed = err
 			return link
 		}
 		to := path.Join(path.Dir(m[2]), d.File)
 		if strings.Contains(to, "/") && strings.HasSuffix(to, "_test.go") {
-			return fmt.Sprintf("[`%s`](%s)", m[1], to)
+			return fmt.Sprintf("[%s](%s%s)", m[1], to, m[3])
 		}
-		return fmt.Sprintf("[`%s`](%s#L%d)", m[1], to, d.Line)
+		return fmt.Sprintf("[%s](%s#L%d%s)", m[1], to, d.Line, m[3])
 	})
 	return line, failed
 }

@@ -41,7 +41,7 @@ var (
 	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
 	bannerLine   = regexp.MustCompile(`(?m)^> \*\*本页落后于英文版.*\n\n?`)
 	titleLine    = regexp.MustCompile(`(?m)^# .*\n`)
-	linkTo       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
+	linkTo       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(\s"[^"]*")?\)`)
 	lineNumber   = regexp.MustCompile(`#L[0-9]+$`)
 )
 
@@ -69,7 +69,10 @@ func (b library) withLanguages(file, page string) string {
 
 // mapLinks returns a text with its links as f returns them.
 func mapLinks(text string, f func(link string) string) string {
-	return linkTo.ReplaceAllStringFunc(text, func(link string) string { return "](" + f(link[2:len(link)-1]) + ")" })
+	return linkTo.ReplaceAllStringFunc(text, func(link string) string {
+		m := linkTo.FindStringSubmatch(link)
+		return "](" + f(m[1]) + m[2] + ")"
+	})
 }
 
 // inChinese returns the link of a page, of whatever language, as its Chinese edition has
@@ -208,7 +211,7 @@ func (b library) facts(file string, s section) []string {
 			to, _, _ = strings.Cut(to, "#") // its headings may be others
 		}
 		if to != "" { // not from one edition to the other
-			list = append(list, "link to "+lineNumber.ReplaceAllString(to, ""))
+			list = append(list, "link to "+lineNumber.ReplaceAllString(to, "")+m[2])
 		}
 	}
 	text = strings.Join(strings.Fields(markup.ReplaceAllString(text, "")), " ")

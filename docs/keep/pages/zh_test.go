@@ -93,6 +93,20 @@ func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	require.Contains(t, read(t, zh), "```sh\ngo test ./... # all tests\n```", "an empty block")
 }
 
+// The title of a link names the test that it leads to.
+func TestChinese_ATitleIsKeptAndCompared(t *testing.T) {
+	inTwoLanguages(t)
+	writeAll(t, "README.md", englishPage+"\n[test](sub/lock.go \"helper\")\n",
+		zh, chinesePage+"\n[测试](sub/lock.go \"helper\")\n")
+	require.NoError(t, stamp([]string{"README.md"}))
+	require.NoError(t, carryOver(nil))
+	require.Contains(t, read(t, zh), "[测试](sub/lock.go#L18 \"helper\")")
+	require.NotContains(t, read(t, zh), "本页落后于英文版")
+	change(t, zh, "18 \"helper\")", "18 \"Lock\")")
+	require.NoError(t, carryOver(nil))
+	require.Contains(t, read(t, zh), "本页落后于英文版", "it names another test")
+}
+
 func TestChinese_ALinkGoesToTheChinesePageAsSoonAsItIsThere(t *testing.T) {
 	inTwoLanguages(t)
 	const redlock = "docs/read/redlock.zh-CN.md"
