@@ -26,8 +26,8 @@
 // there.
 //
 // A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the
-// line numbers of the English one; its pictures are drawn with Chinese titles. Its first
-// line is the hash of the English text that it says in Chinese. When that has changed, or
+// line numbers of the English one; what the tour prints, it shows in Chinese, and its
+// pictures are drawn with Chinese titles. Its first line is the hash of the English text that it says in Chinese. When that has changed, or
 // the pages differ in headings, blocks or links, a banner below the title says so, and the
 // command warns; with -strict it fails. -stamp writes the hash once the Chinese says the
 // same. -zh is what takes no time: it carries over blocks and links, sets banners, and
@@ -107,7 +107,7 @@ func runHere(ctx context.Context, files []string, check bool) error {
 		os.Setenv(story.BuiltEnv, dir)
 	}
 	tour := filepath.Join(dir, "tour.exe") // built once for all
-	if _, err := output(ctx, "go", "build", "-o", tour, "./docs/tour"); err != nil {
+	if _, err := output(ctx, "C", "go", "build", "-o", tour, "./docs/tour"); err != nil {
 		return err
 	}
 	b, ctx, err := story.NewBuilder(ctx)
@@ -116,14 +116,18 @@ func runHere(ctx context.Context, files []string, check bool) error {
 	}
 	defer b.Close()
 	return run(files, check, shown{stage(ctx, b), func(command string) (string, error) {
+		command, chinese := strings.CutPrefix(command, chineseLocale)
 		if args, ok := strings.CutPrefix(command, tourCommand); ok {
-			return output(ctx, tour, strings.Fields(args)...)
+			if chinese {
+				return output(ctx, "zh_CN.UTF-8", tour, strings.Fields(args)...)
+			}
+			return output(ctx, "C", tour, strings.Fields(args)...)
 		}
 		args, ok := strings.CutPrefix(command, "go ")
 		if !ok {
 			return "", fmt.Errorf("%q: a page runs only the go command", command)
 		}
-		return output(ctx, "go", strings.Fields(args)...)
+		return output(ctx, "C", "go", strings.Fields(args)...)
 	}})
 }
 
@@ -133,16 +137,19 @@ type shown struct {
 	print func(command string) (string, error)
 }
 
-const tourCommand = "go run ./docs/tour"
+const (
+	tourCommand   = "go run ./docs/tour"
+	chineseLocale = "LC_ALL=zh_CN.UTF-8 " // in front of a command whose output a Chinese page shows
+)
 
-// output is the standard output of a program: progress and compiler noise go to the other
-// stream. It fails unless the program ends with 0: a page shows what readers should do,
-// and that works.
-func output(ctx context.Context, name string, args ...string) (string, error) {
+// output is the standard output of a program in a locale: progress and compiler noise go to
+// the other stream. It fails unless the program ends with 0: a page shows what readers
+// should do, and that works.
+func output(ctx context.Context, locale, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &noise
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // pages show the tour's English
+	cmd.Env = append(os.Environ(), "LC_ALL="+locale)
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out.String(), noise.String())
 	}
@@ -230,13 +237,22 @@ func writers(check bool) []string {
 	return []string{tourCommand + " matrix", "go run ./docs/explore"}
 }
 
+// commandOf is the command of a page in its language. Of all commands, only the tour's
+// speak Chinese.
+func commandOf(file, command string) string {
+	if isChinese(file) && strings.HasPrefix(command, tourCommand) {
+		return chineseLocale + command
+	}
+	return command
+}
+
 // wanted are the commands whose output the pages need.
 func wanted(files []string) (list []string) {
 	b := library{}
 	for _, file := range files {
 		for _, p := range parse(b.page(file).text) {
 			if p.verb == "run" {
-				list = append(list, p.args)
+				list = append(list, commandOf(file, p.args))
 			}
 		}
 	}

@@ -114,7 +114,13 @@ func (b library) regenerate(file string, show shown) (made map[string]string, wr
 			}
 			return list, err
 		case isChinese(file):
-			if same.verb == p.verb && same.args == p.args && (p.verb != "" || p.body == nil) {
+			speaks := p.verb == "run" && commandOf(file, p.args) != p.args
+			switch {
+			case same.verb != p.verb || same.args != p.args || p.verb == "" && p.body != nil:
+			case speaks && show.print != nil:
+				out, err := show.print(commandOf(file, p.args))
+				return trimmed(prompt(p.args) + "\n" + out), err
+			case !speaks || !strings.HasPrefix(strings.Join(p.body, "\n"), prompt(p.args)):
 				return same.body, nil
 			}
 		case p.verb == "run":

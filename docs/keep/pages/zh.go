@@ -226,7 +226,7 @@ func (b library) facts(file string, s section) []string {
 		nth++
 		list = append(list, fmt.Sprintf("block %d: %s", nth, strings.Join(p.head, " ")))
 		for at, text := range p.body {
-			if p.isFenced() {
+			if p.isFenced() && p.verb != "run" {
 				text = strings.TrimRight(comment.ReplaceAllString(text, ""), " \t")
 				list = append(list, fmt.Sprintf("block %d, line %d: %s", nth, at+1, text))
 			}

@@ -93,6 +93,31 @@ func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	require.Contains(t, read(t, zh), "```sh\ngo test ./... # all tests\n```", "an empty block")
 }
 
+// The tour speaks Chinese; the go command does not.
+func TestChinese_APageShowsWhatTheTourPrintsInChinese(t *testing.T) {
+	inTwoLanguages(t)
+	const block = "\n<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n"
+	writeAll(t, "README.md", englishPage+block, zh, chinesePage+block)
+	prints := func(command string) (string, error) {
+		if strings.HasPrefix(command, chineseLocale) {
+			return "锁\n", nil
+		}
+		return "lock\n", nil
+	}
+	require.NoError(t, stamp([]string{"README.md"}))
+	require.NoError(t, carryOver(nil))
+	require.NoError(t, run(nil, false, shown{print: prints}))
+	require.Contains(t, read(t, "README.md"), "$ go run ./docs/tour red 4\nlock\n```")
+	require.Contains(t, read(t, zh), "$ go run ./docs/tour red 4\n锁\n```")
+	require.Contains(t, read(t, zh), "$ go version\nlock\n```")
+	require.NotContains(t, read(t, zh), "本页落后于英文版", "the outputs differ in language, as they should")
+	require.NoError(t, run(nil, true, shown{print: prints}))
+
+	page := read(t, zh)
+	require.NoError(t, carryOver(nil))
+	require.Equal(t, page, read(t, zh), "what runs nothing must not bring the English back")
+}
+
 // The title of a link names the test that it leads to.
 func TestChinese_ATitleIsKeptAndCompared(t *testing.T) {
 	inTwoLanguages(t)
