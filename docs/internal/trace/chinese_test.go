@@ -181,7 +181,7 @@ func TestChinese_ATimelineKeepsItsColumns(t *testing.T) {
 		"      0.1ms  -- bob 订阅用的连接无声断开，新建的连接正常\n"+
 		"      0.1ms  节点 1 暂停\n"+
 		"      0.2ms  alice  acquire -> 1（节点 1 2）, （没有响应）（节点 3）\n"+
-		"                      （重发）\n"+
+		"                      [重发]\n"+
 		"      0.3ms  Redis  过期时间已到：alice 的锁没了（节点 4）\n"+
 		"      0.4ms  bob    DEL coupons（很早以前发的） -> 1，但响应丢失\n"+
 		"                      <- 误删 alice 的锁\n"+

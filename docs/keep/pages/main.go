@@ -27,11 +27,11 @@
 //
 // A Chinese page (README.zh-CN.md next to README.md) has the blocks, the links and the
 // line numbers of the English one; what the tour prints, it shows in Chinese, and its
-// pictures are drawn with Chinese titles. Its first line is the hash of the English text that it says in Chinese. When that has changed, or
-// the pages differ in headings, blocks or links, a banner below the title says so, and the
-// command warns; with -strict it fails. -stamp writes the hash once the Chinese says the
-// same. -zh is what takes no time: it carries over blocks and links, sets banners, and
-// checks.
+// pictures are drawn with Chinese titles. Its first line is the hash of the English text
+// that it says in Chinese. When that has changed, or the pages differ in headings, blocks
+// or links, a banner below the title says so, and the command warns; with -strict it
+// fails. -stamp writes the hash once the Chinese says the same. -zh is what takes no time:
+// it carries over blocks and links, sets banners, and checks.
 //
 // Not made here, because each run gives another one: docs/read/benchmarks.md
 // (docs/keep/bench).
@@ -139,7 +139,7 @@ type shown struct {
 
 const (
 	tourCommand   = "go run ./docs/tour"
-	chineseLocale = "LC_ALL=zh_CN.UTF-8 " // in front of a command whose output a Chinese page shows
+	chineseLocale = "LC_ALL=zh_CN.UTF-8 " // before a command that prints for a Chinese page
 )
 
 // output is the standard output of a program in a locale: progress and compiler noise go to

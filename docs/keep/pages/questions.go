@@ -22,8 +22,8 @@ const (
 var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "stores", "design", "staff", "whiteboard"}
 
 var (
-	keyWords = regexp.MustCompile(`^\*\*(?:Key words\.|关键词。)\*\* ?`)
-	spoken   = regexp.MustCompile(`^\*\*30 (?:s\.|秒。)\*\* ?`)
+	keyWords = regexp.MustCompile(`^\*\*(?:Key words\.|关键词：)\*\* ?`)
+	spoken   = regexp.MustCompile(`^\*\*30 (?:s\.|秒：)\*\* ?`)
 )
 
 // paragraph returns the text of the paragraph of a section that begins with a label.
