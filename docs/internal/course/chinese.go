@@ -100,11 +100,14 @@ func (c Catalog) Find(text string) string {
 			for _, arg := range m[1:] {
 				args = append(args, c.Find(arg))
 			}
-			return fmt.Sprintf(f.chinese, args...)
+			return afterBracket.ReplaceAllString(fmt.Sprintf(f.chinese, args...), "）$1")
 		}
 	}
 	return text
 }
+
+// afterBracket is a space that belongs to a gap, but not after what has filled it.
+var afterBracket = regexp.MustCompile(`） ([\x{2e80}-\x{10ffff}])`)
 
 // InChinese returns the Chinese for a text of this package, or the text if there is none.
 func InChinese(text string) string { return inChinese.Find(text) }

@@ -92,7 +92,7 @@ func codeIn(text string) []string {
 
 func TestFind_WhatWasPutIntoATextIsInChineseAsWell(t *testing.T) {
 	numbers := NewCatalog("", []byte(`{"": {"step #": "第 # 步", "# instead of #": "用 # 代替 #"}}`), Numbers)
-	formats := NewCatalog("", []byte(`{"": {"node %d": "节点 %d", "node %d %s": "节点 %d %s", "%s hangs": "%s 没有响应", "%d of %d": "%[2]d 个中的 %[1]d 个", "%s hangs, but %q": "%s 卡住，却 %q"}}`), Verbs)
+	formats := NewCatalog("", []byte(`{"": {"node %d": "节点 %d", "node %d %s": "节点 %d %s", "%s hangs": "%s 没有响应", "%d of %d": "%[2]d 个中的 %[1]d 个", "%s hangs, but %q": "%s 卡住，却 %q", "%s again": "%s（又一次）"}}`), Verbs)
 	for _, c := range []struct {
 		in         Catalog
 		text, want string
@@ -104,6 +104,7 @@ func TestFind_WhatWasPutIntoATextIsInChineseAsWell(t *testing.T) {
 		{formats, "Redis hangs", "Redis 没有响应"},
 		{formats, "2 of 5", "5 个中的 2 个"},
 		{formats, `node 2 hangs, but "it hangs"`, `节点 2 卡住，却 "it hangs"`},
+		{formats, "bob again hangs", "bob（又一次）没有响应"},
 		{formats, "two of five", "two of five"},
 	} {
 		assert.Equal(t, c.want, c.in.Find(c.text))
