@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// acquire stores the hold on a majority of the nodes. If that fails, it tells all of them
-// to undo it, and waits for those that are not busy.
+// acquire stores the hold on a majority of the nodes. If that fails, it undoes it on those
+// that may have stored it, and waits for those that are not busy.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	r := l.ask(ctx, acquiring, h, depth)
 	// Not r.decided: an attempt that is refused waits for the slow nodes too, so that they are

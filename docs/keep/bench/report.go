@@ -26,6 +26,7 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"section":     func() string { return duration(section) },
 	"manyBound":   func() string { return duration(manyBound) },
 	"holdTTL":     func() string { return duration(holdTTL) },
+	"held":        func(r *results) string { return duration(r.Plan.Held) },
 	"holders":     func() []string { return names(holders()) },
 	"busy":        func() int { return busy },
 	"bar":         func(d time.Duration) string { return strings.Repeat("█", int(d/(20*time.Microsecond))) },
