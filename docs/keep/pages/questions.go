@@ -19,7 +19,7 @@ const (
 )
 
 // themes are the pages with questions, in the order that they have in the decks.
-var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "stores", "design", "staff", "whiteboard"}
+var themes = []string{"locks", "release", "nesting", "watchdog", "redlock", "fencing", "systems", "stores", "design", "cases", "staff", "whiteboard"}
 
 var (
 	keyWords = regexp.MustCompile(`^\*\*(?:Key words\.|关键词：)\*\* ?`)

@@ -194,7 +194,7 @@ func (b library) unsaidEnglish(file string) (wrong []string) {
 var (
 	codeSpan = regexp.MustCompile("`` ?(.+?) ?``|`([^`\n]+)`|<code>(.*?)</code>")
 	markup   = regexp.MustCompile(`(?m)^<!--.*`)
-	comment  = regexp.MustCompile(`(^|\s)(#|//).*`) // may be translated
+	comment  = regexp.MustCompile(`(^|\s)(#|//|-- ).*`) // may be translated
 )
 
 // facts are what a section has in both languages, sorted: its level, how many rows its

@@ -73,6 +73,19 @@ func TestChinese_ATableIsNotCarriedOver(t *testing.T) {
 	require.NotContains(t, read(t, zh), "英文版已有改动", "a cell has changed, and there is nothing to translate")
 }
 
+// A comment in a block is for a reader: # in a shell, // in Go, -- in SQL and Lua.
+func TestChinese_ACommentOfSQLIsTranslated(t *testing.T) {
+	inTwoLanguages(t)
+	block := func(line string) string { return "\n```sql\n" + line + "\n```\n" }
+	writeAll(t, "README.md", englishPage+block("UPDATE t; -- mine"), zh, chinesePage+block("UPDATE t; -- 我的"))
+	require.NoError(t, stamp([]string{"README.md"}))
+	require.NoError(t, carryOver(nil))
+	require.NotContains(t, read(t, zh), "本页落后于英文版", "a comment in another language is not a difference")
+	change(t, zh, "UPDATE t; --", "DELETE t; --")
+	require.NoError(t, carryOver(nil))
+	require.Contains(t, read(t, zh), "本页落后于英文版")
+}
+
 func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	inTwoLanguages(t)
 	page := read(t, zh)
