@@ -89,6 +89,27 @@ func (b library) inChinese(from, link string) string {
 	return join(chinese(from), other, b.sameHeading(english(file), other, anchor))
 }
 
+// taughtIn returns a row of the glossary with the links of its last cell as the Chinese
+// editions of those in the cell before: to the heading only if that page is in step.
+func (b library) taughtIn(row string) string {
+	cells := strings.Split(row, " | ")
+	if len(cells) != 6 {
+		return row
+	}
+	to := linkTo.FindAllStringSubmatch(cells[4], -1)
+	cells[5] = mapLinks(cells[5], func(link string) string {
+		if len(to) == 0 {
+			return link
+		}
+		link, to = b.inChinese(bilingual, to[0][1]), to[1:]
+		if file, _, _ := b.target(bilingual, link); b.isStale(file) {
+			link, _, _ = strings.Cut(link, "#")
+		}
+		return link
+	})
+	return strings.Join(cells, " | ")
+}
+
 // target returns where the link of a page leads: the file, and its anchor. A folder is
 // its README.
 func (b library) target(from, link string) (file, anchor string, isPage bool) {

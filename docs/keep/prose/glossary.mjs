@@ -1,4 +1,4 @@
-// Glossary fails if a page that docs/read/glossary.md names as the one that teaches a term does not have the term in its text.
+// Glossary fails if an English page that docs/read/glossary.md names as the one that teaches a term does not have the term in its text.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -11,7 +11,7 @@ function text(target) {
   const page = readFileSync(file.endsWith('.md') ? file : `${file}/README.md`, 'utf8');
   return page.replace(notTaught, ' ').replace(/\s+/g, ' ');
 }
-for (const [, row, links] of readFileSync(glossary, 'utf8').matchAll(/^\| (.*?) \|.*\| (\[.*?) \|$/gm)) {
+for (const [, row, links] of readFileSync(glossary, 'utf8').matchAll(/^\| (.*?) \|.*\| (\[.*?) \| \[.*? \|$/gm)) {
   const terms = row.replaceAll('`', '').split(', ').map((term) => term.replace(/^(a|the) /, ''));
   const targets = [...links.matchAll(/\]\((.*?)\)/g)].map(([, target]) => target);
   const has = (target, term) => new RegExp(`\\b${term}`, 'i').test(text(target));
