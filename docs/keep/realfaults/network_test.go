@@ -103,7 +103,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	const ms, ever = time.Millisecond, time.Hour
 	cases := []struct {
 		what             string
-		where            string // deaf has no connection when it is stopped, hung has one, busy three
+		where            string // deaf has no connection, hung has one, busy three
 		options          redis.Options
 		patience         time.Duration // of the caller's context
 		lock             bool          // Lock, not TryLock
