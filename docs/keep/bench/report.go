@@ -33,6 +33,7 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"perCore": func(d time.Duration, nodes int) string {
 		return fmt.Sprintf("%d,000", time.Second*time.Duration(nodes)/max(d, 1)/1000)
 	},
+	"ratio":   func(of string) string { ratio, _, _ := strings.Cut(of, " "); return ratio }, // without its interval
 	"kB":      func(bytes int) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1000) },
 	"zh":      strings.NewReplacer(" (", "（", " to ", " 到 ", ")", "）").Replace, // a ratio with its interval
 	"percent": func(part float64) string { return fmt.Sprintf("%.1f%%", 100*part) },

@@ -40,15 +40,14 @@ func pages(found []verdicts) (made map[string]string, err error) {
 	}
 	page := template.Must(template.New("").Funcs(template.FuncMap{
 		"table":   func() string { return tableOf(found) },
-		"heading": heading,
+		"heading": func(name string) (string, error) { return heading(found, name) },
 		"red": func(dir, name string) (string, error) {
 			if !silent[dir+" "+name] {
 				return "", fmt.Errorf("%s is not red on %s, or has words already", name, dir)
 			}
 			delete(silent, dir+" "+name)
 			i := slices.IndexFunc(columns, func(c column) bool { return c.dir == dir })
-			says := found[i][name].Log.Failing(name)[0].Message()[0]
-			return fmt.Sprintf("**%s**: “%s” (`%s play %s %s`)", columns[i].name, says, command, dir, name), nil
+			return "**" + columns[i].name + "**", nil
 		},
 		"line":    line,
 		"version": func(module string) (string, error) { return listed(module, "{{.Version}}") },
@@ -116,10 +115,31 @@ func slug(title string) string {
 
 var notInSlug = regexp.MustCompile(`[^\p{L}\p{N} -]`)
 
-// heading begins what the page says about a story.
-func heading(name string) string {
+// heading begins what the page says about a story: its title, what it says where it is red, and
+// the command for each library on which it is.
+func heading(found []verdicts, name string) (string, error) {
+	var says string
+	var dirs []string
+	for i, c := range columns {
+		result, played := found[i][name]
+		if !played || result.Verdict != story.Failed {
+			continue
+		}
+		said := result.Log.Failing(name)[0].Message()[0]
+		if dirs != nil && said != says {
+			return "", fmt.Errorf("%s says %q on %s, and %q elsewhere: the page has room for one", name, said, c.dir, says)
+		}
+		says, dirs = said, append(dirs, c.dir)
+	}
+	if dirs == nil {
+		return "", fmt.Errorf("%s is red nowhere", name)
+	}
+	or := ""
+	if len(dirs) > 1 {
+		or = fmt.Sprintf(", or with `%s`", strings.Join(dirs[1:], "`, `"))
+	}
 	i := slices.IndexFunc(rows, func(r row) bool { return r.story == name })
-	return "### " + rows[i].title
+	return fmt.Sprintf("### %s\n\n“%s” (`%s play %s %s`%s)", rows[i].title, says, command, dirs[0], name, or), nil
 }
 
 // none says why cells have no verdict.

@@ -10,7 +10,7 @@ type column struct {
 
 var columns = []column{
 	{"redsync", "redsync, one Redis", 1},
-	{"redsync5", "redsync, five, extended every half expiry", 5},
+	{"redsync5", "redsync on five, extended every half expiry", 5},
 	{"bsm", "bsm/redislock with its README's watchdog", 1},
 	{"rueidis", "rueidislock, one key", 1},
 }
@@ -63,9 +63,9 @@ type leave struct {
 
 var leftOut = []leave{
 	{regexp.MustCompile(`6_test|6_reentrant|TheOwnerNests`), nil,
-		"Nesting: none of the four offers it."},
+		"Nesting: none of the four adapters offers it."},
 	{regexp.MustCompile(`BadInput|InvalidTTL|TTLOfAMillisecond|WithoutAHold|TakenWithOneCommand`), nil,
-		"Bad input, an `Unlock` without a hold that sends nothing, the number of commands: no library promises these."},
+		"Bad input, an `Unlock` without a hold, which must send nothing, the number of commands: no library promises these."},
 	{regexp.MustCompile(`ContextEndsTheWait|LockDoesNotSayThatTheLockIsTaken|LockSaysThatTheLockIsTaken|IsNotErrNotAcquired|ThatIsAnErrorAndNoAnswer|TheErrorSaysThatTheLockIsTaken`), nil,
 		"What exactly an error says, and that it wraps the context's: the adapter would have to guess."},
 	{regexp.MustCompile(`HasATokenOfItsOwn|NeverHaveTheSameToken|NamesItsKey|RefusesTheTTL|ForgetsItsScripts`), nil,
@@ -75,7 +75,7 @@ var leftOut = []leave{
 	{regexp.MustCompile(`GoroutinesShareAHandle|AnotherGoroutineLocks`), nil,
 		"Several goroutines with one handle: a Mutex of redsync and a Lock of bsm/redislock belong to one."},
 	{regexp.MustCompile(`RedisHangs`), nil,
-		"How long a release may take while Redis hangs: all four take a context with a deadline, and leave it to the caller."},
+		"How long a release may take while Redis hangs: all four adapters take a context with a deadline, and leave it to the caller."},
 	{regexp.MustCompile(`ErrNotHeld|UnlockSays|TheNextOneGetsIn|WhoWasRefused|LeaseEarly|ALateHolder|TestUnlock|TestATryLockFails`), rueidis,
 		"rueidislock: errors of a release. Its cancel function returns nothing."},
 	{regexp.MustCompile(`ForgetsToUnlock|NoWholeNumber`), rueidis,

@@ -99,11 +99,11 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	dial1s := redis.Options{DialTimeout: time.Second}
 	once := redis.Options{DialTimeout: time.Second, DialerRetries: 1}
 	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
-	hole, deaf, hung := blackHole(t), serve(t, 1)[0], serve(t, 1)[0]
+	hole, deaf, hung, busy := blackHole(t), serve(t, 1)[0], serve(t, 1)[0], serve(t, 1)[0]
 	const ms, ever = time.Millisecond, time.Hour
 	cases := []struct {
 		what             string
-		where            string // deaf has no connection when it is stopped, hung has
+		where            string // deaf has no connection, hung has one, busy three
 		options          redis.Options
 		patience         time.Duration // of the caller's context
 		lock             bool          // Lock, not TryLock
@@ -123,6 +123,8 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 		{"hangs, no connection; the page's, context of 100ms", deaf.Addr, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 		{"hangs; defaults", hung.Addr, defaults, ever, false, 15100 * ms, 1000 * ms},
 		{"hangs; the page's", hung.Addr, page, ever, false, 5100 * ms, 1000 * ms},
+		{"hangs, three connections; defaults", busy.Addr, defaults, ever, false, 5 * 25100 * ms, 5 * time.Second},
+		{"hangs, three connections; the page's", busy.Addr, page, ever, false, 5 * 7100 * ms, 5 * time.Second},
 		{"hangs; defaults, context of 100ms", hung.Addr, defaults, 100 * ms, false, 10000 * ms, 1100 * ms},
 		{"hangs; the page's, context of 100ms", hung.Addr, page, 100 * ms, false, 3100 * ms, 1100 * ms},
 	}
@@ -132,8 +134,11 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	for i, c := range cases {
 		for step := 5; step <= 8; step++ {
 			rdbs := connect(t, slices.Repeat([]string{c.where}, nodesOf(step)), c.options)
-			if c.where == hung.Addr {
+			switch c.where {
+			case hung.Addr:
 				warm(t, rdbs, 1)
+			case busy.Addr:
+				warm(t, rdbs, 3)
 			}
 			lock := newLock(key, step, rdbs, 10*time.Second)
 			call, want := lock.TryLock, c.steps567
@@ -158,6 +163,7 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	}
 	require.NoError(t, deaf.Signal(syscall.SIGSTOP))
 	require.NoError(t, hung.Signal(syscall.SIGSTOP))
+	require.NoError(t, busy.Signal(syscall.SIGSTOP))
 	close(begin)
 	calls.Wait()
 	table := ""
