@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,13 @@ func TestRatio_ComparesRoundByRound(t *testing.T) {
 	ones := []float64{1, 1, 1, 1, 1, 1, 1}
 	require.Equal(t, "4.00 (1.00 to 7.00)", ratio([]float64{5, 1, 4, 2, 3, 7, 6}, ones))
 	require.Equal(t, "2.00", ratio([]float64{2}, []float64{1}), "one measurement has no interval")
+}
+
+func TestLoad_CallsThatWaitForGoodAreCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := func(ctx context.Context, _ string) (unlock, error) { <-ctx.Done(); return nil, ctx.Err() }
+		r := &results{Plan: plan{Load: time.Second}, Failed: map[string]int{}}
+		r.load(&entrant{name: "lost", locker: locker{lock: waits}})
+		require.Contains(t, r.Failed, "lost, under load")
+	})
 }

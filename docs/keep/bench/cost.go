@@ -75,16 +75,19 @@ func (r *results) measureCost(ctx context.Context, servers []*server) error {
 	return err
 }
 
-// load locks and unlocks for a while, and returns how often.
+// load locks and unlocks for a while, and returns how often. Calls that wait for a message
+// that never comes are cut off: on a busy machine, rueidislock has waited so for good.
 func (r *results) load(e *entrant) int64 {
 	var pairs atomic.Int64
 	var wg sync.WaitGroup
 	end := time.Now().Add(r.Plan.Load)
+	ctx, cancel := context.WithDeadline(context.Background(), end.Add(10*time.Second))
+	defer cancel()
 	for i := range busy {
 		wg.Go(func() {
 			key := fmt.Sprintf("%s:%02d", e.key, i) // its own: WithFailFast may leave one
 			for time.Now().Before(end) {
-				if err := e.locker.pair(context.Background(), key); err != nil {
+				if err := e.locker.pair(ctx, key); err != nil {
 					r.failed(e.name+", under load", err)
 				}
 				pairs.Add(1)
