@@ -121,18 +121,18 @@ func runHere(ctx context.Context, files []string, check bool) error {
 	}
 	defer b.Close()
 	return run(files, check, shown{stage(ctx, b), func(command string) (string, error) {
-		command, chinese := strings.CutPrefix(command, chineseLocale)
+		locale := "C"
+		if plain, ok := strings.CutPrefix(command, chineseLocale); ok {
+			command, locale = plain, "zh_CN.UTF-8"
+		}
 		if args, ok := strings.CutPrefix(command, tourCommand); ok {
-			if chinese {
-				return output(ctx, "zh_CN.UTF-8", tour, strings.Fields(args)...)
-			}
-			return output(ctx, "C", tour, strings.Fields(args)...)
+			return output(ctx, locale, tour, strings.Fields(args)...)
 		}
 		args, ok := strings.CutPrefix(command, "go ")
 		if !ok {
 			return "", fmt.Errorf("%q: a page runs only the go command", command)
 		}
-		return output(ctx, "C", "go", strings.Fields(args)...)
+		return output(ctx, locale, "go", strings.Fields(args)...)
 	}})
 }
 
