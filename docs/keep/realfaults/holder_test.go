@@ -24,7 +24,7 @@ import (
 
 func TestAHolderIsKilledInside(t *testing.T) {
 	eachStep(t, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(t *testing.T, step int) {
-		s := newScene(t, nodesOf(step), time.Second)
+		s := newScene(t, nodesOf(step), 3*time.Second)
 		bob, alice := s.join("bob", step), s.begin("alice", "holding", step)
 		alice.hear(t, "TryLock -> nil")
 		alice.kill()
@@ -38,7 +38,7 @@ func TestAHolderIsKilledInside(t *testing.T) {
 			bob.leaves()
 			return
 		}
-		time.Sleep(5 * s.ttl)
+		time.Sleep(3 * s.ttl)
 		bob.isRefused("the bug is gone")
 		require.EqualValues(t, -1, s.admins()[0].PTTL(ctx, key).Val(), "the key has a ttl")
 		s.note("PTTL %s -> -1: locked forever", key)
@@ -47,7 +47,7 @@ func TestAHolderIsKilledInside(t *testing.T) {
 
 func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
 	eachStep(t, []int{5, 7, 8}, func(t *testing.T, step int) {
-		s := newScene(t, nodesOf(step), time.Second)
+		s := newScene(t, nodesOf(step), 3*time.Second)
 		rdb := s.admins()[0]
 		require.NoError(t, rdb.Set(ctx, "stock", 100, 0).Err())
 		bob := s.join("bob", step)
@@ -203,7 +203,9 @@ func playHolder(env string) {
 	ttl := time.Duration(ms) * time.Millisecond
 	var rdbs []redis.UniversalClient
 	for addr := range strings.SplitSeq(list, ",") {
-		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr}))
+		rdb := redis.NewClient(&redis.Options{Addr: addr})
+		must(rdb.Ping(ctx).Result()) // see join
+		rdbs = append(rdbs, rdb)
 	}
 	lock := newLock(key, step, rdbs, ttl)
 	switch role {

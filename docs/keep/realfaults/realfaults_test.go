@@ -152,8 +152,13 @@ func (s *scene) party(name, key string, step int, rdbs []redis.UniversalClient) 
 	return &party{s, name, rdbs, newLock(key, step, rdbs, s.ttl)}
 }
 
-// join returns a party with its own clients.
-func (s *scene) join(name string, step int) *party { return s.party(name, key, step, s.admins()) }
+// join returns a party with its own clients, which are connected: on a busy machine a dial
+// may take longer than the lock of step 08 waits for a node.
+func (s *scene) join(name string, step int) *party {
+	rdbs := s.admins()
+	warm(s.t, rdbs, 1)
+	return s.party(name, key, step, rdbs)
+}
 
 func (p *party) tryLock() error { return p.try(p.name+" TryLock", p.lock.TryLock(ctx)) }
 func (p *party) unlock() error  { return p.try(p.name+" Unlock", p.lock.Unlock(ctx)) }

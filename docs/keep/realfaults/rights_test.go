@@ -168,7 +168,7 @@ func TestRights_WithoutThoseForMessages_WaitersSleepUntilTheLeaseEnds(t *testing
 func TestRights_WithoutPexpireAndDel_NobodyGetsInAgain(t *testing.T) {
 	eachStep(t, []int{6, 7, 8}, func(t *testing.T, step int) {
 		rights := slices.DeleteFunc(rightsOnThePage(t, step), func(right string) bool { return right == "+pexpire" || right == "+del" })
-		admin, alice, bob := withRights(t, step, time.Second, rights)
+		admin, alice, bob := withRights(t, step, long, rights)
 		require.Error(t, alice.tryLock())
 		require.EqualValues(t, -1, admin.PTTL(ctx, "lock:coupons").Val(), "the key is not there forever: say so in server.md")
 		setUser(t, admin, rightsOnThePage(t, step))

@@ -31,12 +31,16 @@ type service struct {
 	mu       sync.Mutex
 	phase    string
 	outcomes map[string]map[string]int
+	first    map[string]error // of a phase that was trouble
 }
 
-func (s *service) count(outcome string) {
+func (s *service) count(outcome string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outcomes[s.phase][outcome]++
+	if outcome == "trouble" && s.first[s.phase] == nil {
+		s.first[s.phase] = err
+	}
 }
 
 // begin begins a phase, and returns what came of the one before.
@@ -48,10 +52,10 @@ func (s *service) begin(phase string) (before string) {
 	return before
 }
 
-// sell is a request: it waits for the lock at most a second, and answers 200, 409 or 503.
+// sell is a request: it waits for the lock at most three seconds, and answers 200, 409 or 503.
 func (s *service) sell(rdbs []redis.UniversalClient, good int) {
 	l := newLock(fmt.Sprintf("goods:%d", good), s.step, rdbs, s.ttl)
-	waiting, cancel := context.WithTimeout(ctx, time.Second)
+	waiting, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	if s.refused(l.Lock(waiting)) {
 		return
@@ -77,9 +81,9 @@ func (s *service) refused(err error) bool {
 	case err == nil:
 		return false
 	case locks.Refused(err):
-		s.count("taken")
+		s.count("taken", err)
 	default:
-		s.count("trouble")
+		s.count("trouble", err)
 	}
 	return true
 }
@@ -87,17 +91,17 @@ func (s *service) refused(err error) bool {
 // work works under the lock, and releases it.
 func (s *service) work(l locks.Lock, inside int, do func()) {
 	if s.inside[inside].Add(1) > 1 {
-		s.count("two inside")
+		s.count("two inside", nil)
 	}
 	do()
 	s.inside[inside].Add(-1)
 	switch err := l.Unlock(ctx); {
 	case err == nil:
-		s.count("done")
+		s.count("done", nil)
 	case locks.NotHeld(err):
-		s.count("lock was lost")
+		s.count("lock was lost", err)
 	default:
-		s.count("not released")
+		s.count("not released", err)
 	}
 }
 
@@ -140,7 +144,7 @@ func TestAServiceUnderLoad_RedisHangsDiesAndComesBack(t *testing.T) {
 		for range 3 {
 			machines = append(machines, connect(t, sc.addrs(), options))
 		}
-		s := &service{step: step, ttl: sc.ttl, outcomes: map[string]map[string]int{}}
+		s := &service{step: step, ttl: sc.ttl, outcomes: map[string]map[string]int{}, first: map[string]error{}}
 		for i := range s.stock {
 			s.stock[i].Store(goods)
 		}
@@ -175,7 +179,7 @@ func TestAServiceUnderLoad_RedisHangsDiesAndComesBack(t *testing.T) {
 		require.EqualValues(t, len(s.stock)*goods-int(left), s.worked.Load(), "sales were lost: two sold at once")
 		for _, phase := range []string{"normal", "quiet again"} {
 			for _, bad := range []string{"trouble", "lock was lost", "not released", "two inside"} {
-				require.Zero(t, s.outcomes[phase][bad], "%s: %s, although Redis is well: %v", phase, bad, s.outcomes[phase])
+				require.Zero(t, s.outcomes[phase][bad], "%s: %s, although Redis is well: %v; first trouble: %v", phase, bad, s.outcomes[phase], s.first[phase])
 			}
 			require.Positive(t, s.outcomes[phase]["done"], "%s: nothing is sold", phase)
 		}
