@@ -20,7 +20,6 @@
 //   - the file and the line in a link whose text or title is a declaration's name:
 //     [`Lock.Unlock`](lock.go#L1), [test](lock_test.go#L1 "TestA")
 //   - links to the page in the browser: play.go
-//   - the links to Chinese pages in docs/read/glossary.md
 //
 // With -check it writes nothing and exits with 1 if a page would change, breaks one of
 // the rules of its form, or names a story or a declaration in a command that is not
@@ -90,13 +89,9 @@ func main() {
 
 // carryOver writes what is the same in both editions, and returns where they disagree.
 func carryOver(files []string) error {
-	b, everything := library{}, len(files) == 0
-	files, err := b.editions(files)
+	files, err := library{}.editions(files)
 	if err != nil {
 		return err
-	}
-	if everything && b.has(bilingual) {
-		files = append(files, bilingual)
 	}
 	return run(files, false, shown{})
 }

@@ -138,9 +138,6 @@ func (b library) regenerate(file string, show shown) (made map[string]string, wr
 		var err error
 		if !p.isBlock() {
 			p.head[0], err = b.linked(file, p.head[0])
-			if file == bilingual {
-				p.head[0] = b.taughtIn(p.head[0])
-			}
 		} else {
 			var same part // of the English page
 			if len(theirs) > 0 {

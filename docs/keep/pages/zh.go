@@ -13,9 +13,7 @@ import (
 )
 
 // A page may have a Chinese edition next to it: README.zh-CN.md next to README.md. All
-// others are in English only, and docs/read/glossary.md is in both languages.
-const bilingual = "docs/read/glossary.md"
-
+// others are in English only.
 const suffix = ".zh-CN"
 
 func isChinese(file string) bool { return strings.Contains(file, suffix+".") }
@@ -87,27 +85,6 @@ func (b library) inChinese(from, link string) string {
 		other = english(file)
 	}
 	return join(chinese(from), other, b.sameHeading(english(file), other, anchor))
-}
-
-// taughtIn returns a row of the glossary with the links of its last cell as the Chinese
-// editions of those in the cell before: to the heading only if that page is in step.
-func (b library) taughtIn(row string) string {
-	cells := strings.Split(row, " | ")
-	if len(cells) != 6 {
-		return row
-	}
-	to := linkTo.FindAllStringSubmatch(cells[4], -1)
-	cells[5] = mapLinks(cells[5], func(link string) string {
-		if len(to) == 0 {
-			return link
-		}
-		link, to = b.inChinese(bilingual, to[0][1]), to[1:]
-		if file, _, _ := b.target(bilingual, link); b.isStale(file) {
-			link, _, _ = strings.Cut(link, "#")
-		}
-		return link
-	})
-	return strings.Join(cells, " | ")
 }
 
 // target returns where the link of a page leads: the file, and its anchor. A folder is
@@ -198,7 +175,7 @@ func (b library) outOfStep(file string) (differs []string) {
 // unsaidEnglish returns links to pages that are in English only, where the page does not
 // say so.
 func (b library) unsaidEnglish(file string) (wrong []string) {
-	said, text := map[string]bool{bilingual: true}, prose(parse(b.page(file).text))
+	said, text := map[string]bool{}, prose(parse(b.page(file).text))
 	for _, at := range linkTo.FindAllStringSubmatchIndex(text, -1) {
 		to, _, isPage := b.target(file, text[at[2]:at[3]])
 		if !isPage || b.has(chinese(to)) || said[to] {

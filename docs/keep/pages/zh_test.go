@@ -106,18 +106,6 @@ func TestChinese_WhatIsTheSameIsCarriedOver(t *testing.T) {
 	require.Contains(t, read(t, zh), "```sh\ngo test ./... # all tests\n```", "an empty block")
 }
 
-func TestChinese_TheGlossaryLinksToBothEditions(t *testing.T) {
-	inTwoLanguages(t)
-	const row = "| dog | 狗 | barks | 叫 | [lesson](../../README.md#the-watchdog), [matrix](matrix.md) | [课]("
-	writeAll(t, bilingual, "# G\n\n| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n"+row+"x.md)、[矩阵](x.md)（英文） |\n")
-	require.NoError(t, carryOver(nil))
-	require.Contains(t, read(t, bilingual), row+"../../README.zh-CN.md#看门狗)、[矩阵](matrix.md)（英文） |")
-
-	change(t, "README.md", "It renews", "It may renew")
-	require.NoError(t, carryOver(nil))
-	require.Contains(t, read(t, bilingual), row+"../../README.zh-CN.md)、", "which heading it is, is not known")
-}
-
 // The tour speaks Chinese; the go command does not.
 func TestChinese_APageShowsWhatTheTourPrintsInChinese(t *testing.T) {
 	inTwoLanguages(t)
