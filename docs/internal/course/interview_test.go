@@ -88,7 +88,7 @@ func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
 }
 
 // The interview's read/write lock keeps readers and writers apart, lets readers in together, and
-// lets no reader overtake a writer that waits. Whoever dies, their deadline ends their part.
+// lets no reader overtake a writer that waits. The part of a client that dies ends at its deadline.
 func TestInterview_AReadWriteLock(t *testing.T) {
 	page, err := os.ReadFile("../../read/interview/nesting.md")
 	require.NoError(t, err)
