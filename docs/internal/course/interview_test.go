@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -30,22 +31,6 @@ func releaseWatched(ctx context.Context, rdb *redis.Client, key, token string) e
 	}, key)
 }
 
-// between runs act once, before the first command of a transaction.
-type between struct{ act func() }
-
-func (b *between) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if act := b.act; act != nil {
-			b.act = nil
-			act()
-		}
-		return next(ctx, cmds)
-	}
-}
-
 // The interview's release with WATCH deletes its own lock, and no other: not even one that is
 // acquired between its GET and its EXEC. A transaction on another connection deletes that one.
 func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
@@ -54,8 +39,14 @@ func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
 	defer rdb.Close()
 	other := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer other.Close()
-	hook := &between{}
-	rdb.AddHook(hook)
+	var act func() // once, between the GET and the transaction
+	server.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		if do := act; do != nil && command == "MULTI" {
+			act = nil
+			do()
+		}
+		return false
+	})
 
 	require.ErrorIs(t, releaseWatched(ctx, rdb, "lock", "alice"), redis.Nil)
 	server.Set("lock", "alice")
@@ -65,19 +56,19 @@ func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
 
 	bobGetsIn := func() { other.Set(ctx, "lock", "bob", time.Minute) }
 	server.Set("lock", "alice")
-	hook.act = bobGetsIn
+	act = bobGetsIn
 	require.ErrorIs(t, releaseWatched(ctx, rdb, "lock", "alice"), redis.TxFailedErr)
 	server.CheckGet(t, "lock", "bob")
 
 	server.Set("lock", "alice")
-	hook.act = func() { other.SetNX(ctx, "lock", "bob", time.Minute) }
+	act = func() { other.SetNX(ctx, "lock", "bob", time.Minute) }
 	require.NoError(t, releaseWatched(ctx, rdb, "lock", "alice"), "a refused client changes nothing")
 
 	server.Set("lock", "alice")
-	hook.act = func() { other.PExpire(ctx, "lock", time.Minute) }
+	act = func() { other.PExpire(ctx, "lock", time.Minute) }
 	require.ErrorIs(t, releaseWatched(ctx, rdb, "lock", "alice"), redis.TxFailedErr, "a renewal")
 
-	hook.act = bobGetsIn
+	act = bobGetsIn
 	require.NoError(t, rdb.Watch(ctx, func(tx *redis.Tx) error {
 		_, err := rdb.TxPipelined(ctx, func(multi redis.Pipeliner) error {
 			return multi.Del(ctx, "lock").Err()
