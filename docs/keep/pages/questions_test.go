@@ -19,7 +19,7 @@ const questionPage = `# Locks
 **30 s.** Nothing runs *between* its commands,
 see [the lock](../../../sub/lock.go).
 
-<details><summary>They ask next, the trap, proof</summary>
+<details><summary>They ask next: and two? Also the trap, proof</summary>
 
 **The trap.** [Above](#one-redis), or [the matrix](../matrix.md#all).
 
@@ -43,7 +43,7 @@ see [the lock](../../../sub/lock.go).
 var chineseQuestionPage = strings.NewReplacer("Locks", "锁", "One Redis", "一个 Redis", "Why `Lua` & not MULTI?", "为什么用 `Lua`？",
 	"How long?", "多久？", "A page without a question", "不是题", "**Key words.**", "**关键词：**", "**30 s.**", "**30 秒：**",
 	"one step, ", "一步，", "Nothing runs *between* its commands,\nsee [the lock]", "中间没有别的命令，见 [锁]",
-	"(../../../sub/lock.go).", "(../../../sub/lock.go)。", "They ask next, the trap, proof", "追问", "**The trap.** [Above](#one-redis), or [the matrix]",
+	"(../../../sub/lock.go).", "(../../../sub/lock.go)。", "They ask next: and two? Also the trap, proof", "追问：两个呢？另有陷阱、证据", "**The trap.** [Above](#one-redis), or [the matrix]",
 	"**陷阱。** [上面](#one-redis)，或者 [矩阵]", "#all).", "#all)（英文）。", "Proof.", "证据。", "mean", "均值", "Ten seconds.", "十秒。").Replace(questionPage)
 
 const (
