@@ -187,7 +187,7 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	}
 }
 
-// Whatever happens in any schedule of the page is told in Chinese. Names, commands, replies
+// Whatever happens in any schedule of the page is said in Chinese. Names, commands, replies
 // and errors are the same in all languages.
 func TestWhatHappens_IsInChinese(t *testing.T) {
 	html, err := os.ReadFile("../index.html")
