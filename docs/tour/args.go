@@ -173,24 +173,6 @@ func readServers(req *request, args []string) error {
 	return req.atMost(1, args)
 }
 
-// takeLang takes -lang and its value out of the arguments, wherever they stand.
-func takeLang(args []string) ([]string, error) {
-	for i, arg := range args {
-		if arg != "-lang" && arg != "--lang" {
-			continue
-		}
-		end := min(i+2, len(args))
-		lang := strings.Join(args[i+1:end], "")
-		chinese := strings.HasPrefix(lang, "zh")
-		if !chinese && !strings.HasPrefix(lang, "en") {
-			return nil, wrongUsage("-lang takes zh or en: %s", lang)
-		}
-		course.Chinese = chinese
-		return slices.Delete(slices.Clone(args), i, end), nil
-	}
-	return args, nil
-}
-
 // forAuthors reports whether the command writes or checks the repository's pages, or
 // plays for minutes to do so. These commands are English, as the pages are.
 func (r request) forAuthors() bool {

@@ -147,7 +147,7 @@ func TestChineseLocale(t *testing.T) {
 		{map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, true},
 		{map[string]string{"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, false},
 	} {
-		require.Equal(t, tt.want, chineseLocale(func(name string) string { return tt.env[name] }), tt.env)
+		require.Equal(t, tt.want, course.ChineseLocale(func(name string) string { return tt.env[name] }), tt.env)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -18,11 +17,6 @@ var zhCN []byte
 // them. Those of the course are in package course, the stories' messages in package
 // trace.
 var inChinese = course.NewCatalog("docs/tour/zh-CN.json", zhCN, course.Numbers)
-
-// chineseLocale reports whether the environment asks for Chinese.
-func chineseLocale(env func(string) string) bool {
-	return strings.HasPrefix(cmp.Or(env("LC_ALL"), env("LC_MESSAGES"), env("LANG")), "zh")
-}
 
 // word is a text or a format in the reader's language.
 func word(text string) string {

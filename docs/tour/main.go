@@ -116,7 +116,7 @@ func main() {
 	// A reader that has seen enough (a pager, head) ends the run as well, with the
 	// temporary files removed.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
-	course.Chinese = chineseLocale(os.Getenv)
+	course.Chinese = course.ChineseLocale(os.Getenv)
 	code := run(ctx, os.Args[1:], newConsole())
 	cancel()
 	os.Exit(code)
@@ -124,10 +124,10 @@ func main() {
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, c console) int {
-	args, err := takeLang(args)
-	var req request
-	if err == nil {
-		req, err = parseArgs(args)
+	args, lang, ok := course.TakeLang(args)
+	req, err := parseArgs(args)
+	if !ok {
+		err = wrongUsage("-lang takes zh or en: %s", lang)
 	}
 	if err != nil {
 		c.complain("tour: %v\nAll commands: go run ./docs/tour help", err)

@@ -16,6 +16,26 @@ import (
 // sets it once, before anything else.
 var Chinese bool
 
+// ChineseLocale reports whether the environment asks for Chinese.
+func ChineseLocale(env func(string) string) bool {
+	return strings.HasPrefix(cmp.Or(env("LC_ALL"), env("LC_MESSAGES"), env("LANG")), "zh")
+}
+
+// TakeLang takes -lang and its value out of the arguments, wherever they stand. It returns the
+// others, and whether the value is a language.
+func TakeLang(args []string) (others []string, lang string, ok bool) {
+	for i, arg := range args {
+		if arg != "-lang" && arg != "--lang" {
+			continue
+		}
+		end := min(i+2, len(args))
+		lang = strings.Join(args[i+1:end], "")
+		Chinese = strings.HasPrefix(lang, "zh")
+		return slices.Delete(slices.Clone(args), i, end), lang, Chinese || strings.HasPrefix(lang, "en")
+	}
+	return args, "", true
+}
+
 //go:embed zh-CN.json
 var zhCN []byte
 
@@ -23,8 +43,9 @@ var inChinese = NewCatalog("docs/internal/course/zh-CN.json", zhCN, Numbers)
 
 // A Catalog has texts with their Chinese. Some of them have gaps, for what differs.
 type Catalog struct {
-	Texts map[string]string
-	forms func() []form // of the texts with gaps: those that say most come first
+	Texts    map[string]string
+	Sections map[string]map[string]string // the same, as the file has them
+	forms    func() []form                // of the texts with gaps: those that say most come first
 }
 
 // A form is a text with gaps.
@@ -41,13 +62,13 @@ const (
 	Numbers = "#"
 )
 
-// NewCatalog reads a file of texts, in sections that are there for the translator alone.
+// NewCatalog reads a file of texts, in sections.
 func NewCatalog(file string, text []byte, gaps string) Catalog {
 	var sections map[string]map[string]string
 	if err := json.Unmarshal(text, &sections); err != nil {
 		panic(fmt.Sprintf("%s: %v", file, err)) // the file is a part of this program
 	}
-	c := Catalog{Texts: map[string]string{}}
+	c := Catalog{Texts: map[string]string{}, Sections: sections}
 	for _, section := range sections {
 		maps.Copy(c.Texts, section)
 	}
@@ -100,14 +121,14 @@ func (c Catalog) Find(text string) string {
 			for _, arg := range m[1:] {
 				args = append(args, c.Find(arg))
 			}
-			return afterBracket.ReplaceAllString(fmt.Sprintf(f.chinese, args...), "）$1")
+			return between.ReplaceAllString(fmt.Sprintf(f.chinese, args...), "$1$2")
 		}
 	}
 	return text
 }
 
-// afterBracket is a space that belongs to a gap, but not after what has filled it.
-var afterBracket = regexp.MustCompile(`） ([\x{2e80}-\x{10ffff}])`)
+// between is a space that belongs to a gap, but not beside Chinese that has filled it.
+var between = regexp.MustCompile(`([）\p{Han}]) (\p{Han})`)
 
 // InChinese returns the Chinese for a text of this package, or the text if there is none.
 func InChinese(text string) string { return inChinese.Find(text) }

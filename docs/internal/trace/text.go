@@ -140,7 +140,7 @@ func parts(same []Record) (parts []string) {
 	r := same[0]
 	switch {
 	case r.Kind == Verdict:
-		parts = []string{failed + r.Text}
+		parts = []string{failed + Say(r.Text)}
 		if r.Wanted != "" {
 			parts = append(parts, "expected: "+r.Wanted+"   got: "+r.Got)
 		}

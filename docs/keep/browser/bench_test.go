@@ -209,7 +209,7 @@ func TestEveryAttackOfTheBench_EndsWithItsVerdict(t *testing.T) {
 	require.Greater(t, len(replayed), 10)
 	for _, shown := range replayed {
 		id, want, _ := strings.Cut(shown, "\n")
-		assert.True(t, strings.HasPrefix(replay(t, id), want), "%s: the page says\n%s\nreplay says\n%s", id, want, replay(t, id))
+		assert.True(t, strings.HasPrefix(replay(t, id, "en"), want), "%s: the page says\n%s\nreplay says\n%s", id, want, replay(t, id, "en"))
 	}
 }
 

@@ -301,10 +301,10 @@ func (b *tab) list() string {
 	return eval[string](b, `[...document.querySelectorAll('#timeline .row')].map(r => r.textContent + '\n').join('')`)
 }
 
-// replay is what the explorer prints.
-func replay(t *testing.T, id string) string {
+// replay is what the explorer prints, in a language.
+func replay(t *testing.T, id, lang string) string {
 	t.Helper()
-	cmd := exec.Command(explore, "replay", id)
+	cmd := exec.Command(explore, "replay", id, "-lang", lang)
 	cmd.Dir = repository
 	out, err := cmd.Output()
 	require.NoError(t, err, "replay %s", id)

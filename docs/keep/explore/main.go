@@ -25,12 +25,14 @@ const usage = `usage:
                               the same as a page on which you can play, as docs/play/index.html
   explore replay ID           one schedule as a timeline: of a step, 05/pause/aFbBA; of a lock of the
                               bench, build/120000/slow/aFb
+  -lang zh, anywhere, or a Chinese locale: timelines are in Chinese
 `
 
 func main() {
 	if os.Getenv(childEnv) != "" {
 		child()
 	}
+	course.Chinese = course.ChineseLocale(os.Getenv)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -45,6 +47,10 @@ func run(args []string) error {
 	fault := flags.String("fault", "", "one fault")
 	dir := flags.String("lock", "", "a folder with a lock.go")
 	html := flags.String("html", "", "write a page on which you can play your own lock into this file")
+	args, lang, ok := course.TakeLang(args)
+	if !ok {
+		return errors.New("-lang takes zh or en: " + lang)
+	}
 	flags.Parse(args)
 	root, err := course.Root() // go run -C has begun in docs/keep
 	if err = cmp.Or(err, os.Chdir(root)); err != nil {
@@ -72,6 +78,7 @@ func run(args []string) error {
 		return err
 	}
 	all := *step == 0 && *fault == ""
+	course.Chinese = course.Chinese && !all // docs/read/faults.md is English
 	if all {
 		jobs = slices.Concat([]job{steps[0].job(faults[0].id)}, jobs, benchJobs())
 	}

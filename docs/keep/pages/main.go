@@ -237,10 +237,10 @@ func writers(check bool) []string {
 	return []string{tourCommand + " matrix", "go run ./docs/explore"}
 }
 
-// commandOf is the command of a page in its language. Of all commands, only the tour's
-// speak Chinese.
+// commandOf is the command of a page in its language. Of all commands, only the tour's and
+// the explorer's speak Chinese.
 func commandOf(file, command string) string {
-	if isChinese(file) && strings.HasPrefix(command, tourCommand) {
+	if isChinese(file) && (strings.HasPrefix(command, tourCommand) || strings.HasPrefix(command, "go run ./docs/explore")) {
 		return chineseLocale + command
 	}
 	return command

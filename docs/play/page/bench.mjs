@@ -194,7 +194,7 @@ function benchDraw(turned = []) {
 
 // benchCard says what went wrong, or what is left.
 function benchCard(known, held) {
-  const {attack, moving} = bench, c = attack && benchCell(attack), lock = benchLock(), told = [], left = known.length === data.Bench.Attacks.length && Number(lock) >= 7, command = `go run ./docs/explore replay ${c?.id}`;
+  const {attack, moving} = bench, c = attack && benchCell(attack), lock = benchLock(), told = [], left = known.length === data.Bench.Attacks.length && Number(lock) >= 7, command = replaying(c?.id);
   if (moving) told.push(el('h2', {}, t('bench.attacks', {attack: benchName(attack)})), el('p', {}, `${upper(t(`fault.${attack}`))}${t('stop')}`));
   else if (!attack) told.push(el('h2', {}, t(known.length === 0 ? 'bench.ready' : held.length === known.length ? 'bench.whole' : 'bench.all')), el('p', {}, t(known.length === 0 ? 'bench.ready.is' : 'bench.noMore')));
   else if (c.bad > 0) {

@@ -39,20 +39,6 @@ function lines(text, room) {
   return list;
 }
 
-// event is what happened, in the language of the page: the data says it in English, as the
-// English words do.
-let events;
-function event(text) {
-  if (language === 'en') return text;
-  events ??= Object.entries(words.en).filter(([key]) => key.startsWith('event.')).map(([key, english]) => [key,
-    new RegExp(`^${english.replace(/[().]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')}$`)]);
-  for (const [key, pattern] of events) {
-    const found = text.match(pattern);
-    if (found) return t(`event.${key.slice(6)}`, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, value === 'another program' ? t('somebody') : name === 'text' ? event(value) : value])));
-  }
-  return text;
-}
-
 // clock is a time in short.
 function clock(us) {
   if (us < 1_000_000) return `${(Math.floor(us / 100) / 10).toFixed(1)} ms`;
@@ -148,10 +134,10 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: first.text.match(/: (\w+)'s/)?.[1] ?? t('somebody')}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
-      y += band(y, '✗ ' + event(row.text.replace(/^[A-Z]: /, '')), 'bad');
+      y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');
       break;
     case 'fault':
     case 'refused':

@@ -408,7 +408,7 @@ function reveal() {
 }
 
 function showSchedule() {
-  const l = game.level, path = whole(), command = `go run ./docs/explore replay ${cellName(l)}/${graph.name(game.path)}`;
+  const l = game.level, path = whole(), command = replaying(`${cellName(l)}/${graph.name(game.path)}`);
   const labels = path.map((e, i) => button(graph.options[graph.option[e]].label, () => goTo(path, i + 1), {
     class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
     'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,

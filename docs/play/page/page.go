@@ -21,6 +21,7 @@ import (
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 //go:embed *.mjs *.css *.html *.json words
@@ -229,6 +230,9 @@ func readWords() map[string]map[string]string {
 		if err := json.Unmarshal([]byte(embedded(file)), &words); err != nil {
 			panic(fmt.Errorf("docs/play/page/%s: %w", file, err))
 		}
+	}
+	for english, chinese := range trace.OfExplorer() { // one table for the page and for replay
+		languages["zh-CN"]["event."+english] = chinese
 	}
 	return languages
 }

@@ -1,9 +1,12 @@
 package page
 
 import (
+	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 // atRoot runs a test at the root of the repository.
@@ -85,7 +89,7 @@ func TestWords(t *testing.T) {
 			assert.Equal(t, values(text), values(words[word]), "%s: %s", name, word)
 		}
 		for word := range words {
-			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data."), "%s: no one says %s", name, word)
+			assert.True(t, english[word] != "" || strings.HasPrefix(word, "data.") || strings.HasPrefix(word, "event."), "%s: no one says %s", name, word)
 		}
 	}
 	assert.Equal(t, "README.md", english["lesson.page"])
@@ -183,6 +187,27 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	}
 }
 
+// Whatever happens in any schedule of the page is said in Chinese. Names, commands, replies
+// and errors are the same in all languages.
+func TestWhatHappens_IsInChinese(t *testing.T) {
+	html, err := os.ReadFile("../index.html")
+	require.NoError(t, err)
+	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(html)[1]
+	data, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))))
+	require.NoError(t, err)
+	inCode := regexp.MustCompile(`\\u1[ce]|[A-Z]\w+|alice|bob|carol|\b(key|coupons|locked|acquire|release|renew|ttl|depth|counter|fence|redislock|nil)\b|：(redislock|fencing): .*`)
+	said, kinds := regexp.MustCompile(`"kind":"\w+"|"(text|mark)":"([^"\\]|\\.)*"|"reply":"[^"]*is lost"`).FindAllString(regexp.MustCompile(`\d+`).ReplaceAllString(string(data), "1"), -1), 0
+	slices.Sort(said)
+	for _, field := range slices.Compact(said) {
+		if name, text, _ := strings.Cut(field, ":"); name == `"kind"` {
+			kinds++
+		} else {
+			assert.NotRegexp(t, `[a-z]{3}`, inCode.ReplaceAllString(trace.InChinese(text[1:len(text)-1]), ""), text)
+		}
+	}
+	assert.Equal(t, 9, kinds, "of events")
+}
+
 // A row leads to any file of a lock, so the page has them all.
 func TestALock_HasAllItsFiles(t *testing.T) {
 	atRoot(t)
@@ -216,6 +241,9 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 		require.NotContains(t, text, "<no value>", "everything has been filled in")
 		require.Equal(t, home != "", strings.Contains(text, `"og:image" content="`+home), "a preview needs a whole address")
 		require.Equal(t, 3, strings.Count(text, "</script>"), "no data ends a script")
+		script := regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`).FindSubmatch(page)[1]
+		sum := sha256.Sum256(script)
+		require.Contains(t, text, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "no other script runs")
 		for _, address := range regexp.MustCompile(`https?://[\w./]+`).FindAllString(text, -1) {
 			require.Contains(t, []string{"http://www.w3.org/2000/svg", home, home + "play.png"}, address, "the page asks no one")
 		}
@@ -276,14 +304,4 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 		require.Contains(t, kinds(l), l.Goal, "%02d/%s", l.Step, l.Fault)
 		require.False(t, slices.ContainsFunc(way, func(w goal) bool { return w.Step == l.Step && w.Fault == l.Fault }))
 	}
-}
-
-// Only the page's own script runs in it.
-func TestThePage_RunsItsOwnScriptOnly(t *testing.T) {
-	atRoot(t)
-	page, err := New(nil, map[string]any{}, nil, "", 0)
-	require.NoError(t, err)
-	script := regexp.MustCompile(`(?s)<script type="module">(.*?)</script>`).FindSubmatch(page)[1]
-	sum := sha256.Sum256(script)
-	require.Contains(t, string(page), "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 }

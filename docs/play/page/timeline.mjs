@@ -1,5 +1,26 @@
 // Timeline: records as rows, and as the text that go run ./docs/explore replay prints. It
-// is docs/internal/trace in JavaScript; the tests compare them.
+// is docs/internal/trace in JavaScript; the tests compare them, in English and in Chinese.
+
+// event is what happened, in the language of the page. The data says it in English; what is
+// put into a text is in the language of the page as well. It is Catalog.Find of docs/internal/course.
+const gap = /%[a-z]/g;
+let formats;
+function event(text) {
+  if (language === 'en') return text;
+  const said = words[language];
+  if (said[`event.${text}`]) return said[`event.${text}`];
+  formats ??= Object.keys(said).filter(key => key.startsWith('event.') && key.includes('%')).map(key => {
+    const english = key.slice('event.'.length), parts = english.split(gap), gaps = english.match(gap);
+    const pattern = parts.map((part, i) => part.replace(/[().]/g, '\\$&') + (i === gaps.length ? '' : gaps[i] === '%d' ? '(-?[0-9]+)' : '(.*?)')).join('');
+    return {key, pattern: new RegExp(`^${pattern}$`), says: parts.join('').length, gaps: gaps.length};
+  }).sort((a, b) => b.says - a.says || a.gaps - b.gaps);
+  for (const {key, pattern} of formats) {
+    const found = text.match(pattern);
+    let n = 0;
+    if (found) return said[key].replace(gap, () => event(found[++n])).replace(/([）\p{sc=Han}]) (\p{sc=Han})/gu, '$1$2');
+  }
+  return text;
+}
 
 // rows are what happened, one after the other: the same thing at several nodes is one row,
 // and what is repeated again and again is there once.
@@ -21,7 +42,6 @@ function row(same) {
   row.mark = same.find(s => s.mark)?.mark ?? '';
   if (r.kind === 'verdict') row.who = '**';
   if (r.kind === 'command' || r.kind === 'return') row.reply = replies(same);
-  if (r.kind === 'expire') row.text += where(same);
   if (row.who === '') {
     if (r.kind === 'expire' || r.node > 0 && r.redis.length === 1) row.who = 'Redis';
     else if (r.node > 0) row.who = `node ${r.node}`;
@@ -29,19 +49,20 @@ function row(same) {
   return row;
 }
 
-function replies(same) {
+// replies are those of several nodes, as they are or in the language of the page.
+function replies(same, say = text => text) {
   const all = [];
   for (const r of same) {
-    const text = r.reply + where(same.filter(b => b.reply === r.reply));
+    const text = say(r.reply) + where(same.filter(b => b.reply === r.reply), say);
     if (!all.includes(text)) all.push(text);
   }
   return all.join(', ');
 }
 
-function where(same) {
+function where(same, say = event) {
   if (same[0].redis.length < 2 || same[0].node === 0) return '';
   const nodes = same.map(r => r.node).sort((a, b) => a - b);
-  return nodes.length === 1 ? ` (node ${nodes[0]})` : ` (nodes ${nodes.join(' ')})`;
+  return say(nodes.length === 1 ? ` (node ${nodes[0]})` : ` (nodes ${nodes.join(' ')})`);
 }
 
 function fold(rows) {
@@ -66,50 +87,58 @@ function fold(rows) {
 }
 
 function parts(r) {
-  let parts = [`-- ${r.text}`];
-  if (r.who === '**') parts = [`** ${r.text}`];
-  else if (r.who.startsWith('node ')) parts = [`${r.who} ${r.text}`];
-  else if (r.who !== '') parts = [`${r.who.padEnd(6)} ${r.text}`];
-  if (r.who === '**' && r.reply) parts.push(r.reply);
-  else if (r.reply) parts.push(`-> ${r.reply}`);
-  if (r.again) parts.push('  (sent again)');
-  if (r.mark) parts.push(`  <- ${r.mark}`);
+  const what = event(r.text) + (r.of[0].kind === 'expire' ? where(r.of) : '');
+  let parts = [`-- ${what}`];
+  if (r.who === '**') parts = [`** ${what}`];
+  else if (r.who.startsWith('node ')) parts = [`${event(r.who)} ${what}`];
+  else if (r.who !== '') parts = [`${r.who.padEnd(6)} ${what}`];
+  if (r.reply) parts.push(`-> ${replies(r.of, event)}`);
+  if (r.again) parts.push(`  ${event('(sent again)')}`);
+  if (r.mark) parts.push(`  <- ${event(r.mark)}`);
   return parts;
 }
 
 // text is a row as replay prints it. The last row of a timeline has nothing to wait for.
 function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
-  if (r.more > 0) return time + `... the same ${r.more} times more` + (last ? '' : ', until:');
+  if (r.more > 0) return time + event(`... the same ${r.more} times more${last ? '' : ', until:'}`);
   const indent = r.who !== '' && r.who !== '**' ? 22 : 16;
   const columns = 76, first = columns - time.length, rest = columns - indent; // as in docs/internal/trace
   const lines = r.who === '**' ? parts(r).flatMap((part, i) => wrap([part], i === 0 ? first : rest, rest)) : wrap(parts(r), first, rest);
   return time + lines.join('\n' + ' '.repeat(indent));
 }
 
+// wide is how many columns a text takes: Chinese takes two for a character.
+const wide = text => [...text].reduce((n, c) => n + (c >= '\u2e80' ? 2 : 1), 0);
+
+// unbroken is what one line has to hold: a word, or a character of Chinese, with what opens
+// before it and what closes after it.
+const unbroken = / *[（《“‘(]*(?:[^ “‘\u2e80-\u{10ffff}]+|[\u2e80-\u{10ffff}])[，。、：；？！）》”’,.:;?!)]*/gu;
+
 function wrap(parts, width, rest) {
-  const lines = [''];
+  const lines = [];
+  let line = '';
+  const next = () => {
+    lines.push(line.trimEnd());
+    line = '';
+    width = rest;
+  };
   parts.forEach((part, i) => {
-    let last = lines.length - 1;
-    if (i > 0 && lines[last].length + 1 + part.length <= width) {
-      lines[last] += ' ' + part;
+    if (i > 0 && wide(`${line} ${part}`) <= width) {
+      line += ` ${part}`;
       return;
     }
-    if (i > 0) {
-      lines.push('');
-      width = rest;
-      part = part.replace(/^ +/, '');
-    }
-    for (const word of part.match(/[^ ]* |[^ ]+$/g) ?? []) {
-      last = lines.length - 1;
-      if (lines[last] !== '' && lines[last].length + word.replace(/ +$/, '').length > width) {
-        lines[last] = lines[last].replace(/ +$/, '');
-        lines.push('');
-        width = rest;
-        last++;
+    if (i > 0) next();
+    for (let word of (i > 0 ? part.trimStart() : part).match(unbroken)) {
+      if (line !== '' && wide(line + word) > width) {
+        next();
+        word = word.trimStart();
       }
-      lines[last] += word;
+      line += word;
     }
   });
-  return lines;
+  return [...lines, line];
 }
+
+// replaying is the command that prints a schedule, in the language of the page.
+const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
