@@ -220,6 +220,9 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
+		if t.hasLock(keptDir(s.N - 1)) {
+			t.prose("", "Step %02d is not solved yet. Back to it: go run ./docs/tour try %[1]d -back\n", s.N-1)
+		}
 	}
 	return true, t.writeProgress(p)
 }

@@ -345,6 +345,18 @@ func filesIn(t *testing.T, dir string, want ...string) {
 	require.Equal(t, want, names, dir)
 }
 
+// Who goes on without having solved a step finds a solution of it in mylock.
+func TestTry_TheStepBeforeIsNotSolved_ItSaysHowToGoBack(t *testing.T) {
+	buildsMany(t)
+	inOwnMini(t)
+	shows(t, "try 2", 1, "is new")
+	work(t, miniLock(1)+"\n// mine\n")
+	shows(t, "try 2", 1, "not solved")
+	shows(t, "try 3", 1, "is new: a copy of step02_expire", "Step 02 is not solved yet. Back to it: go run ./docs/tour try 2 -back\n")
+	shows(t, "try 2 -back", 1, "is your attempt at step 02 again")
+	require.Contains(t, read(t, myLockFile), "// mine")
+}
+
 func TestTry_NothingIsEverLost(t *testing.T) {
 	buildsMany(t)
 	inSeveralFiles(t)
