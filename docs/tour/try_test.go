@@ -345,7 +345,7 @@ func filesIn(t *testing.T, dir string, want ...string) {
 	require.Equal(t, want, names, dir)
 }
 
-// Who goes on without having solved a step finds a solution of it in mylock.
+// Who continues without having solved a step finds a solution of it in mylock.
 func TestTry_TheStepBeforeIsNotSolved_ItSaysHowToGoBack(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)

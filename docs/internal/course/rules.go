@@ -41,7 +41,7 @@ var rules = []Rule{
 	{5, 8, "Unlock returns within 6s, even when Redis hangs, and works with a cancelled context. go-redis does not interrupt a read for a context: it waits for its ReadTimeout, 5s, and then resends.",
 		"TestRedisHangs_UnlockStillReturns"},
 	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not. If you " +
-		"must know: go-redis sends a command once if it has a method NoRetry() bool that returns true: embed *redis.Cmd in a type of your own.",
+		"must know: go-redis sends a command once if it has a method NoRetry() bool that returns true: embed *redis.Cmd in your type.",
 		"TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld"},
 	{5, 8, "After an Unlock of unknown outcome, Unlock may be called again. The next TryLock has a new token anyway.",
 		"TestUnlockFails_ItMayBeRepeated"},
