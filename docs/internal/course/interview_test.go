@@ -102,7 +102,6 @@ func TestInterview_AReadWriteLock(t *testing.T) {
 	}
 	read := func(token string) bool { return run(0, token) }
 	write := func(token string) bool { return run(1, token) }
-	leave := func(reader string) { rdb.ZRem(ctx, "readers:{7}", reader) }
 
 	require.True(t, read("r1"))
 	require.True(t, read("r2"), "readers are inside together")
@@ -110,9 +109,9 @@ func TestInterview_AReadWriteLock(t *testing.T) {
 	require.False(t, write("w1"), "readers are inside")
 	require.False(t, read("r3"), "no reader overtakes a writer that waits")
 	require.False(t, write("w2"), "one writer waits at a time")
-	leave("r1")
+	rdb.ZRem(ctx, "readers:{7}", "r1")
 	require.False(t, write("w1"), "a reader is left")
-	leave("r2")
+	rdb.ZRem(ctx, "readers:{7}", "r2")
 	require.True(t, write("w1"))
 	require.True(t, write("w1"), "sent twice")
 	require.False(t, read("r3"))

@@ -54,11 +54,9 @@ func newCluster(t *testing.T, step int, options ...[]string) (c *cluster, alice,
 	c.addr = sentinel.Addr
 	c.sentinel = redis.NewSentinelClient(&redis.Options{Addr: c.addr})
 	t.Cleanup(func() { c.sentinel.Close() })
-	// Sentinel asks for INFO every ten seconds, and does not promote what it has not asked
-	// lately: its own DEBUG makes it ask more often. And it does nothing for 30 s once its
-	// timer was two seconds late, as when it saves its configuration on a busy disk.
-	debug := redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "200", "tilt-trigger", "60000")
-	require.NoError(t, c.sentinel.Process(ctx, debug))
+	// Sentinel does not promote what it has not asked lately, and asks every ten seconds. And it
+	// does nothing for 30 s once its timer was two seconds late, as on a busy disk.
+	require.NoError(t, c.sentinel.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "200", "tilt-trigger", "60000")))
 	for i := range c.servers {
 		require.Eventually(t, func() bool {
 			good := 0
