@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"testing"
@@ -15,6 +16,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// onPage returns the Lua of an interview page, a Redis to run it, and what moves its clock.
+func onPage(t *testing.T, name string) (scripts [][]string, server *miniredis.Miniredis, rdb *redis.Client, pass func(time.Duration)) {
+	page, err := os.ReadFile("../../read/interview/" + name)
+	require.NoError(t, err)
+	scripts = regexp.MustCompile("(?s)```lua\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	server, now := miniredis.RunT(t), time.Now()
+	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { rdb.Close() })
+	pass = func(d time.Duration) {
+		now = now.Add(d)
+		server.SetTime(now)
+		server.FastForward(d)
+	}
+	pass(0)
+	return scripts, server, rdb, pass
+}
+
+var ctx = context.Background()
 var errNotHeld = errors.New("the lock is not held")
 
 // releaseWatched deletes the key if its value is the token, without a script.
@@ -34,9 +53,7 @@ func releaseWatched(ctx context.Context, rdb *redis.Client, key, token string) e
 // The interview's release with WATCH deletes its own lock, and no other: not even one that is
 // acquired between its GET and its EXEC. A transaction on another connection deletes that one.
 func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
-	ctx, server := context.Background(), miniredis.RunT(t)
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer rdb.Close()
+	_, server, rdb, _ := onPage(t, "release.md")
 	other := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer other.Close()
 	var act func() // once, between the GET and the transaction
@@ -81,20 +98,7 @@ func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
 // The interview's read/write lock keeps readers and writers apart, lets readers in together, and
 // lets no reader overtake a writer that waits. The part of a client that dies ends at its deadline.
 func TestInterview_AReadWriteLock(t *testing.T) {
-	page, err := os.ReadFile("../../read/interview/nesting.md")
-	require.NoError(t, err)
-	scripts := regexp.MustCompile("(?s)```lua\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.Len(t, scripts, 2)
-	ctx, server := context.Background(), miniredis.RunT(t)
-	now := time.Now()
-	server.SetTime(now)
-	pass := func(d time.Duration) {
-		now = now.Add(d)
-		server.SetTime(now)
-		server.FastForward(d)
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer rdb.Close()
+	scripts, _, rdb, pass := onPage(t, "nesting.md")
 	run := func(script int, token string) bool {
 		got, err := rdb.Eval(ctx, scripts[script][1], []string{"readers:{7}", "writer:{7}"}, token, 10_000).Bool()
 		require.NoError(t, err)
@@ -124,4 +128,63 @@ func TestInterview_AReadWriteLock(t *testing.T) {
 	require.False(t, write("w2"), "r4 is left")
 	pass(9 * time.Second)
 	require.True(t, write("w2"), "both readers died, each at its own deadline")
+}
+
+// The interview's semaphore has a permit for five, even if one of them dies.
+func TestInterview_ASemaphoreOfFive(t *testing.T) {
+	scripts, _, rdb, pass := onPage(t, "locks.md")
+	enters := func(token int) bool {
+		got, err := rdb.Eval(ctx, scripts[0][1], []string{"permits"}, token, 10_000, 5).Bool()
+		require.NoError(t, err)
+		return got
+	}
+	for token := range 5 {
+		require.True(t, enters(token))
+		pass(time.Second)
+	}
+	require.False(t, enters(5), "the sixth")
+	require.True(t, enters(4), "sent twice")
+	pass(5 * time.Second)
+	require.True(t, enters(5), "the first has died")
+	require.False(t, enters(6), "the four others have not")
+	rdb.ZRem(ctx, "permits", "1")
+	require.True(t, enters(6), "one has left")
+}
+
+// The interview's two scripts of a flash sale do what the page says of them, in the order in which
+// resends hurt: a sale sent twice, a refund sent three times, and a sale that arrives after both.
+func TestCases_TheFlashSaleSellsEachPieceOnceAndPutsItBackOnce(t *testing.T) {
+	scripts, server, rdb, _ := onPage(t, "cases.md")
+	run := func(script, order, customer int) int {
+		got, err := rdb.Eval(ctx, scripts[script][1], []string{"stock:{42}", "bought:{42}"},
+			fmt.Sprint("order:", order), fmt.Sprint("user:", customer), 1).Int()
+		require.NoError(t, err)
+		return got
+	}
+	sell := func(order, customer int) int { return run(0, order, customer) }
+	putBack := func(order int) { run(1, order, 0) }
+
+	server.Set("stock:{42}", "10")
+	var sold []int
+	for order := range 200 {
+		first, again := sell(order, order), sell(order, order)
+		require.Equal(t, first, again, "order %d was sent twice", order)
+		if first == 1 {
+			sold = append(sold, order)
+		}
+	}
+	require.Len(t, sold, 10)
+	require.Equal(t, 0, sell(200, 200), "sold out")
+	for _, order := range sold {
+		for range 3 {
+			putBack(order)
+		}
+		require.Equal(t, -2, sell(order, order), "resent after order %d was closed", order)
+	}
+	stock, _ := server.Get("stock:{42}")
+	require.Equal(t, "10", stock)
+	putBack(201)
+	require.Equal(t, -2, sell(201, 201), "closed before its sale arrived")
+	require.Equal(t, 1, sell(202, 202))
+	require.Equal(t, -1, sell(203, 202), "the limit of one customer")
 }

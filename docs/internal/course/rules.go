@@ -43,7 +43,7 @@ var rules = []Rule{
 	{5, 8, "A release whose reply was lost may have run. One that never got a connection (redis.ErrPoolTimeout) has not. If you " +
 		"must know: go-redis sends a command once if it has a method NoRetry() bool that returns true: embed *redis.Cmd in your type.",
 		"TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld"},
-	{5, 8, "After an Unlock of unknown outcome, Unlock may be called again. The next TryLock has a new token anyway.",
+	{5, 8, "After an Unlock of unknown outcome, Unlock may be called again (from step 06 on the outermost one). The next TryLock has a new token anyway.",
 		"TestUnlockFails_ItMayBeRepeated"},
 	{5, 7, "If Lock has been refused and its context cuts off a later attempt, the error matches ErrNotAcquired as well.",
 		"TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysThatTheLockIsTaken"},
@@ -79,7 +79,7 @@ var rules = []Rule{
 		"TestALoss_SaysItsCause"},
 	{7, 8, "A reply to the acquire that comes after the lease does not count: TryLock returns an error, and Lock tries again.",
 		"TestTheReplyComesAfterTheLease_LockTriesAgain"},
-	{7, 8, "A ttl of 5ms or more is accepted, and renewed in time. A shorter one may be rejected. One of which the drift leaves nothing, such as 2ms, must be, before any command, with an error that names the ttl as time.Duration prints it.",
+	{7, 8, "A ttl of 5ms or more, whole seconds or not, is accepted, and renewed in time. A shorter one may be rejected. One of which the drift leaves nothing, such as 2ms, must be, before any command, with an error that names the ttl as time.Duration prints it.",
 		"TestATTLThatIsAccepted_CanBeRenewed"},
 	{7, 8, "MaxHold is how long the lock is renewed; 0 means forever, and a negative one is rejected before any command. Then the last renewal expires and the lock is lost. Nesting does not change that.",
 		"TestTheHolderNeverUnlocks_MaxHoldEndsTheRenewals"},

@@ -66,11 +66,14 @@ func (s *service) sell(rdbs []redis.UniversalClient, good int) {
 	})
 }
 
-// tick is a job that one of all machines has to run.
+// tick is a long job of one machine: the others give up, at once or after a second.
 func (s *service) tick(rdbs []redis.UniversalClient) {
 	l := newLock("tick", s.step, rdbs, s.ttl)
-	if !s.refused(l.TryLock(ctx)) {
-		s.work(l, len(s.stock), func() { time.Sleep(200 * time.Millisecond) })
+	waiting, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	acquire := []func(context.Context) error{l.TryLock, l.Lock}[rand.N(2)]
+	if !s.refused(acquire(waiting)) {
+		s.work(l, len(s.stock), func() { time.Sleep(1500 * time.Millisecond) })
 	}
 }
 
