@@ -227,3 +227,39 @@ func TestNoConnectionMayBeMade_TheReleaseWasNotSent(t *testing.T) {
 			"alice's lease expired before her release was sent, but Unlock returned nil")
 	})
 }
+
+// A cluster is a client that asks a dead master until it has reloaded where the masters are. Its
+// replica has the lock.
+type cluster struct {
+	redis.UniversalClient
+	dead, reloaded *atomic.Bool
+}
+
+func (c cluster) ReloadState(context.Context) { c.reloaded.Store(true) }
+func (c cluster) Process(ctx context.Context, cmd redis.Cmder) error {
+	if c.dead.Load() && !c.reloaded.Load() {
+		return &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	}
+	return c.UniversalClient.Process(ctx, cmd)
+}
+
+// Real clusters: docs/keep/realfaults.
+func TestTheMasterOfAClusterDies_UnlockFindsTheNewOne(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		var dead, reloaded atomic.Bool
+		var clients []redis.UniversalClient
+		for _, rdb := range lab.client("alice").nodes {
+			clients = append(clients, cluster{rdb, &dead, &reloaded})
+		}
+		alice := lab.lockOn("alice", clients, key, ttl)
+		require.NoError(t, alice.TryLock(ctx))
+		require.NoError(t, alice.Unlock(ctx))
+		require.False(t, reloaded.Load(), "nothing has failed, but alice's lock let the client ask all nodes for the masters")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("the master dies, and its replica, which has the lock, is promoted")
+		dead.Store(true)
+		require.NoError(t, alice.Unlock(ctx),
+			"the replica has alice's lock, but her Unlock kept asking the dead master: no one told the client to look again")
+		require.Empty(t, lab.keys(), "alice's Unlock returned nil, but her key is left on the new master")
+	})
+}

@@ -326,7 +326,7 @@ func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
 		err := alice.Do(ctx, func(context.Context) error {
-			alice.hold.Load().timer.Stop()
+			alice.hold.Load().renewal.Stop()
 			lab.fault("alice's process stalls")
 			time.Sleep(2 * ttl)
 			require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
@@ -336,4 +336,12 @@ func TestThePauseEndsBeforeTheWatchdogRuns_DoReturnsErrLost(t *testing.T) {
 		require.ErrorIs(t, err, ErrLost,
 			"bob entered while alice's process was stalled, but her Do did not return ErrLost")
 	})
+}
+
+func TestALockWithoutNew_SaysSoAndDoesNotPanic(t *testing.T) {
+	var lock Lock
+	require.ErrorContains(t, lock.TryLock(ctx), "client is nil",
+		"the lock was not made by New, but the error does not say so")
+	require.Nil(t, lock.Lost())
+	require.Zero(t, lock.ValidUntil())
 }

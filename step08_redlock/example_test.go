@@ -38,6 +38,41 @@ func ExampleLock_Do() {
 	// Output: working
 }
 
+// Without Do, the work asks for a loss itself.
+func ExampleLock_Lost() {
+	ctx := context.Background() // yours: with a deadline
+	var nodes []redis.UniversalClient
+	for range 5 {
+		rdb := redis.NewClient(inMemory())
+		defer rdb.Close()
+		nodes = append(nodes, rdb)
+	}
+	lock := New(nodes, "orders", 10*time.Second)
+	if err := lock.Lock(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, order := range []int{7, 8} {
+		select {
+		case <-lock.Lost():
+			fmt.Println("lost: stop here")
+			return
+		default:
+			fmt.Println("order", order)
+		}
+	}
+	if time.Now().Before(lock.ValidUntil()) { // right before what must not start late
+		fmt.Println("charge the card")
+	}
+	if err := lock.Unlock(ctx); err != nil {
+		fmt.Println(err) // ErrNotHeld: it was lost, and the work may have overlapped another's
+	}
+	// Output:
+	// order 7
+	// order 8
+	// charge the card
+}
+
 // inMemory stands in for a Redis server, so that the example runs anywhere.
 func inMemory() *redis.Options {
 	server := miniredis.NewMiniRedis()

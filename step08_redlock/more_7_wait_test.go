@@ -73,3 +73,31 @@ func TestTheWaitHasItsOwnLimit_TheWorkIsNotifiedOfALoss(t *testing.T) {
 		require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
 	})
 }
+
+func TestDo_ADoInsideDidNotRun_TheOuterOneDid(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		order, stock, bob := lab.lock("alice"), lab.lockOn("alice", lab.client("alice").nodes, "stock", ttl),
+			lab.lockOn("bob", lab.client("bob").nodes, "stock", ttl)
+		require.NoError(t, bob.TryLock(ctx))
+		soon, cancel := context.WithTimeout(ctx, slack(ttl/100))
+		defer cancel()
+		err := order.Do(ctx, func(context.Context) error {
+			return stock.Do(soon, func(context.Context) error { return nil })
+		})
+		require.ErrorIs(t, err, ErrNotAcquired, "bob has the stock, but the error of alice's order does not say so")
+		require.NotErrorIs(t, err, ErrNotRun,
+			"alice's order has run as far as the stock, but the error says that it has not: she would do it twice")
+	})
+}
+
+func TestDo_TheWorkHasUnlocked_TheErrorSaysThatTheLockWasLost(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		err := alice.Do(ctx, func(work context.Context) error {
+			require.NoError(t, alice.Unlock(ctx))
+			return bob.TryLock(ctx)
+		})
+		require.ErrorIs(t, err, ErrLost, "alice's work unlocked too early and bob got in, but Do hid it")
+		require.ErrorIs(t, err, ErrNotHeld, "alice's work unlocked too early, but Do's error does not say so")
+	})
+}

@@ -57,30 +57,6 @@ func TestTwoNodesWereDownDuringUnlock_TheyVoteInTheNextTryLock(t *testing.T) {
 	})
 }
 
-func TestAMajorityIsDownAndTheOthersHang_UnlockAsksAgain(t *testing.T) {
-	for _, hung := range [][]int{{4}, {3, 4}} {
-		inLab(t, func(t *T, lab *lab) {
-			alice := lab.lock("alice")
-			require.NoError(t, alice.TryLock(ctx))
-			lab.wait()
-			back := lab.away() // nodes 1, 2 and 3
-			for _, node := range hung {
-				lab.hang(node)
-			}
-			time.AfterFunc(150*time.Millisecond, back)
-			start := time.Now()
-			err := alice.Unlock(ctx)
-			took := time.Since(start)
-			require.NoError(t, err,
-				"nodes 1 to 3 refused connections for 150ms and %d more hang, but alice's Unlock gave up after "+
-					"%v", len(hung), took)
-			require.Less(t, took, slack(time.Second),
-				"nodes 1 to 3 are back after 150ms, but alice's Unlock took %v: it waited for %d that hang "+
-					"first", took, len(hung))
-		})
-	}
-}
-
 func TestTheValidityEndsAndTooFewAnswered_NobodyHasRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice := lab.lockOn("alice", lab.client("alice").nodes, key, ttl/100)

@@ -11,22 +11,6 @@ import (
 
 // Which votes count, and what they decide.
 
-func TestTheContextEndsBeforeTheVotes_ALateRefusalCounts(t *testing.T) {
-	inLab(t, func(t *T, lab *lab) {
-		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.NoError(t, bob.TryLock(ctx))
-		for node := range nodes {
-			lab.slow(node, 20*time.Millisecond, "alice")
-		}
-		request, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-		defer cancel()
-		err := alice.TryLock(request)
-		require.ErrorIs(t, err, context.DeadlineExceeded, "alice's context ended, but the error does not say so")
-		require.ErrorIs(t, err, ErrNotAcquired,
-			"all nodes said within NodeTimeout that bob holds the lock, but alice's error does not")
-	})
-}
-
 func TestTheContextEndsBeforeTheVotes_NobodyHasRefused(t *testing.T) {
 	for name, fail := range map[string]func(lab *lab){
 		"all nodes grant it later": func(lab *lab) {
@@ -84,6 +68,8 @@ func TestTheNodesAreAwayForAMoment_LockGoesOn(t *testing.T) {
 	for what, fault := range map[string]*hook{
 		"accepted connections and closed them": {lose: func(*message) bool { return true }},
 		"replied LOADING":                      {reply: errors.New("LOADING soon over")},
+		"replied BUSY":                         {reply: errors.New("BUSY running a script")},
+		"replied READONLY in a script":         {reply: errors.New(inScript + demoted)},
 	} {
 		inLab(t, func(t *T, lab *lab) {
 			alice := lab.lock("alice")
@@ -94,17 +80,4 @@ func TestTheNodesAreAwayForAMoment_LockGoesOn(t *testing.T) {
 			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
 		})
 	}
-}
-
-func TestOneRenewalGaveUp_TheOtherNodesErrorsAreTheCause(t *testing.T) {
-	full := errors.New("OOM command not allowed")
-	vote := newTally(5)
-	vote.errs = []error{context.Canceled, full}
-	err := error(quorumError{vote})
-	require.ErrorIs(t, err, full)
-	require.NotErrorIs(t, err, context.Canceled,
-		"one renewal gave up waiting for a connection, and hides what the other nodes said")
-	vote.errs = vote.errs[:1]
-	require.ErrorIs(t, err, context.Canceled,
-		"all renewals gave up waiting for a connection, but the error does not say so")
 }

@@ -5,44 +5,36 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // acquire stores the hold on a majority of the nodes. If that fails, it undoes it on those
-// that may have stored it, and waits for those that are not busy.
+// that may have stored it.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
-	r := l.ask(ctx, acquiring, h, depth)
-	// Not r.decided: an attempt that is refused waits for the slow nodes too, so that they are
+	t := l.ask(h, func(n *node) (bool, error) { return n.acquire(ctx, h, depth) })
+	// Not t.decided: an attempt that is refused waits for the slow nodes too, so that they are
 	// free when the undo comes.
-	r.count(ctx, l.nodeDeadline(), r.majority)
-	expired := depth == 1 && !time.Now().Before(h.validUntil)
-	if r.majority() && !expired {
+	t.count(ctx, l.nodeDeadline(), t.majority)
+	tooLate := depth == 1 && !time.Now().Before(h.validUntil)
+	if t.majority() && !tooLate {
 		return nil
 	}
-	undo := l.ask(ctx, releasing, h, depth-1)
-	deadline := l.nodeDeadline() // one for both counts: TryLock returns that soon after ctx ends
-	if ctx.Err() != nil {
-		// ctx has cut the first count off. Votes that still arrive tell whether the lock is taken.
-		r.count(context.Background(), deadline, r.denied)
-	}
-	undo.count(context.Background(), deadline, undo.onlyBusyLeft)
-	return r.whyNot(ctx, expired)
+	undo := l.ask(h, func(n *node) (bool, error) { return n.release(ctx, h, depth-1) })
+	undo.count(context.Background(), l.nodeDeadline(), undo.onlyBusyLeft)
+	return t.whyNot(ctx, depth, tooLate)
 }
 
 // whyNot returns the error of an acquisition that was not won.
-func (r *round) whyNot(ctx context.Context, expired bool) error {
-	err := error(quorumError{r.tally})
-	split := r.depth == 1 && r.yes+r.no >= r.quorum() && ctx.Err() == nil // enough have answered
+func (t *tally) whyNot(ctx context.Context, depth int, tooLate bool) error {
+	err := error(quorumError{t})
+	split := depth == 1 && t.yes+t.no >= t.quorum() && ctx.Err() == nil // enough have answered
 	switch {
-	case expired && r.majority():
+	case tooLate && t.majority():
 		err = fmt.Errorf("%w: granted after the validity had ended: %w", ErrNotAcquired, err)
-	case r.denied(), split:
+	case t.denied(), split:
 		err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
 	if ctx.Err() != nil {
@@ -57,19 +49,14 @@ func (r *round) whyNot(ctx context.Context, expired bool) error {
 // it waits up to NodeTimeout for the other nodes: the next client should not run into
 // leftover keys.
 func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
-	var r *round
 	for deadline := time.Now().Add(releaseTimeout); ; time.Sleep(releasePause) {
-		previous := r
-		r = l.ask(ctx, releasing, h, depth)
-		r.count(context.Background(), deadline, r.settled)
-		if r.answered() == 0 && previous != nil {
-			return previous.result() // this round only says that the time is up
+		t := l.ask(h, func(n *node) (bool, error) { return n.release(ctx, h, depth) })
+		t.count(context.Background(), deadline, t.decided)
+		if t.decided() {
+			t.count(context.Background(), l.nodeDeadline(), t.onlyBusyLeft)
 		}
-		if r.decided() {
-			r.count(context.Background(), l.nodeDeadline(), r.onlyBusyLeft)
-		}
-		if r.decided() || !slices.ContainsFunc(r.errs, mayPass) || time.Until(deadline) <= releasePause {
-			return r.result()
+		if t.decided() || t.final == len(t.errs) || time.Until(deadline) <= releasePause {
+			return t.result()
 		}
 	}
 }
@@ -83,17 +70,16 @@ func (l *Lock) extend(h *hold) (bool, error) {
 	t := newTally(len(l.nodes))
 	for _, n := range l.nodes {
 		go func() {
-			owns, err := l.sendRenewal(n.rdb, h, &n.renewing)
+			owns, err := l.sendRenewal(n.rdb, h)
 			n.lacks.Store(err == nil && !owns)
 			t.votes <- vote{n.number, owns, err}
 		}()
 	}
-	t.count(h.lost, time.Now().Add(l.ttl), t.decided)
-	if t.majority() {
-		for _, n := range l.nodes {
-			if n.lacks.Swap(false) {
-				n.tell(l.newRound(h.lost, acquiring, h, 1)) // depth 1 acquires a free key
-			}
+	// Half a TTL: if one node hangs and another has failed once, the next renewal still counts.
+	t.count(h.lost, time.Now().Add(l.ttl/2), t.decided)
+	for _, n := range l.nodes {
+		if t.majority() && n.lacks.Swap(false) {
+			n.heal(h)
 		}
 	}
 	return t.result()
@@ -103,48 +89,26 @@ func (l *Lock) nodeDeadline() time.Time {
 	return time.Now().Add(cmp.Or(l.NodeTimeout, min(50*time.Millisecond, l.ttl/10)))
 }
 
-// A round is one request to all nodes, and the tally of their votes.
-type round struct {
-	*tally
-	ctx     context.Context
-	request request
-	hold    *hold
-	depth   int
-	waiting atomic.Int32 // nodes that have not begun it, and never will if a newer one replaced it
-}
-
-// A request is what a round asks of the nodes.
-type request int
-
-const (
-	acquiring request = iota // to store the hold with this depth, unless the lock is taken
-	releasing                // to set the depth where the hold is stored; 0 deletes it
-)
-
-func (l *Lock) newRound(ctx context.Context, q request, h *hold, depth int) *round {
-	return &round{tally: newTally(len(l.nodes)), ctx: context.WithoutCancel(ctx),
-		request: q, hold: h, depth: depth}
-}
-
-// ask begins a round on all nodes.
-func (l *Lock) ask(ctx context.Context, q request, h *hold, depth int) *round {
-	r := l.newRound(ctx, q, h, depth)
+// ask gives all nodes the same job for h, and returns the tally of their votes.
+func (l *Lock) ask(h *hold, do func(n *node) (bool, error)) *tally {
+	t := newTally(len(l.nodes))
+	j := &job{h, do, t.votes}
 	for _, n := range l.nodes {
-		n.tell(r)
+		if n.tell(j) {
+			t.busy++
+		}
 	}
-	return r
+	return t
 }
-
-// onlyBusyLeft reports whether all nodes have answered but those busy with an earlier round.
-func (r *round) onlyBusyLeft() bool { return r.answered()+int(r.waiting.Load()) >= r.nodes }
 
 // A tally counts votes.
 type tally struct {
 	nodes   int
+	busy    int       // nodes that had an earlier job to do first
 	votes   chan vote // with room for all: no node waits for the counter
 	yes, no int
 	errs    []error
-	fatal   int // errs that will not pass: Redis replied with one, or the client is closed
+	final   int // errs that another attempt does not change
 }
 
 type vote struct {
@@ -177,12 +141,11 @@ func (t *tally) count(ctx context.Context, deadline time.Time, enough func() boo
 }
 
 func (t *tally) add(v vote) {
-	var reply redis.Error
 	switch {
 	case v.err != nil:
 		t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
-		if (errors.As(v.err, &reply) && !isAway(v.err)) || errors.Is(v.err, redis.ErrClosed) {
-			t.fatal++
+		if fateOf(v.err) == rejected {
+			t.final++
 		}
 	case v.yes:
 		t.yes++
@@ -197,15 +160,11 @@ func (t *tally) majority() bool { return t.yes >= t.quorum() }
 func (t *tally) denied() bool   { return t.nodes-t.no < t.quorum() } // too many said no
 func (t *tally) decided() bool  { return t.majority() || t.denied() }
 
-// noMajorityLeft reports whether so many nodes fail for good that asking again is pointless.
-func (t *tally) noMajorityLeft() bool { return t.nodes-t.fatal < t.quorum() }
+// onlyBusyLeft reports whether all nodes have answered but those that were busy.
+func (t *tally) onlyBusyLeft() bool { return t.answered()+t.busy >= t.nodes }
 
-// settled reports whether the vote is decided, or can no longer be: too many have failed.
-func (t *tally) settled() bool {
-	left := t.nodes - t.answered()
-	mayWin, mayBeDenied := t.yes+left >= t.quorum(), t.nodes-t.no-left < t.quorum()
-	return t.decided() || (!mayWin && !mayBeDenied)
-}
+// noMajorityLeft reports whether so many nodes fail for good that asking again is pointless.
+func (t *tally) noMajorityLeft() bool { return t.nodes-t.final < t.quorum() }
 
 // result reports whether a majority voted yes. It is an error if that is not certain.
 func (t *tally) result() (bool, error) {
@@ -218,11 +177,9 @@ func (t *tally) result() (bool, error) {
 // A quorumError is a vote that was not won.
 type quorumError struct{ *tally }
 
-// Unwrap leaves out renewals that gave up waiting for a connection, unless all did.
 func (e quorumError) Unwrap() []error {
-	gaveUp := func(err error) bool { return errors.Is(err, context.Canceled) }
-	if errs := slices.DeleteFunc(slices.Clone(e.errs), gaveUp); len(errs) > 0 {
-		return errs
+	if e.answered() < e.nodes {
+		return append(slices.Clip(e.errs), os.ErrDeadlineExceeded) // some did not answer in time
 	}
 	return e.errs
 }

@@ -19,7 +19,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -72,7 +71,7 @@ type Lock struct {
 	ttl time.Duration
 
 	owner         atomic.Pointer[string] // of the current acquisition; nil if there is none
-	maybeReleased atomic.Pointer[string] // its release got no reply
+	maybeReleased atomic.Pointer[string] // see replies.go
 }
 
 // New returns a handle on the lock at key, which expires after ttl (at least 1ms). Its
@@ -105,7 +104,7 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	// is later.
 	owner := rand.Text()
 	if token, err = l.acquire(ctx, owner); err != nil {
-		return 0, l.wrap("acquire", err)
+		return 0, l.wrap("acquire", l.undo(ctx, owner, err))
 	}
 	l.owner.Store(&owner)
 	return token, nil
@@ -118,14 +117,14 @@ func (l *Lock) Lock(ctx context.Context) (token int64, err error) {
 	var before error
 	for {
 		token, err := l.TryLock(ctx)
-		err = afterRefusal(ctx, before, err)
+		err = notCutOff(ctx, before, err)
 		if !errors.Is(err, ErrNotAcquired) {
 			return token, err // the lock, or an error that waiting does not change
 		}
 		before = err
 		select {
 		case <-ctx.Done():
-		case <-time.After(pollInterval/2 + mathrand.N(pollInterval)):
+		case <-time.After(around(pollInterval)):
 		}
 		if ctx.Err() != nil {
 			return 0, fmt.Errorf("%w: %w", err, ctx.Err())
@@ -158,27 +157,19 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// acquire gives the lock to owner unless it is taken, and returns the fencing token. After
-// any other error it has tried to release what it may have acquired: the number is used up.
+// acquire gives the lock to owner unless it is taken, and returns the fencing token. After any
+// other error the number may be used up.
 func (l *Lock) acquire(ctx context.Context, owner string) (token int64, err error) {
 	token, err = acquireScript.Run(ctx, l.rdb, []string{l.key, fenceKey(l.key)}, owner, l.ttl.Milliseconds()).Int64()
-	if err != nil {
-		// Even if err says that it was not sent: that is only go-redis's last attempt.
-		_, _, _ = sendRelease(ctx, undoPatience, l.rdb, releaseScript, l.key, owner)
-	} else if token == 0 {
+	if err == nil && token == 0 {
 		err = ErrNotAcquired
 	}
 	return token, err
 }
 
-// release deletes the lock if owner has it, and reports whether it did. A release whose
-// reply was lost counts: the retry finds no key, and "not held" would be a false alarm.
+// release deletes the lock if owner has it, and reports whether it did.
 func (l *Lock) release(ctx context.Context, owner *string) (bool, error) {
-	released, unsure, err := sendRelease(ctx, releaseTimeout, l.rdb, releaseScript, l.key, *owner)
-	if unsure {
-		l.maybeReleased.Store(owner)
-	}
-	return released || l.maybeReleased.Load() == owner, err
+	return l.untilAnswered(ctx, releaseScript, owner)
 }
 
 // fenceKey names the counter of a lock. Redis Cluster runs a script only if all its keys

@@ -103,12 +103,22 @@ func (t *tour) copyFiles(from, to string, files []string, origin string) (all st
 	for _, file := range files {
 		text, wrong := os.ReadFile(t.Path(from, file))
 		if wrong == nil {
-			wrong = os.WriteFile(filepath.Join(to, file), append([]byte(origin), text...), 0o666)
+			wrong = os.WriteFile(filepath.Join(to, file), []byte(origin+strings.Replace(string(text), lesson, inUse, 1)), 0o666)
 		}
 		all, err = all+string(text), errors.Join(err, wrong)
 	}
 	return all, err
 }
+
+// A copy's documentation begins with its use; the lesson follows.
+const (
+	lesson = "// Package redislock implements a distributed lock on Redis. Step"
+	inUse  = `// Package redislock implements a distributed lock on Redis: New, TryLock or Lock, Unlock, and from
+// step 07 on Do, which does all of it around your work. ErrNotAcquired: the lock is taken.
+// ErrNotHeld: it was lost, and two may have been inside. Any other error: the outcome is unknown.
+//
+// Step`
+)
 
 // origin is what a copied file begins with. The blank line keeps it out of the package's
 // documentation.
@@ -210,7 +220,7 @@ func (t *tour) diffCopy(s course.Step, folder string, files []string) error {
 		if found := originLine.FindSubmatch(text); found != nil {
 			from, text = string(found[1]), text[len(found[0]):]
 		}
-		copied[file] = string(text)
+		copied[file] = strings.Replace(string(text), inUse, lesson, 1)
 	}
 	if copied[s.Source] == "" {
 		return errorf("%s has no copy of %s: %s is not there", folder, s.Label(), s.Source)

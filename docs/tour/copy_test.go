@@ -35,11 +35,12 @@ func TestCopy(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)
 	dir := app(t)
+	require.NoError(t, write("step07_watchdog/lock.go", lesson+" 7.\n"+miniLock(7)))
 	out := shows(t, "copy 7 "+dir, 0, "step 07", "lock.go", "docs/read/production.md", "$ cd "+dir, "$ go vet .\n")
 	require.NotContains(t, out, "go test")
 	require.NotContains(t, out, "go get", "it needs no module")
 	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
-	require.Equal(t, "// Copied from example.com/redislock-steps, step07_watchdog, version unknown.\n\n"+miniLock(7), read(t, dir+"/lock.go"))
+	require.Equal(t, "// Copied from example.com/redislock-steps, step07_watchdog, version unknown.\n\n"+inUse+" 7.\n"+miniLock(7), read(t, dir+"/lock.go"))
 
 	require.NoError(t, write("step03_atomic_set/README.md", "# Step 3\n"))
 	dir = app(t)

@@ -24,10 +24,10 @@ var budgets = map[int]budget{
 	2: {87, 10},
 	3: {84, 7},
 	4: {116, 49},
-	5: {132, 35},
-	6: {142, 128},
-	7: {178, 86},
-	8: {159, 69},
+	5: {119, 25},
+	6: {141, 125},
+	7: {175, 84},
+	8: {162, 75},
 }
 
 func TestBudgets(t *testing.T) {
@@ -75,7 +75,7 @@ func TestTheToolsStaySmall(t *testing.T) {
 		if d.Name() == "node_modules" {
 			return fs.SkipDir
 		}
-		copied := d.Name() == "send.go" || strings.HasPrefix(d.Name(), "lab") // from the steps
+		copied := d.Name() == "send.go" || d.Name() == "replies.go" || strings.HasPrefix(d.Name(), "lab") // from the steps
 		if path.Ext(name) == ".go" && !(copied && path.Dir(name) == Epilogue.Dir) {
 			lines += strings.Count(read(t, name), "\n")
 		}

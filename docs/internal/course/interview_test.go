@@ -151,6 +151,29 @@ func TestInterview_ASemaphoreOfFive(t *testing.T) {
 	require.True(t, enters(6), "one has left")
 }
 
+// ZADD alone would let the key end a TTL after the last acquire. No renewal brings a permit back.
+func TestInterview_ARenewalOutlivesOneTTL(t *testing.T) {
+	scripts, _, rdb, pass := onPage(t, "locks.md")
+	readWrite, _, _, _ := onPage(t, "nesting.md")
+	run := func(script string, args ...any) bool {
+		got, err := rdb.Eval(ctx, script, []string{"set:{7}", "writer:{7}"}, args...).Bool()
+		require.NoError(t, err)
+		return got
+	}
+	for _, kind := range []struct{ holds, other string }{{scripts[0][1], scripts[0][1]}, {readWrite[0][1], readWrite[1][1]}} {
+		rdb.FlushAll(ctx)
+		require.True(t, run(kind.holds, "alice", 10_000, 1))
+		for range 4 {
+			pass(5 * time.Second)
+			require.True(t, run(scripts[0][1], "alice", 10_000, 0))
+		}
+		require.False(t, run(kind.other, "bob", 10_000, 1), "alice has renewed")
+		pass(10 * time.Second)
+		require.True(t, run(kind.other, "bob", 10_000, 1), "alice has died")
+		require.False(t, run(scripts[0][1], "alice", 10_000, 0))
+	}
+}
+
 // The interview's two scripts of a flash sale do what the page says of them, in the order in which
 // resends hurt: a sale sent twice, a refund sent three times, and a sale that arrives after both.
 func TestCases_TheFlashSaleSellsEachPieceOnceAndPutsItBackOnce(t *testing.T) {

@@ -168,8 +168,7 @@ var faults = []fault{
 	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
 		Fault: schedule.Fault{Strike: during(cutOff, schedule.Holding)}},
 	{id: "dead", title: "the holder's idle connections are dead", steps: all,
-		Fault: schedule.Fault{Idle: 10, Options: timeouts, Keeps: true, Strike: during(dieSilently, schedule.Holding)},
-		red:   []red{{1, 1, "K", noExpiry}}},
+		Fault: schedule.Fault{Idle: 3, Options: timeouts, Keeps: true, Strike: during(dieSilently, schedule.Holding)}},
 	{id: "stolen", title: "another program overwrites the key", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("overwrites", (*schedule.Node).Steal), schedule.Holding, schedule.Releasing)},
 		red: []red{
@@ -259,7 +258,7 @@ func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
-func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout = 0, 0 }
+func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout, o.ContextTimeoutEnabled = 0, 0, true }
 
 // Where a fault can strike.
 

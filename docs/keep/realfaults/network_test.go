@@ -208,34 +208,8 @@ func TestRedisHangs_HowLongUnlockTakes(t *testing.T) {
 	calls.Wait()
 }
 
-// A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no
-// reset. A renewal on one of them is not answered. It is asked again every ttl/30, each
-// time on another connection.
-func TestIdleConnectionsHaveDiedSilently_TheHoldIsKept(t *testing.T) {
-	eachStep(t, []int{7, 8}, func(t *testing.T, step int) {
-		const ttl, dead = 10 * time.Second, 10
-		s := newScene(t, nodesOf(step), ttl)
-		var n nat
-		alice := s.party("alice", key, step, connect(t, s.addrs(), redis.Options{Dialer: n.dial}))
-		alice.enters()
-		warm(t, alice.rdbs, dead)
-		n.forget()
-		s.note("of each client, %d idle connections are dead", dead)
-		validUntil := alice.lock.(renewed).ValidUntil
-		first := validUntil()
-		for time.Now().Before(first) && validUntil().Equal(first) {
-			time.Sleep(time.Millisecond)
-		}
-		require.True(t, validUntil().After(first), "new connections work, and alice was not renewed in time")
-		s.note("alice has been renewed, before the end of her lease at %dms", first.Sub(s.start).Milliseconds())
-		time.Sleep(time.Until(first.Add(ttl / 4)))
-		require.False(t, locks.Lost(alice.lock), "new connections work, and alice lost her lock")
-		alice.leaves()
-	})
-}
-
-// The way out: a connection that go-redis has closed before the NAT forgets it is never
-// used when it is dead.
+// A NAT, a firewall or a load balancer has forgotten the idle connections, and sends no reset. A
+// connection that go-redis has closed before that is never used when it is dead.
 func TestIdleConnectionsHaveDiedSilently_ConnMaxIdleTimeAvoidsThem(t *testing.T) {
 	t.Parallel()
 	const idle = 500 * time.Millisecond

@@ -216,7 +216,7 @@ func TestALock_HasAllItsFiles(t *testing.T) {
 	own, err := readLocks("step06_reentrant", 5)
 	require.NoError(t, err)
 	for files, l := range map[string]lock{
-		"lock.go": locks[4], "lock.go send.go": locks[5], "lock.go nodes.go rounds.go send.go waiting.go watchdog.go": locks[8],
+		"lock.go": locks[4], "lock.go replies.go send.go": locks[5], "lock.go nodes.go rounds.go send.go waiting.go watchdog.go": locks[8],
 		"lock.go send.go waiting.go": own[0],
 	} {
 		var names []string
