@@ -32,7 +32,7 @@ func TestCopiesAreEqual(t *testing.T) {
 			ends := slices.ContainsFunc(append(Files(), Hardening...), func(f File) bool { return f.Name == name && f.To < s.N })
 			switch {
 			case s.N == 8 && name == "waiting.go": // there a waiter retries, and is not woken
-		case s.N == 6 && name == "replies.go": // lock.go and waiting.go do it
+			case s.N == 6 && name == "replies.go": // lock.go and waiting.go do it
 			case !ok && !ends:
 				assert.Failf(t, "a copy is missing", "%s has no %s: the step before has it", s.Dir, name)
 			case ok:
