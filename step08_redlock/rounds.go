@@ -75,8 +75,8 @@ func (l *Lock) extend(h *hold) (bool, error) {
 			t.votes <- vote{n.number, owns, err}
 		}()
 	}
-	// Half a TTL: if one node hangs and another has failed once, the next renewal still counts.
-	t.count(h.lost, time.Now().Add(l.ttl/2), t.decided)
+	// Then one more renewal fits in, if a node hangs and another one has failed.
+	t.count(h.lost, time.Now().Add(l.ttl*11/20), t.decided)
 	for _, n := range l.nodes {
 		if t.majority() && n.lacks.Swap(false) {
 			n.heal(h)

@@ -34,7 +34,7 @@ var onlyEnglish = []string{"matrix.go", "excuse", "try", "cutShort", "probe", "p
 // notSaid is how a text begins that looks like words and is none of ours: what Go,
 // testify and the compiler say, code, and the tags of go test.
 var notSaid = regexp.MustCompile(`^\s*\[?(\^\(Received |panic: |fatal error: |deadlock: |recovered|chan |race detected|Error Trace|` +
-	`is not in std|cannot find module|no required module|"sync" imported|package redislock|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?[ms]\)|\\bin |\^// \(Copied |go get |go mod |` +
+	`is not in std|cannot find module|no required module|"sync" imported|(// P|p)ackage redislock|%s \{ panic|synctest bubble|tour: no |tour: the story|mylock|real all |\(\?[ms]\)|\\bin |\^// \(Copied |go get |go mod |` +
 	`FAIL |ok  |skip |ERROR|\$ go |\$ cd |-ldflags|: lock not |==)`)
 
 // TestChinese_IsCompleteAndNotTooMuch reads the source: everything in it that looks like
