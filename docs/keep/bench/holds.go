@@ -123,7 +123,7 @@ func (r *results) measureCluster(ctx context.Context, _ []*server) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	processes, err := redisproc.Cluster(ctx, dir, 6)
+	processes, err := redisproc.Cluster(ctx, dir, 6, 0)
 	defer func() {
 		for _, p := range processes {
 			p.Kill()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"example.com/redislock-steps/docs/keep/locks"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -349,13 +351,18 @@ func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
 // threeMasters starts a Redis Cluster.
 func threeMasters(t *testing.T) (addrs []string) {
 	t.Helper()
-	masters, err := redisproc.Cluster(ctx, t.TempDir(), 3)
-	for _, p := range masters {
+	return (&scene{servers: serveCluster(t, 0)}).addrs()
+}
+
+// serveCluster starts a Redis Cluster of three masters, with as many replicas for each.
+func serveCluster(t *testing.T, replicas int) []*redisproc.Process {
+	t.Helper()
+	nodes, err := redisproc.Cluster(ctx, t.TempDir(), 3, replicas)
+	for _, p := range nodes {
 		t.Cleanup(p.Kill)
-		addrs = append(addrs, p.Addr)
 	}
 	require.NoError(t, err)
-	return addrs
+	return nodes
 }
 
 // A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
@@ -375,4 +382,66 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 			require.NoError(t, aDay(step, ttl, list[0], list[1]))
 		})
 	}
+}
+
+// A master dies, and its replica, which has received the lock, is promoted. From a dead master,
+// go-redis does not hear that: the lock tells it to ask the other nodes (send.go).
+func TestCluster_AMasterIsKilled_TheLockIsKept(t *testing.T) {
+	if os.Getenv("REALFAULTS") != "urls" {
+		t.Skip("REALFAULTS=urls plays it each week: an election takes as long as the machine lets it")
+	}
+	s := newScene(t, 0, 15*time.Second)
+	s.servers = serveCluster(t, 1)
+	join := func(name, key string) *party {
+		rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.addrs()})
+		t.Cleanup(func() { rdb.Close() })
+		return s.party(name, key, 7, []redis.UniversalClient{rdb})
+	}
+	s.start = time.Now()
+	alice, bob := join("alice", key), join("bob", "{"+key+"}:2") // in the same slot
+	bob.enters()                                                 // now his client knows the masters
+	bob.leaves()
+	alice.enters()
+	admins := s.admins()
+	var holder, replica int // the nodes with alice's key
+	require.Eventually(t, func() bool {
+		for i := range 3 {
+			if admins[i].DBSize(ctx).Val() == 1 && admins[i+3].DBSize(ctx).Val() == 1 {
+				holder, replica = i, i+3
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, time.Millisecond, "the replica does not receive alice's lock")
+	for _, admin := range admins {
+		require.NoError(t, admin.ConfigSet(ctx, "cluster-node-timeout", "1000").Err())
+	}
+
+	s.servers[holder].Kill()
+	s.start = time.Now()
+	s.note("the master with alice's lock is killed (SIGKILL)")
+	lease := alice.lock.(renewed).ValidUntil()
+	require.Eventually(t, func() bool {
+		return strings.Contains(admins[replica].Info(ctx, "replication").Val(), "role:master")
+	}, 20*time.Second, 10*time.Millisecond, "the replica is not promoted")
+	s.note("its replica is promoted")
+	var err error
+	var done sync.WaitGroup
+	done.Go(func() {
+		for end := time.Now().Add(15 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+			if err = bob.tryLock(); err == nil || time.Now().After(end) {
+				return
+			}
+		}
+	})
+	for !alice.lock.(renewed).ValidUntil().After(lease) && !locks.Lost(alice.lock) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.note("alice has been renewed: %t; keys on the promoted replica: %v", !locks.Lost(alice.lock),
+		admins[replica].Keys(ctx, "*").Val())
+	done.Wait()
+	assert.NoError(t, err, "the replica was promoted 15s ago, but bob's TryLock still fails")
+	require.False(t, locks.Lost(alice.lock), "the promoted replica has alice's lock, but she has lost it")
+	alice.leaves()
+	bob.leaves()
 }

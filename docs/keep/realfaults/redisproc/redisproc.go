@@ -63,46 +63,56 @@ func start(program, dir string, args []string) (p *Process, err error) {
 	return nil, err
 }
 
-// Cluster starts a Redis Cluster of n masters, whose files are in dir, and waits until it is
-// up. With an error it returns those that it has started.
-func Cluster(ctx context.Context, dir string, n int) (masters []*Process, err error) {
+// Cluster starts a Redis Cluster of n masters, and of as many replicas for each, whose files
+// are in dir, and waits until it is up. The masters come first, then a replica of each, and
+// so on. With an error it returns those that it has started.
+func Cluster(ctx context.Context, dir string, n, replicas int) (nodes []*Process, err error) {
+	end := time.Now().Add(30 * time.Second)
 	var admins []*redis.Client
-	for i := range n {
+	for i := range n * (1 + replicas) {
 		bus, err := FreeAddr()
 		if err != nil {
-			return masters, err
+			return nodes, err
 		}
 		_, busPort, _ := net.SplitHostPort(bus)
 		own, err := os.MkdirTemp(dir, "node")
 		if err != nil {
-			return masters, err
+			return nodes, err
 		}
-		p, err := Server(own, "--cluster-enabled", "yes", "--cluster-port", busPort)
+		p, err := Server(own, "--cluster-enabled", "yes", "--cluster-port", busPort, "--repl-diskless-sync-delay", "0")
 		if err != nil {
-			return masters, err
+			return nodes, err
 		}
-		masters = append(masters, p)
+		nodes = append(nodes, p)
 		admin := redis.NewClient(&redis.Options{Addr: p.Addr})
 		defer admin.Close()
 		admins = append(admins, admin)
 		host, port, _ := net.SplitHostPort(p.Addr)
-		err = errors.Join(
-			admin.ClusterAddSlotsRange(ctx, i*16384/n, (i+1)*16384/n-1).Err(),
-			admins[0].Do(ctx, "cluster", "meet", host, port, busPort).Err())
+		err = admins[0].Do(ctx, "cluster", "meet", host, port, busPort).Err()
+		if err == nil && i < n {
+			err = admin.ClusterAddSlotsRange(ctx, i*16384/n, (i+1)*16384/n-1).Err()
+		}
 		if err != nil {
-			return masters, err
+			return nodes, err
 		}
 	}
-	end := time.Now().Add(30 * time.Second)
-	for _, admin := range admins {
-		for !strings.Contains(admin.ClusterInfo(ctx).Val(), "cluster_state:ok") {
+	for i, admin := range admins {
+		up := func() bool { return strings.Contains(admin.ClusterInfo(ctx).Val(), "cluster_state:ok") }
+		if i >= n {
+			master := admins[i%n].ClusterMyID(ctx).Val()
+			up = func() bool { // it cannot replicate a master of which it has not heard yet
+				return admin.ClusterReplicate(ctx, master).Err() == nil &&
+					strings.Contains(admin.Info(ctx, "replication").Val(), "master_link_status:up")
+			}
+		}
+		for !up() {
 			if time.Now().After(end) {
-				return masters, errors.New("the cluster does not come up")
+				return nodes, errors.New("the cluster does not come up")
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	return masters, nil
+	return nodes, nil
 }
 
 // FreeAddr returns an address that another process may take first.
