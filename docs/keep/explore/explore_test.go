@@ -123,10 +123,10 @@ func TestExpectations_AreComplete(t *testing.T) {
 // one that goes through the sender that all of them share, to the call of it.
 func TestALine_IsThatOfTheLock(t *testing.T) {
 	for id, senders := range map[string][]string{
-		"05/pause/aFbBA": {"SET lock.go Lock.acquire", "release lock.go Lock.release"},
+		"05/pause/aFbBA": {"SET lock.go Lock.acquire", "release replies.go Lock.untilAnswered"},
 		"07/slow/aF":     {"acquire lock.go Lock.acquire", "release lock.go Lock.acquire", "release lock.go Lock.release", "renew watchdog.go Lock.sendRenewal"},
 		"08/slow/a1a2F":  {"acquire nodes.go node.acquire", "release nodes.go node.release", "renew watchdog.go Lock.sendRenewal"},
-		"09/none/aAa":    {"acquire lock.go Lock.acquire", "release lock.go Lock.release"},
+		"09/none/aAa":    {"acquire lock.go Lock.acquire", "release replies.go Lock.untilAnswered"},
 	} {
 		j, err := parseID(id)
 		require.NoError(t, err)
