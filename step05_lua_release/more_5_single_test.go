@@ -228,15 +228,15 @@ func TestNoConnectionMayBeMade_TheReleaseWasNotSent(t *testing.T) {
 	})
 }
 
-// A cluster is a client that asks a dead master until it has reloaded where the masters are. Its
+// A clusterClient asks a dead master until it has reloaded where the masters are. Its
 // replica has the lock.
-type cluster struct {
+type clusterClient struct {
 	redis.UniversalClient
 	dead, reloaded *atomic.Bool
 }
 
-func (c cluster) ReloadState(context.Context) { c.reloaded.Store(true) }
-func (c cluster) Process(ctx context.Context, cmd redis.Cmder) error {
+func (c clusterClient) ReloadState(context.Context) { c.reloaded.Store(true) }
+func (c clusterClient) Process(ctx context.Context, cmd redis.Cmder) error {
 	if c.dead.Load() && !c.reloaded.Load() {
 		return &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	}
@@ -249,7 +249,7 @@ func TestTheMasterOfAClusterDies_UnlockFindsTheNewOne(t *testing.T) {
 		var dead, reloaded atomic.Bool
 		var clients []redis.UniversalClient
 		for _, rdb := range lab.client("alice").nodes {
-			clients = append(clients, cluster{rdb, &dead, &reloaded})
+			clients = append(clients, clusterClient{rdb, &dead, &reloaded})
 		}
 		alice := lab.lockOn("alice", clients, key, ttl)
 		require.NoError(t, alice.TryLock(ctx))
