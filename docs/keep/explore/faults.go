@@ -258,7 +258,9 @@ func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
-func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout, o.ContextTimeoutEnabled = 0, 0, true }
+func timeouts(o *redis.Options) { // not 1s: a read would end at the instant of a renewal's context
+	o.ReadTimeout, o.WriteTimeout, o.ContextTimeoutEnabled = 900*time.Millisecond, 0, true
+}
 
 // Where a fault can strike.
 

@@ -384,8 +384,7 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	}
 }
 
-// A master dies, and its replica, which has received the lock, is promoted. From a dead master,
-// go-redis does not hear that: the lock tells it to ask the other nodes (send.go).
+// A dead master does not say that its replica was promoted: the lock tells go-redis to ask (send.go).
 func TestCluster_AMasterIsKilled_TheLockIsKept(t *testing.T) {
 	if os.Getenv("REALFAULTS") != "urls" {
 		t.Skip("REALFAULTS=urls plays it each week: an election takes as long as the machine lets it")
