@@ -384,7 +384,7 @@ func TestCluster_TheLocksWorkOnIt(t *testing.T) {
 	}
 }
 
-// A dead master does not say that its replica was promoted: the lock tells go-redis to ask (send.go).
+// A dead master does not say who was promoted: the lock tells go-redis to ask the others (send.go).
 func TestCluster_AMasterIsKilled_TheLockIsKept(t *testing.T) {
 	if os.Getenv("REALFAULTS") != "urls" {
 		t.Skip("REALFAULTS=urls plays it each week: an election takes as long as the machine lets it")
