@@ -168,7 +168,7 @@ var faults = []fault{
 	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
 		Fault: schedule.Fault{Strike: during(cutOff, schedule.Holding)}},
 	{id: "dead", title: "the holder's idle connections are dead", steps: all,
-		Fault: schedule.Fault{Idle: 3, Options: timeouts, Keeps: true, Strike: during(dieSilently, schedule.Holding)}},
+		Fault: schedule.Fault{Idle: 3, Options: impatient, Keeps: true, Strike: during(dieSilently, schedule.Holding)}},
 	{id: "stolen", title: "another program overwrites the key", steps: all,
 		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("overwrites", (*schedule.Node).Steal), schedule.Holding, schedule.Releasing)},
 		red: []red{
@@ -258,9 +258,10 @@ func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
-func timeouts(o *redis.Options) { // not 1s: a read would end at the instant of a renewal's context
-	o.ReadTimeout, o.WriteTimeout, o.ContextTimeoutEnabled = 900*time.Millisecond, 0, true
-}
+func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout = 0, 0 }
+
+// Not 1s: a read would then end at the instant at which a renewal's context ends.
+func impatient(o *redis.Options) { o.ReadTimeout, o.ContextTimeoutEnabled = 9*time.Second/10, true }
 
 // Where a fault can strike.
 
