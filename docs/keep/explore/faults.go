@@ -259,7 +259,7 @@ func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
 func timeouts(o *redis.Options)    { o.ReadTimeout, o.WriteTimeout = 0, 0 }
-func impatient(o *redis.Options)   { o.ReadTimeout, o.ContextTimeoutEnabled = 9*time.Second/10, true } // not 1s: a tie
+func impatient(o *redis.Options)   { o.ReadTimeout, o.ContextTimeoutEnabled = 9*time.Second/10, true }
 
 // Where a fault can strike.
 
