@@ -136,7 +136,7 @@ func TestConnectionsBreakForAMoment_UnlockGetsThrough(t *testing.T) {
 
 func TestNoConnectionComesFree_UnlockIsAnError(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock tries for 3s
 		require.NoError(t, alice.TryLock(ctx))
 		var err error
 		sendNothing(lab.client("alice"), context.DeadlineExceeded, func() { err = alice.Unlock(ctx) })

@@ -269,7 +269,7 @@ func (u *unsent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 // Also passes on step 04, because it also keeps the token if Unlock fails.
 func TestUnlockFails_ItMayBeRepeated(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
-		alice := lab.lock("alice")
+		alice := lab.lockOn("alice", lab.client("alice").nodes, key, 6*ttl) // Unlock tries for 3s
 		require.NoError(t, alice.TryLock(ctx))
 		lab.answer("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.")
 		err := alice.Unlock(ctx)

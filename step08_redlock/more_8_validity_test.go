@@ -750,6 +750,7 @@ func TestTheContextCutsOffAnAttemptAfterARefusal_TheErrorSaysTaken(t *testing.T)
 
 func TestTheContextEndsWithinAnAttempt_TheErrorSaysThatTheLockIsTaken(t *testing.T) {
 	t.Run("TryLock, and one node hangs", func(t *testing.T) {
+		needsVirtualTime(t, "four replies must come within 10ms")
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
 			require.NoError(t, alice.TryLock(ctx))

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"slices"
 	"time"
 )
 
@@ -82,7 +80,11 @@ func (l *Lock) extend(h *hold) (bool, error) {
 			n.heal(h)
 		}
 	}
-	return t.result()
+	owns, err := t.result()
+	if err != nil && len(t.errs) == 0 {
+		err = fmt.Errorf("%w: %w", errNotRenewed, err)
+	}
+	return owns, err
 }
 
 func (l *Lock) nodeDeadline() time.Time {
@@ -177,12 +179,7 @@ func (t *tally) result() (bool, error) {
 // A quorumError is a vote that was not won.
 type quorumError struct{ *tally }
 
-func (e quorumError) Unwrap() []error {
-	if e.answered() < e.nodes {
-		return append(slices.Clip(e.errs), os.ErrDeadlineExceeded) // some did not answer in time
-	}
-	return e.errs
-}
+func (e quorumError) Unwrap() []error { return e.errs }
 
 func (e quorumError) Error() string {
 	return fmt.Sprintf("%d of %d nodes said yes, %d no, %d did not answer in time, %d failed %v",

@@ -84,7 +84,7 @@ func fateOf(err error) fate {
 // lasting are the error replies that another attempt does not change. All others may pass: a
 // restart, a failover, a full disk, a slow script. Up to Redis 6.2, the code is in the middle
 // if the error is one of a command in a script.
-var lasting = []string{"WRONGTYPE", "NOTTL", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command"}
+var lasting = []string{"WRONGTYPE", "NOTTL", "OOM command", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command"}
 
 // sendRelease sends the script of a release until Redis replies, even if ctx has ended. The
 // first time that a reply is lost, it resends at once: perhaps only a connection has died.

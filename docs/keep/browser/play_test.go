@@ -105,7 +105,7 @@ func TestThePage_DoesWhatItOffers(t *testing.T) {
 		{"progress is kept", "#02/crash-hold/", func(b *tab) { ones(b); b.goTo("#"); b.reload() }, `document.getElementById('progress').innerText`, "^1 of "},
 		{"progress can be cleared", "#02/crash-hold/", func(b *tab) { ones(b); b.goTo("#"); b.click("#clear"); b.click("#clear") }, `document.getElementById('progress').innerText`, "^0 of "},
 		{"the code marks the line of each client", "#02/crash-acquire/a", nil, `[...document.querySelectorAll('.excerpt .hit')].map(e => e.textContent).join('')`, `(?s)SETNX.*PExpire|PExpire.*SETNX`},
-		{"a row leads to its line of the lock", "#05/pause/aFbBAa", func(b *tab) { eval[any](b, `[...document.querySelectorAll('#timeline .line')].at(-1).click()`) }, `document.querySelector('.source details[open] .src.hit').innerText`, `^\d+\s+\S`},
+		{"a row leads to its line of the lock", "#05/pause/aFbBAa", func(b *tab) { eval[any](b, `[...document.querySelectorAll('#timeline .line')].at(-1).click()`) }, `document.querySelector('.source details[open] .src.hit').innerText`, `^ *\d+\s+\S`},
 		{"who is inside flashes", "#00/none/aba", func(b *tab) { b.click(".choice[data-label=b]") }, `document.getAnimations().map(a => a.animationName).join()`, "flash"},
 		{"nothing moves if the reader wants that", "#00/none/aba", func(b *tab) { b.emulate("prefers-reduced-motion", "reduce"); b.click(".choice[data-label=b]") }, `document.getAnimations().map(a => a.animationName).join()`, "^$"},
 	} {
