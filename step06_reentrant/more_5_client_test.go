@@ -103,7 +103,7 @@ func TestRedisRefusesForGood_UnlockReturnsAtOnce(t *testing.T) {
 	for _, reply := range []string{
 		"WRONGTYPE Operation against a key holding the wrong kind of value",
 		inScript + "WRONGTYPE Operation against a key holding the wrong kind of value",
-		"OOM command not allowed when used memory > 'maxmemory'.", // Redis runs a DEL all the same
+		"OOM command not allowed when used memory > 'maxmemory'.", // Redis runs a DEL anyway
 		"NOAUTH Authentication required.", "NOPERM this user has no permissions to run the 'eval' command",
 		"ERR unknown command 'eval'",
 	} {
