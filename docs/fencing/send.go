@@ -105,11 +105,9 @@ func sendRelease(
 			err = latest
 		}
 		switch fate := fateOf(latest); {
-		case fate == rejected:
-			return false, unsure, err
 		case fate == unknown && !unsure:
 			unsure = true
-		case time.Since(start)+releasePause < patience:
+		case fate != rejected && time.Since(start)+releasePause < patience:
 			time.Sleep(releasePause)
 		default:
 			return false, unsure, err
