@@ -96,6 +96,9 @@ func unknown(s course.Step, verb, name string) error {
 	}
 	story, _, _ := strings.Cut(name, "/") // a subtest
 	files, _ := filepath.Glob(s.Dir + "/*_test.go")
+	for _, file := range course.Second(s.Dir) {
+		files = append(files, course.SecondDir+"/"+file)
+	}
 	known := func(file string) bool {
 		text, _ := os.ReadFile(file)
 		return strings.Contains(string(text), "\nfunc "+story+"(")

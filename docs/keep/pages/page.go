@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
@@ -236,6 +237,12 @@ func find(file, name string) (d source.Declaration, err error) {
 	list, err := source.ReadDir(dir)
 	if err == nil {
 		d, err = source.Find(list, name)
+	}
+	if second := course.Second(dir); err != nil && second != nil { // it stands there once, for all steps
+		if list, wrong := source.ReadDir(course.SecondDir); wrong == nil {
+			d, err = source.Find(list, name)
+			d.File = strings.Repeat("../", strings.Count(dir, "/")+1) + course.SecondDir + "/" + d.File
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", file, err)
