@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"example.com/redislock-steps/docs/keep/table"
 )
 
 //go:embed report.tmpl
@@ -35,23 +32,14 @@ var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	},
 	"ratio":   func(of string) string { ratio, _, _ := strings.Cut(of, " "); return ratio }, // without its interval
 	"kB":      func(bytes int) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1000) },
-	"zh":      strings.NewReplacer(" (", "（", " to ", " 到 ", ")", "）").Replace, // a ratio with its interval
 	"percent": func(part float64) string { return fmt.Sprintf("%.1f%%", 100*part) },
 }).Parse(reportSource))
 
-// pages are benchmarks.md, and those with a table of these figures.
+// pages is benchmarks.md.
 func (r *results) pages() (map[string]string, error) {
 	var page strings.Builder
 	err := report.Execute(&page, r)
-	made := map[string]string{pageFile: page.String()}
-	for file, name := range map[string]string{"../../read/production.md": "carry", "../../read/production.zh-CN.md": "carry.zh"} {
-		var carry strings.Builder
-		err = cmp.Or(err, report.ExecuteTemplate(&carry, name, r))
-		if err == nil {
-			made[file], err = table.Put(file, "go run -C docs/keep/bench . -render", carry.String())
-		}
-	}
-	return made, err
+	return map[string]string{pageFile: page.String()}, err
 }
 
 func names(list []contestant) (names []string) {
