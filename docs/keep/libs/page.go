@@ -52,7 +52,6 @@ func pages(found []verdicts) (made map[string]string, err error) {
 		"line":    line,
 		"version": func(module string) (string, error) { return listed(module, "{{.Version}}") },
 		"none":    none,
-		"leftOut": func() []leave { return leftOut },
 	}).Parse(source))
 	var text bytes.Buffer
 	if err = page.Execute(&text, nil); err == nil && len(silent) > 0 {
@@ -169,7 +168,7 @@ func holds(found []verdicts) string {
 		}
 	}
 	text := "# Stories that pass, and on which libraries. One that is not here fails, is not claimed, or has been left out:\n" +
-		"# docs/read/libraries.md says which, for some. " + command + " -all writes this.\n"
+		"# leftOut of rows.go says why. " + command + " -all writes this.\n"
 	for _, name := range slices.Sorted(maps.Keys(on)) {
 		text += name + on[name] + "\n"
 	}
