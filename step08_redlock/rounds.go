@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -53,7 +54,7 @@ func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 		if t.decided() {
 			t.count(context.Background(), l.nodeDeadline(), t.onlyBusyLeft)
 		}
-		if t.decided() || t.final == len(t.errs) || time.Until(deadline) <= releasePause {
+		if t.decided() || t.rejected == len(t.errs) || time.Until(deadline) <= releasePause {
 			return t.result()
 		}
 	}
@@ -97,7 +98,7 @@ func (l *Lock) ask(h *hold, do func(n *node) (bool, error)) *tally {
 	j := &job{h, do, t.votes}
 	for _, n := range l.nodes {
 		if n.tell(j) {
-			t.busy++
+			t.busy = append(t.busy, n.number)
 		}
 	}
 	return t
@@ -105,12 +106,12 @@ func (l *Lock) ask(h *hold, do func(n *node) (bool, error)) *tally {
 
 // A tally counts votes.
 type tally struct {
-	nodes   int
-	busy    int       // nodes that had an earlier job to do first
-	votes   chan vote // with room for all: no node waits for the counter
-	yes, no int
-	errs    []error
-	final   int // errs that another attempt does not change
+	nodes    int
+	busy     []int     // nodes that had an earlier job to do first, and have not voted
+	votes    chan vote // with room for all: no node waits for the counter
+	yes, no  int
+	errs     []error
+	rejected int // errs that another attempt does not change
 }
 
 type vote struct {
@@ -143,11 +144,12 @@ func (t *tally) count(ctx context.Context, deadline time.Time, enough func() boo
 }
 
 func (t *tally) add(v vote) {
+	t.busy = slices.DeleteFunc(t.busy, func(n int) bool { return n == v.node })
 	switch {
 	case v.err != nil:
 		t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
 		if fateOf(v.err) == rejected {
-			t.final++
+			t.rejected++
 		}
 	case v.yes:
 		t.yes++
@@ -163,10 +165,10 @@ func (t *tally) denied() bool   { return t.nodes-t.no < t.quorum() } // too many
 func (t *tally) decided() bool  { return t.majority() || t.denied() }
 
 // onlyBusyLeft reports whether all nodes have answered but those that were busy.
-func (t *tally) onlyBusyLeft() bool { return t.answered()+t.busy >= t.nodes }
+func (t *tally) onlyBusyLeft() bool { return t.answered()+len(t.busy) >= t.nodes }
 
 // noMajorityLeft reports whether so many nodes fail for good that asking again is pointless.
-func (t *tally) noMajorityLeft() bool { return t.nodes-t.final < t.quorum() }
+func (t *tally) noMajorityLeft() bool { return t.nodes-t.rejected < t.quorum() }
 
 // result reports whether a majority voted yes. It is an error if that is not certain.
 func (t *tally) result() (bool, error) {

@@ -65,14 +65,16 @@ const (
 	unknown              // may have run: there was no reply
 )
 
+// fateOf returns what is certain of a command that failed with err.
 func fateOf(err error) fate {
 	var reply redis.Error
 	var network *net.OpError
-	says := func(code string) bool { return strings.Contains(err.Error(), code) }
+	says := func(code string) bool { return strings.Contains(reply.Error(), code) }
+	isReply := errors.As(err, &reply)
 	switch {
-	case errors.Is(err, redis.ErrClosed), slices.ContainsFunc(lasting, says):
+	case errors.Is(err, redis.ErrClosed), isReply && slices.ContainsFunc(lasting, says):
 		return rejected
-	case errors.As(err, &reply), // any other error reply
+	case isReply, // any other one
 		errors.As(err, &network) && network.Op == "dial",
 		errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted),
 		errors.Is(err, context.DeadlineExceeded): // no connection in time
@@ -84,7 +86,9 @@ func fateOf(err error) fate {
 // lasting are the error replies that another attempt does not change. All others may pass: a
 // restart, a failover, a full disk, a slow script. Up to Redis 6.2, the code is in the middle
 // if the error is one of a command in a script.
-var lasting = []string{"WRONGTYPE", "NOTTL", "OOM command", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command"}
+var lasting = []string{
+	"WRONGTYPE", "NOTTL", "OOM command", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command",
+}
 
 // sendRelease sends the script of a release until Redis replies, even if ctx has ended. The
 // first time that a reply is lost, it resends at once: perhaps only a connection has died.
@@ -115,8 +119,8 @@ func sendRelease(
 	}
 }
 
-// notCutOff returns the error of the latest attempt in Lock that ctx has not cut off: err, or
-// that of the attempt before. A lock that stayed taken is then reported as taken.
+// notCutOff returns err, the error of Lock's latest attempt; if ctx has cut that one off, the
+// error of the attempt before: a lock that stayed taken is then reported as taken.
 func notCutOff(ctx context.Context, before, err error) error {
 	if err == nil || before == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) {
 		return err

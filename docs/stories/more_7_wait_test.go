@@ -2,7 +2,9 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -87,8 +89,11 @@ func TestDo_ADoInsideDidNotRun_TheOuterOneDid(t *testing.T) {
 			soon, cancel := context.WithTimeout(ctx, slack(ttl/100))
 			defer cancel()
 			err := order.Do(ctx, func(context.Context) error {
-				return stock.Do(soon, func(context.Context) error { return nil })
+				return errors.Join(&fs.PathError{Op: "pack", Err: fs.ErrExist}, stock.Do(soon, func(context.Context) error { return nil }))
 			})
+			var packed *fs.PathError
+			require.ErrorAs(t, err, &packed)
+			require.NotErrorIs(t, err, ErrNotHeld)
 			require.ErrorIs(t, err, ErrNotAcquired, "bob has the stock, but the error of alice's order does not say so")
 			require.NotErrorIs(t, err, ErrNotRun,
 				"alice's order has run as far as the stock, but the error says that it has not: she would do it twice")
