@@ -5,15 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"os"
 	"regexp"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	redislock "example.com/redislock-steps/step07_watchdog"
 )
 
 // onPage returns the Lua of an interview page, a Redis to run it, and what moves its clock.
@@ -100,7 +109,7 @@ func TestInterview_AReleaseWithWatchDeletesOnlyItsOwnLock(t *testing.T) {
 func TestInterview_AReadWriteLock(t *testing.T) {
 	scripts, _, rdb, pass := onPage(t, "nesting.md")
 	run := func(script int, token string) bool {
-		got, err := rdb.Eval(ctx, scripts[script][1], []string{"readers:{7}", "writer:{7}"}, token, 10_000).Bool()
+		got, err := rdb.Eval(ctx, scripts[1+script][1], []string{"readers:{7}", "writer:{7}"}, token, 10_000).Bool()
 		require.NoError(t, err)
 		return got
 	}
@@ -128,6 +137,111 @@ func TestInterview_AReadWriteLock(t *testing.T) {
 	require.False(t, write("w2"), "r4 is left")
 	pass(9 * time.Second)
 	require.True(t, write("w2"), "both readers died, each at its own deadline")
+}
+
+// The interview's fair lock goes to those who wait, in the order in which they came. A waiter that
+// has died holds no one up for longer than it may be silent, and a holder for a TTL.
+func TestInterview_AFairLock(t *testing.T) {
+	scripts, _, rdb, pass := onPage(t, "nesting.md")
+	enters := func(token string) bool {
+		pass(time.Second)
+		got, err := rdb.Eval(ctx, scripts[0][1], []string{"lock:{7}", "queue:{7}", "alive:{7}"}, token, 10_000, 5_000).Bool()
+		require.NoError(t, err)
+		return got
+	}
+	require.True(t, enters("alice"))
+	require.True(t, enters("alice"), "sent twice")
+	require.False(t, enters("bob"))
+	require.False(t, enters("carol"))
+	rdb.Del(ctx, "lock:{7}")
+	require.False(t, enters("dave"), "bob and carol came before")
+	require.False(t, enters("carol"), "bob came before")
+	require.True(t, enters("bob"))
+	require.False(t, enters("carol"))
+	pass(8 * time.Second)
+	require.True(t, enters("erin"), "bob has died, and carol and dave have been silent for too long")
+	require.False(t, enters("carol"), "her place is lost")
+	require.Equal(t, int64(1), rdb.ZCard(ctx, "queue:{7}").Val(), "only carol waits")
+}
+
+// lead runs work in one process at a time, until ctx ends. The context of work ends when the lock
+// is lost; work has to stop then.
+func lead(ctx context.Context, lock *redislock.Lock, work func(context.Context) error) {
+	for ctx.Err() == nil {
+		if err := lock.Do(ctx, work); err != nil {
+			log.Print(err) // ErrNotRun: not elected; ErrLost: no longer the leader
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second): // do not spin while Redis is down
+		}
+	}
+}
+
+// A leader that cannot reach Redis steps down before the next one starts, and can be elected again.
+func TestInterview_ALeaderStepsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log.SetOutput(io.Discard)
+		defer log.SetOutput(os.Stderr)
+		defer time.Sleep(time.Minute) // until the clients have seen that they are closed
+		server := miniredis.NewMiniRedis()
+		server.ClockTTL(true)
+		defer server.Close()
+		ctx, cancel := context.WithCancel(ctx)
+		var cutOff, leads [2]atomic.Bool
+		var elected [2]atomic.Int32
+		var done sync.WaitGroup
+		for i := range 2 {
+			rdb := redis.NewClient(&redis.Options{MaxRetries: -1, Dialer: func(context.Context, string, string) (net.Conn, error) {
+				if cutOff[i].Load() {
+					return nil, io.EOF
+				}
+				conn, err := server.Dial()
+				return &wire{conn, &cutOff[i]}, err
+			}})
+			defer rdb.Close()
+			done.Go(func() {
+				lead(ctx, redislock.New(rdb, "leader", 10*time.Second), func(ctx context.Context) error {
+					elected[i].Add(1)
+					leads[i].Store(true)
+					defer leads[i].Store(false)
+					assert.False(t, leads[1-i].Load(), "two lead")
+					<-ctx.Done()
+					return nil
+				})
+			})
+		}
+		time.Sleep(time.Hour)
+		first := 0
+		if leads[1].Load() {
+			first = 1
+		}
+		require.True(t, leads[first].Load())
+		require.Zero(t, elected[1-first].Load(), "the leader has renewed its lock for an hour")
+		cutOff[first].Store(true)
+		time.Sleep(time.Minute)
+		require.True(t, leads[1-first].Load())
+		cutOff[first].Store(false)
+		cutOff[1-first].Store(true)
+		time.Sleep(time.Minute)
+		require.True(t, leads[first].Load())
+		require.Equal(t, int32(2), elected[first].Load())
+		cancel()
+		done.Wait()
+	})
+}
+
+// A wire is a connection that can be cut.
+type wire struct {
+	net.Conn
+	cut *atomic.Bool
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	if w.cut.Load() {
+		return 0, io.EOF
+	}
+	return w.Conn.Write(b)
 }
 
 // The interview's semaphore has a permit for five, even if one of them dies.
@@ -160,7 +274,7 @@ func TestInterview_ARenewalOutlivesOneTTL(t *testing.T) {
 		require.NoError(t, err)
 		return got
 	}
-	for _, kind := range []struct{ holds, other string }{{scripts[0][1], scripts[0][1]}, {readWrite[0][1], readWrite[1][1]}} {
+	for _, kind := range []struct{ holds, other string }{{scripts[0][1], scripts[0][1]}, {readWrite[1][1], readWrite[2][1]}} {
 		rdb.FlushAll(ctx)
 		require.True(t, run(kind.holds, "alice", 10_000, 1))
 		for range 4 {
