@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -218,5 +220,31 @@ func TestTheReplyToTheAcquireIsLostAndTheHolderDies_BobEntersWhenTheTTLEnds(t *t
 				"the reply to alice's acquisition was lost, so it was sent twice; she died, her ttl of %v has passed, "+
 					"but bob is still locked out", ttl)
 		})
+	})
+}
+
+func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
+	each(t, func(t *testing.T) {
+		for _, readTimeout := range []time.Duration{1100 * time.Millisecond, 3100 * time.Millisecond} {
+			inLab(t, func(t *T, lab *lab) {
+				options := func(opt *redis.Options) { opt.ReadTimeout = readTimeout }
+				alice, bob := lab.lock("alice"), lab.lock("bob", options)
+				require.NoError(t, alice.TryLock(ctx))
+				hangs := lab.afterNth("bob", 1, func() { // steps 04 and 05 ask a second question
+					for node := range nodes {
+						lab.hang(node)
+					}
+				})
+				request, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				start := time.Now()
+				err := bob.TryLock(request)
+				took := time.Since(start)
+				require.True(t, hangs.fired(), "bob's TryLock sent no command")
+				require.Error(t, err, "alice is inside, but bob's TryLock returned nil: both are inside")
+				require.Less(t, took, slack(3500*time.Millisecond+3*readTimeout),
+					"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3.5s and three reads", took)
+			})
+		}
 	})
 }

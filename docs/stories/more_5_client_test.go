@@ -438,32 +438,6 @@ func TestRedisHangsAndTheCallerHasNoDeadline_UnlockNamesTheTimeout(t *testing.T)
 	})
 }
 
-func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
-	each(t, func(t *testing.T) {
-		for _, readTimeout := range []time.Duration{1100 * time.Millisecond, 3100 * time.Millisecond} {
-			inLab(t, func(t *T, lab *lab) {
-				options := func(opt *redis.Options) { opt.ReadTimeout = readTimeout }
-				alice, bob := lab.lock("alice"), lab.lock("bob", options)
-				require.NoError(t, alice.TryLock(ctx))
-				hangs := lab.afterNth("bob", 1, func() { // step 05 asks a second question
-					for node := range nodes {
-						lab.hang(node)
-					}
-				})
-				request, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-				defer cancel()
-				start := time.Now()
-				err := bob.TryLock(request)
-				took := time.Since(start)
-				require.True(t, hangs.fired(), "bob's TryLock sent no command")
-				require.Error(t, err, "alice is inside, but bob's TryLock returned nil: both are inside")
-				require.Less(t, took, slack(3*time.Second+5*readTimeout+100*time.Millisecond),
-					"Redis hung in the middle of bob's refused TryLock: it took %v, more than 3s and five reads", took)
-			})
-		}
-	})
-}
-
 func TestAHookPrefixesTheKeys_AWaiterEntersAtOnce(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {

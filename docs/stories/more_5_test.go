@@ -135,6 +135,7 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 		for _, fault := range []struct {
 			name string
 			fail func(lab *lab) (heal func())
+			says string // Unlock's error
 		}{
 			{"Redis hung for a while", func(lab *lab) func() {
 				hung := make(chan func(), nodes)
@@ -148,7 +149,7 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 						(<-hung)()
 					}
 				}
-			}},
+			}, ""},
 			{"all replies were lost", func(lab *lab) func() {
 				begun := false
 				match := func(command string, nth int) bool {
@@ -157,7 +158,14 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 				}
 				lab.inject("alice", &hook{match: match, again: true, lose: func(*message) bool { return true }})
 				return func() { lab.removeHooks("alice") }
-			}},
+			}, ""},
+			{"a reply was lost, and then alice had no right to write", func(lab *lab) func() {
+				for node := range nodes {
+					lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, lose: func(*message) bool { return true }})
+					lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, reply: errors.New("NOPERM no right"), again: true})
+				}
+				return func() { lab.removeHooks("alice") }
+			}, "NOPERM"},
 		} {
 			t.Run(fault.name, func(t *testing.T) {
 				inLab(t, func(t *T, lab *lab) {
@@ -167,6 +175,7 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 					heal := fault.fail(lab)
 					err := alice.Unlock(ctx)
 					require.Error(t, err, "%s, but alice's Unlock returned nil", fault.name)
+					require.ErrorContains(t, err, fault.says)
 					require.NotErrorIs(t, err, ErrNotHeld, "%s, but alice's Unlock returned ErrNotHeld", fault.name)
 					heal()
 					require.NoError(t, bob.TryLock(ctx), "Redis has run alice's release, but bob was refused")

@@ -2,7 +2,10 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"testing"
 	"time"
 
@@ -87,8 +90,12 @@ func TestDo_ADoInsideDidNotRun_TheOuterOneDid(t *testing.T) {
 			soon, cancel := context.WithTimeout(ctx, slack(ttl/100))
 			defer cancel()
 			err := order.Do(ctx, func(context.Context) error {
-				return stock.Do(soon, func(context.Context) error { return nil })
+				return errors.Join(&fs.PathError{Op: "pack", Err: fs.ErrExist}, stock.Do(soon, func(context.Context) error { return nil }))
 			})
+			var packed *fs.PathError
+			require.ErrorAs(t, err, &packed)
+			require.False(t, errors.As(err, new(*net.AddrError)))
+			require.NotErrorIs(t, err, ErrNotHeld)
 			require.ErrorIs(t, err, ErrNotAcquired, "bob has the stock, but the error of alice's order does not say so")
 			require.NotErrorIs(t, err, ErrNotRun,
 				"alice's order has run as far as the stock, but the error says that it has not: she would do it twice")
@@ -100,10 +107,11 @@ func TestDo_TheWorkHasUnlocked_TheErrorSaysThatTheLockWasLost(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
-			err := alice.Do(ctx, func(work context.Context) error {
-				require.NoError(t, alice.Unlock(ctx))
-				return bob.TryLock(ctx)
+			err := alice.Do(ctx, func(context.Context) error {
+				return errors.Join(alice.Unlock(ctx), bob.TryLock(ctx), bob.Unlock(ctx), alice.TryLock(ctx))
 			})
+			require.ErrorIs(t, err, ErrLost, "alice's work unlocked, bob was inside, and she locked again, but Do hid it")
+			err = alice.Do(ctx, func(context.Context) error { return errors.Join(alice.Unlock(ctx), bob.TryLock(ctx)) })
 			require.ErrorIs(t, err, ErrLost, "alice's work unlocked too early and bob got in, but Do hid it")
 			require.ErrorIs(t, err, ErrNotHeld, "alice's work unlocked too early, but Do's error does not say so")
 		})

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,23 @@ func TestTwoNodesAreSlower_UnlockWaitsForThem(t *testing.T) {
 			require.Empty(t, lab.keys(),
 				"Unlock returned nil, but slower nodes still have alice's lock: the next client, if it needs them, is "+
 					"refused")
+		})
+	})
+}
+
+func TestTwoNodesAreBusyAndTwoOthersSlower_UnlockWaitsForThem(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			lab.slow(0, 5*time.Millisecond, "alice")
+			lab.slow(1, 5*time.Millisecond, "alice")
+			require.NoError(t, alice.TryLock(ctx)) // nodes 1 and 2 still acquire
+			lab.slow(3, 20*time.Millisecond, "alice")
+			lab.slow(4, 20*time.Millisecond, "alice")
+			require.NoError(t, alice.Unlock(ctx))
+			require.Empty(t, lab.keys(),
+				"two nodes came late to the release and have voted, but Unlock did not wait for two others, which still "+
+					"have alice's lock")
 		})
 	})
 }
@@ -708,7 +726,7 @@ func TestTwoNodesRestartEmptyWhileTheOwnerNests_OnlyItsOuterUnlockFreesThem(t *t
 func TestOnlyOneNodeRenews_TheOthersAreNotHealed(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
-			alice := lab.lock("alice")
+			alice := lab.lock("alice", func(opt *redis.Options) { opt.ContextTimeoutEnabled = true }) // several renewals fit in
 			require.NoError(t, alice.TryLock(ctx))
 			lab.wait()
 			lab.replace(1, "it restarts empty")
@@ -735,6 +753,23 @@ func TestAMajorityIsLostAtOnce_NoHealingHidesIt(t *testing.T) {
 			requireLost(t, alice, ttl/2,
 				"bob was inside in the meantime, but alice's watchdog re-acquired the free nodes and she was not notified")
 			require.Len(t, lab.keys(), 2, "alice has lost the lock, but her watchdog acquired it on free nodes")
+		})
+	})
+}
+
+func TestANodeHangsAndTwoFailOnce_OneMoreRenewalFitsIn(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			const short = 3 * time.Second // go-redis waits longer for a reply
+			alice := lab.lockOn("alice", lab.client("alice").nodes, key, short)
+			require.NoError(t, alice.TryLock(ctx))
+			lab.wait()
+			lab.hang(0)
+			for node := 1; node <= 2; node++ {
+				lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, reply: errors.New(demoted)})
+			}
+			time.Sleep(2 * short)
+			requireNotLost(t, alice, "one of five nodes hung and two refused one renewal each, but alice did not ask again in time")
 		})
 	})
 }

@@ -235,7 +235,7 @@ func (t *tour) diffCopy(s course.Step, folder string, files []string) error {
 		if err != nil {
 			return err
 		}
-		list := unified(filepath.Join(folder, file), s.Dir+"/"+file, copied[file], string(now))
+		list := unified(filepath.Join(folder, file), t.Home(s.Dir, file)+"/"+file, copied[file], string(now))
 		same = same && list == nil
 		t.diffLines(list)
 	}

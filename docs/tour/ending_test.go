@@ -19,7 +19,7 @@ func inOwnCourse(t *testing.T) {
 	real, err := course.Root()
 	require.NoError(t, err)
 	root := t.TempDir()
-	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir, "docs/tour/sync"} {
+	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir, course.SecondDir, "docs/tour/sync"} {
 		require.NoError(t, os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(real, dir))))
 	}
 	for _, name := range []string{"go.mod", "go.sum", watchDir + "/" + watchFile} {

@@ -88,18 +88,22 @@ func miniLock(n int) string {
 
 func writeMini(root string) error {
 	files := map[string]string{
-		"go.mod":                           "module " + course.Module + "\n\ngo 1.26\n",
-		"go.sum":                           "",
-		course.First.Dir + "/lock.go":      miniLock(0),
-		watchDir + "/" + watchFile:         "package redislock\n",
-		realDir + "/" + realFile:           "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
-		lateWriteDir + "/" + lateWriteFile: "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
-		"docs/fencing/late_test.go":        "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
-		"docs/fencing/lab_test.go":         fmt.Sprintf(miniLab, "fencing"),
-		"docs/fencing/fencing_test.go":     miniStories("fencing", "Fencing", 9),
-		"docs/fencing/lock_test.go":        miniStories("fencing", "Lock", 0),
-		course.Epilogue.Path():             "package fencing\n\nconst at = 9\n",
-		course.Unfenced.Path():             "package fencing\n\nconst at = 0\n",
+		"go.mod":                      "module " + course.Module + "\n\ngo 1.26\n",
+		"go.sum":                      "",
+		course.First.Dir + "/lock.go": miniLock(0),
+		watchDir + "/" + watchFile:    "package redislock\n",
+		realDir + "/" + realFile:      "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
+		course.SecondDir + "/testdata/" + course.HereFile: "package redislock\n",
+		lateWriteDir + "/" + lateWriteFile:                "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
+		"docs/fencing/late_test.go":                       "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
+		"docs/fencing/lab_test.go":                        fmt.Sprintf(miniLab, "fencing"),
+		"docs/fencing/fencing_test.go":                    miniStories("fencing", "Fencing", 9),
+		"docs/fencing/lock_test.go":                       miniStories("fencing", "Lock", 0),
+		course.Epilogue.Path():                            "package fencing\n\nconst at = 9\n",
+		course.Unfenced.Path():                            "package fencing\n\nconst at = 0\n",
+	}
+	for _, f := range course.Hardening {
+		files[course.First.Home(f.Name)+"/"+f.Name] = "package redislock\n"
 	}
 	for _, s := range course.Steps {
 		files[s.Dir+"/"+course.LockFile] = miniLock(s.N)
@@ -124,7 +128,7 @@ func writeMini(root string) error {
 			if f.Needs != nil {
 				text += "\nvar _ = (*Lock).Lost\nvar _ = ErrLost\n"
 			}
-			files[s.Dir+"/"+f.Name] = text
+			files[s.Home(f.Name)+"/"+f.Name] = text
 		}
 	}
 	for name, text := range files {

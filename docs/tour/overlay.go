@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,7 +46,18 @@ func (t *tour) writeOverlay(req request) error {
 			return err
 		}
 	}
-	js, _ := json.MarshalIndent(map[string]any{"Replace": t.Overlay(b)}, "", "\t") // of texts
+	replace := t.Overlay(b)
+	for name, by := range replace { // the second reading has copies that end with this command
+		if filepath.Dir(by) != filepath.Clean(t.Tmp) {
+			continue
+		}
+		text, err := os.ReadFile(by)
+		replace[name] = t.Path(overlayDir, filepath.Base(by))
+		if err := cmp.Or(err, writeWhole(replace[name], text)); err != nil {
+			return err
+		}
+	}
+	js, _ := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t") // of texts
 	if err := writeWhole(t.Path("", overlayFile), append(js, '\n')); err != nil {
 		return err
 	}
