@@ -125,7 +125,6 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 			}
 		}},
 		{"Lock that gives up", "outage-waits", schedule.Unavailable, func(*broken) {}},
-		{"all nodes instead of a majority", "down-1", schedule.Unavailable, allAtOnce},
 		{"TryLock that waits for a lock that no one releases", "none", schedule.Stuck, func(b *broken) {
 			b.acquire = func(ctx context.Context) (bool, error) {
 				ok, err := b.setNX(ctx)
@@ -142,13 +141,10 @@ func TestABrokenLock_IsCaught(t *testing.T) {
 		{"a watchdog that Unlock does not stop", "none", schedule.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := step{n: 3, nodes: 1, bound: -1, make: newBroken(c.breaks)}
-			if c.fault == "down-1" {
-				s.n, s.nodes, s.bound = 8, 2, 1
-			}
-			inLab(t, s, s.job(c.fault), func(l *lab) {
-				assert.Contains(t, l.cell().Kinds, string(c.kind))
-			})
+			broken := named(t, "03/"+c.fault)
+			broken.lock.make = newBroken(c.breaks)
+			broken, _ = explored(t, broken, -1)
+			assert.Contains(t, broken.Kinds, string(c.kind))
 		})
 	}
 }
@@ -159,26 +155,5 @@ func (b *broken) renewForEver() {
 		if b.rdbs[0].PExpire(context.Background(), key, ttl).Err() != nil {
 			return
 		}
-	}
-}
-
-// allAtOnce sends to all nodes at once, without anything else.
-func allAtOnce(b *broken) {
-	onAll := func(do func(redis.UniversalClient) bool) (bool, error) {
-		votes, all := make(chan bool), true
-		for _, rdb := range b.rdbs {
-			go func() { votes <- do(rdb) }()
-		}
-		for range b.rdbs {
-			all = <-votes && all
-		}
-		return all, nil
-	}
-	b.acquire = func(ctx context.Context) (bool, error) {
-		return onAll(func(rdb redis.UniversalClient) bool { return rdb.SetNX(ctx, key, "locked", ttl).Val() })
-	}
-	b.release = func(ctx context.Context) error {
-		_, err := onAll(func(rdb redis.UniversalClient) bool { return rdb.Del(ctx, key).Err() == nil })
-		return err
 	}
 }

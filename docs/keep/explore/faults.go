@@ -27,10 +27,9 @@ type red struct {
 }
 
 // expected returns what should go wrong in a cell; no kinds are green.
-func expected(j job) red {
-	f, _ := faultNamed(j.Fault)
-	for _, r := range f.red {
-		if r.from <= j.Step && j.Step <= r.to {
+func (c cell) expected() red {
+	for _, r := range c.fault.red {
+		if r.from <= c.lock.step && c.lock.step <= r.to {
 			return r
 		}
 	}
@@ -254,7 +253,7 @@ func faultNamed(id string) (fault, error) {
 	return fault{}, fmt.Errorf("there is no fault %q; the faults are:%s", id, list)
 }
 
-func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps[1] }
+func (f fault) applies(l lock) bool { return f.steps[0] <= l.step && l.step <= f.steps[1] }
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
