@@ -76,8 +76,9 @@ func (c cell) onStage(t *testing.T, play func(*schedule.Stage)) {
 	})
 }
 
-// explore plays all schedules of a cell on its stage. It returns those that are in the graph.
-func (c *cell) explore(stage *schedule.Stage) (played []graph.Schedule) {
+// explore plays all schedules of a cell on its stage.
+func (c *cell) explore(stage *schedule.Stage) {
+	var played []graph.Schedule
 	shortest := map[string]bad{} // by the kinds that a schedule shows
 	var first *graph.Schedule
 	c.Schedules = search.Run(c.lock.bound, func(choose search.Choose) {
@@ -110,7 +111,6 @@ func (c *cell) explore(stage *schedule.Stage) (played []graph.Schedule) {
 	if first != nil {
 		c.First = graph.Of(c.String(), []graph.Schedule{*first})
 	}
-	return played
 }
 
 // upToLast is a schedule up to its last violation.

@@ -23,7 +23,7 @@ func TestTheBench_Teaches(t *testing.T) {
 		"build/121200/resent":        "N",
 		"build/121201/nested":        "B",
 	} {
-		c, _ := explored(t, named(t, name), -1)
+		c := explored(t, named(t, name), -1)
 		require.Equal(t, kinds, c.Kinds, name)
 	}
 }
@@ -32,8 +32,8 @@ func TestTheBench_Teaches(t *testing.T) {
 func TestDesigns_AreTheCoursesLocks(t *testing.T) {
 	for design, step := range map[string]string{"000000": "00", "100000": "01", "110000": "02", "120000": "03", "121101": "04", "121201": "05"} {
 		for _, fault := range []string{"crash-acquire", "resent"} {
-			d, _ := explored(t, named(t, "build/"+design+"/"+fault), -1)
-			s, _ := explored(t, named(t, step+"/"+fault), -1)
+			d := explored(t, named(t, "build/"+design+"/"+fault), -1)
+			s := explored(t, named(t, step+"/"+fault), -1)
 			require.Equal(t, []any{s.Kinds, s.Violating, s.Schedules}, []any{d.Kinds, d.Violating, d.Schedules}, d)
 		}
 	}
