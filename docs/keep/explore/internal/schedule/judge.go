@@ -190,6 +190,3 @@ func (s *Schedule) unaware(c *Client) bool {
 	could := c.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
 	return c.inside && could && (!s.owns(c) || c.passed)
 }
-
-// anyLoss reports whether any holder is unaware of its loss.
-func (s *Schedule) anyLoss() bool { return slices.ContainsFunc(s.Clients, s.unaware) }

@@ -84,9 +84,9 @@ func (s *Schedule) settle(goroutines int) {
 	for _, n := range s.Nodes {
 		switch {
 		case n.Down:
-			s.OnNode(n, "is up again")
+			s.Happens(n, "is up again")
 		case n.Hung:
-			s.OnNode(n, "goes on")
+			s.Happens(n, "goes on")
 		}
 		n.Down, n.Hung = false, false
 	}
