@@ -126,17 +126,13 @@ func table(step int, id string) (cells []cell, err error) {
 }
 
 // surprises compares what was found with what is expected.
-func surprises(cells []cell) error {
-	var list []string
+func surprises(cells []cell) (err error) {
 	for _, c := range cells {
 		if want := c.expected().kinds; want != c.Kinds {
-			list = append(list, fmt.Sprintf("%v: expected %q, found %q", c, want, c.Kinds))
+			err = errors.Join(err, fmt.Errorf("%v: expected %q, found %q", c, want, c.Kinds))
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	return errors.New(strings.Join(list, "\n"))
+	return err
 }
 
 // verdict is what was found, and of what is expected why.

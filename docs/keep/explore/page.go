@@ -20,15 +20,12 @@ const (
 // pages explores the cells of the table, the first level of docs/play, and those of its bench, and
 // writes what it has found into the two pages that show it. With check, it compares them.
 func pages(table []cell, check bool) error {
-	first := cell{lock: steps[0], fault: faults[0]}
-	all := append([]cell{first}, table...)
+	all := append([]cell{{lock: steps[0], fault: faults[0]}}, table...)
 	for _, l := range designs {
-		for _, attack := range attacks {
-			c, err := newCell(l.name, attack)
-			if err != nil {
-				return err
+		for _, f := range faults {
+			if slices.Contains(attacks, f.id) {
+				all = append(all, cell{lock: l, fault: f})
 			}
-			all = append(all, c)
 		}
 	}
 	if err := exploreAll(all); err != nil {

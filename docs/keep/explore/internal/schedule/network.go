@@ -276,13 +276,3 @@ func (c *Client) Silence() {
 		w.silent.Store(!slices.ContainsFunc(c.s.flight, func(m *Message) bool { return m.wire == w }))
 	}
 }
-
-// Expiry returns how long it takes until a key expires, at most d.
-func (s *Schedule) Expiry(d time.Duration) time.Duration {
-	for _, node := range s.Nodes {
-		if expiry := node.TTL(Key); expiry > 0 {
-			d = min(d, expiry)
-		}
-	}
-	return d
-}
