@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/source"
+)
+
+// playPage says how to open the page in the browser. Links lead to it until that is published.
+const playPage = "docs/play/README.md"
+
+var (
+	sourceLink   = regexp.MustCompile("\\[(`[A-Za-z0-9_.]+`|[^]`[]+)\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?(\\s\"[A-Za-z0-9_.]+\")?\\)")
+	pageLink     = regexp.MustCompile(`\]\(([^):#\s]+\.md)(#[^)\s]*)?\)`)
+	playLink     = regexp.MustCompile("\\]\\(([^()\\s]*)\\)([^`\\]]*`go run \\./docs/play ?([^`]*)`)?")
+	storyCommand = regexp.MustCompile("`[^`]*\\b(?:red|green|try|hint) (?:[0-9]|fencing) [^`]*`")
+	storyName    = regexp.MustCompile(`\bTest\w*_\w*`)
+)
+
+// linked returns a line of text with its links as they have to be now:
+//
+//   - the file and the line of a declaration that is named in backticks or in the link's title:
+//     [`Lock.Unlock`](lock.go#L1), [test](lock_test.go#L1 "TestA"); only a lesson gives the lines
+//     of its tests: otherwise a new story would change most pages
+//   - on a Chinese page, Chinese pages
+//   - the published page in the browser, if there is one
+//
+// It fails if a declaration, or a story in a command, is not there.
+func linked(file, line string) (string, error) {
+	var wrong error
+	line = sourceLink.ReplaceAllStringFunc(line, func(link string) string {
+		m := sourceLink.FindStringSubmatch(link)
+		name := strings.Trim(cmp.Or(m[4], m[1]), " \"`")
+		switch {
+		case strings.Contains(m[2], "://"):
+			return link
+		case m[4] == "" && !strings.HasPrefix(m[1], "`"):
+			if m[3] != "" {
+				wrong = errors.Join(wrong, fmt.Errorf("%s names no declaration, so no one keeps its line right", link))
+			}
+			return link
+		}
+		d, err := find(path.Join(path.Dir(file), m[2]), name)
+		if err != nil {
+			wrong = errors.Join(wrong, err)
+			return link
+		}
+		to := path.Join(path.Dir(m[2]), d.File)
+		if strings.Contains(to, "/") && strings.HasSuffix(to, "_test.go") {
+			return fmt.Sprintf("[%s](%s%s)", m[1], to, m[4])
+		}
+		return fmt.Sprintf("[%s](%s#L%d%s)", m[1], to, d.Line, m[4])
+	})
+	for _, command := range storyCommand.FindAllString(line, -1) {
+		for _, name := range storyName.FindAllString(command, -1) {
+			if !strings.Contains(tests(), "\nfunc "+name) {
+				wrong = errors.Join(wrong, fmt.Errorf("%s: there is no story %s", command, name))
+			}
+		}
+	}
+	if isChinese(file) && !languageLine.MatchString(line+"\n") {
+		line = pageLink.ReplaceAllStringFunc(line, func(link string) string {
+			m := pageLink.FindStringSubmatch(link)
+			if other := chinese(m[1]); read(path.Join(path.Dir(file), other)) != "" {
+				return "](" + other + m[2] + ")"
+			}
+			return link
+		})
+	}
+	return linkPlay(file, line), wrong
+}
+
+// linkPlay lets links to playPage lead to the published page, and those before the command that
+// opens a level to this level.
+func linkPlay(file, line string) string {
+	if course.Address == "" || path.Dir(file) == path.Dir(playPage) {
+		return line
+	}
+	return playLink.ReplaceAllStringFunc(line, func(link string) string {
+		m := playLink.FindStringSubmatch(link)
+		if m[2] == "" && english(path.Join(path.Dir(file), m[1])) != playPage {
+			return link
+		}
+		return "](" + strings.TrimSuffix(course.Address+"#"+m[3], "#") + ")" + m[2]
+	})
+}
+
+// find returns a declaration of a file, or of another one next to it: a lock has several,
+// and what it declares may move. Of a folder, it returns one of any file.
+func find(file, name string) (d source.Declaration, err error) {
+	dir := file
+	if path.Ext(file) == ".go" {
+		list, _ := source.Read(file)
+		if d, err = source.Find(list, name); err == nil {
+			return d, nil
+		}
+		dir = path.Dir(file)
+	}
+	list, err := source.ReadDir(dir)
+	if err == nil {
+		d, err = source.Find(list, name)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return d, err
+}
+
+// tests are the stories of all folders.
+var tests = sync.OnceValue(func() (all string) {
+	for _, pattern := range []string{"step*/*_test.go", "docs/*/*_test.go"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			all += "\n" + string(text)
+		}
+	}
+	return all
+})
