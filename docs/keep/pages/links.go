@@ -11,17 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
-
-// playPage says how to open the page in the browser. Links lead to it until that is published.
-const playPage = "docs/play/README.md"
 
 var (
 	sourceLink   = regexp.MustCompile("\\[(`[A-Za-z0-9_.]+`|[^]`[]+)\\]\\(([^)#\\s]+\\.go)(#L[0-9]+)?(\\s\"[A-Za-z0-9_.]+\")?\\)")
 	pageLink     = regexp.MustCompile(`\]\(([^):#\s]+\.md)(#[^)\s]*)?\)`)
-	playLink     = regexp.MustCompile("\\]\\(([^()\\s]*)\\)([^`\\]]*`go run \\./docs/play ?([^`]*)`)?")
 	storyCommand = regexp.MustCompile("`[^`]*\\b(?:red|green|try|hint) (?:[0-9]|fencing) [^`]*`")
 	storyName    = regexp.MustCompile(`\bTest\w*_\w*`)
 )
@@ -32,7 +27,6 @@ var (
 //     [`Lock.Unlock`](lock.go#L1), [test](lock_test.go#L1 "TestA"); only a lesson gives the lines
 //     of its tests: otherwise a new story would change most pages
 //   - on a Chinese page, Chinese pages
-//   - the published page in the browser, if there is one
 //
 // It fails if a declaration, or a story in a command, is not there.
 func linked(file, line string) (string, error) {
@@ -76,22 +70,7 @@ func linked(file, line string) (string, error) {
 			return link
 		})
 	}
-	return linkPlay(file, line), wrong
-}
-
-// linkPlay lets links to playPage lead to the published page, and those before the command that
-// opens a level to this level.
-func linkPlay(file, line string) string {
-	if course.Address == "" || path.Dir(file) == path.Dir(playPage) {
-		return line
-	}
-	return playLink.ReplaceAllStringFunc(line, func(link string) string {
-		m := playLink.FindStringSubmatch(link)
-		if m[2] == "" && english(path.Join(path.Dir(file), m[1])) != playPage {
-			return link
-		}
-		return "](" + strings.TrimSuffix(course.Address+"#"+m[3], "#") + ")" + m[2]
-	})
+	return line, wrong
 }
 
 // find returns a declaration of a file, or of another one next to it: a lock has several,

@@ -9,9 +9,8 @@
 //	<!-- code: file.go Name ... -->     these declarations with their comments; of a folder, from any of its files
 //	<!-- picture: name | title | red 4 TestX | green 4 TestX: all is well -->  see drawing
 //
-// and keeps the links to declarations right (see linked), and the cards of the interview pages
-// (see deck). Without names it also runs the programs that write whole pages. With -check it writes
-// nothing, and exits with 1 if something would change.
+// and keeps the links to declarations right (see linked). Without names it also runs the programs
+// that write whole pages. With -check it writes nothing, and exits with 1 if something would change.
 //
 // A Chinese page (README.zh-CN.md next to README.md) begins with the hash of the English text that
 // it translates. When that text has changed, a banner below the title says so; -stamp writes the
@@ -26,7 +25,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -105,7 +103,7 @@ func runHere(ctx context.Context, files []string, check bool) error {
 		}
 		return output(ctx, "go", strings.Fields(args)...)
 	}}
-	return m.run(files, check)
+	return m.run(ctx, files, check)
 }
 
 // output is the standard output of a program: progress and compiler noise go to the other stream.
@@ -123,20 +121,31 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 }
 
 // run makes or checks pages, a few at a time, and returns all that is wrong.
-func (m maker) run(files []string, check bool) error {
-	m.print = once(m.print) // pages show the same runs
-	all, err := pages()
-	if err != nil {
-		return err
-	}
-	var programs []string // that write whole pages
+func (m maker) run(ctx context.Context, files []string, check bool) error {
+	m.print = once(m.print)                      // pages show the same runs
+	var jobs []func() (map[string]string, error) // that return files
 	if len(files) == 0 {
-		files, programs = all, []string{tourCommand + " matrix", "go run ./docs/explore"}
+		var err error
+		if files, err = pages(ctx); err != nil {
+			return err
+		}
+		for _, program := range []string{tourCommand + " matrix", "go run ./docs/explore"} { // write whole pages
+			if check {
+				program += " -check"
+			}
+			jobs = append(jobs, func() (map[string]string, error) {
+				_, err := m.print(program)
+				return nil, err
+			})
+		}
 	}
 	for _, file := range files { // its Chinese edition may need the banner
-		if other := chinese(file); slices.Contains(all, other) && !slices.Contains(files, other) {
+		if other := chinese(file); read(other) != "" && !slices.Contains(files, other) {
 			files = append(files, other)
 		}
+	}
+	for _, file := range files {
+		jobs = append(jobs, func() (map[string]string, error) { return m.page(filepath.ToSlash(file)) })
 	}
 	var (
 		g     errgroup.Group
@@ -145,21 +154,9 @@ func (m maker) run(files []string, check bool) error {
 		wrong []error
 	)
 	g.SetLimit(runtime.NumCPU())
-	for _, program := range programs {
-		if check {
-			program += " -check"
-		}
+	for _, job := range jobs {
 		g.Go(func() error {
-			_, err := m.print(program)
-			mu.Lock()
-			defer mu.Unlock()
-			wrong = append(wrong, err)
-			return nil
-		})
-	}
-	for _, file := range files {
-		g.Go(func() error {
-			ours, err := m.page(filepath.ToSlash(file))
+			ours, err := job()
 			mu.Lock()
 			defer mu.Unlock()
 			maps.Copy(made, ours)
@@ -215,20 +212,8 @@ func firstDifference(old, now string) string {
 	return fmt.Sprintf("line %d\n  page: %s\n  code: %s", i+1, a[i], b[i])
 }
 
-// pages lists the Markdown files, without packages that npm installed and hidden folders other
-// than .github.
-func pages() (files []string, err error) {
-	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" && file != "."
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (hidden || d.Name() == "node_modules"):
-			return fs.SkipDir
-		case path.Ext(file) == ".md":
-			files = append(files, filepath.ToSlash(file))
-		}
-		return nil
-	})
-	return files, err
+// pages lists the Markdown files.
+func pages(ctx context.Context) ([]string, error) {
+	list, err := output(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
+	return strings.Fields(list), err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"strings"
 )
@@ -89,10 +88,7 @@ func (m maker) page(file string) (made map[string]string, err error) {
 		}
 		lines = append(append(append(lines, p.head...), p.body...), p.end...)
 	}
-	made[file] = withLanguages(file, strings.Join(lines, "\n"))
-	if path.Dir(file) == interviewDir {
-		made[editionFor(file, interviewDir+"/deck.tsv")] = deck(file)
-	}
+	made[file] = withBanner(file, strings.Join(lines, "\n"))
 	return made, err
 }
 

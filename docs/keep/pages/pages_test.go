@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -92,7 +92,7 @@ func TestPage_BlocksAndLinksAreMadeAnew(t *testing.T) {
 		}
 		inRepository(t, c.file, c.page)
 		for range 2 { // the second run changes nothing
-			require.NoError(t, printing("one  \ntwo\n").run([]string{c.file}, false), c.why)
+			require.NoError(t, printing("one  \ntwo\n").run(t.Context(), []string{c.file}, false), c.why)
 			require.Equal(t, c.want, read(c.file), c.why)
 		}
 	}
@@ -114,20 +114,20 @@ func TestAPageThatCannotBeMade_SaysWhereAndWhy(t *testing.T) {
 		"<!-- picture: late | T | red 4 TestX | until soon -->": "invalid duration",
 	} {
 		inRepository(t, "a.md", page)
-		require.ErrorContains(t, printing("```\n").run([]string{"a.md"}, false), want)
+		require.ErrorContains(t, printing("```\n").run(t.Context(), []string{"a.md"}, false), want)
 		require.Equal(t, page, read("a.md"), "the page has lost something")
 	}
 }
 
 // One fault for each kind of what is made.
 func TestCheck_FailsOnWhatIsStaleAndLeavesItAlone(t *testing.T) {
-	inRepository(t, "README.md", "# Lock\n\n<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n\n<!-- code: sub send -->\n```go\n```\n\n"+
-		drawingLine+"\n\n[`send`](sub/send.go)\n", chinesePage, "# 锁\n\n<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n\n<!-- code: sub send -->\n```go\n```\n\n"+drawingLine+"\n")
+	inRepository(t, "README.md", "# Lock\n\nEnglish | [中文](README.zh-CN.md)\n\n<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n\n<!-- code: sub send -->\n```go\n```\n\n"+
+		drawingLine+"\n\n[`send`](sub/send.go)\n", chinesePage, "# 锁\n\n[English](README.md) | 中文\n\n<!-- run: go run ./docs/tour red 4 -->\n```text\n```\n\n<!-- code: sub send -->\n```go\n```\n\n"+drawingLine+"\n")
 	require.NoError(t, stamp([]string{"README.md"}))
 	all := []string{"README.md"}
-	require.NoError(t, printing("one\n").run(all, false))
-	require.NoError(t, printing("one\n").run(all, true), "the pages have just been made")
-	require.ErrorContains(t, printing("two\n").run(all, true), "README.md is stale: line 8\n  page: one\n  code: two")
+	require.NoError(t, printing("one\n").run(t.Context(), all, false))
+	require.NoError(t, printing("one\n").run(t.Context(), all, true), "the pages have just been made")
+	require.ErrorContains(t, printing("two\n").run(t.Context(), all, true), "README.md is stale: line 8\n  page: one\n  code: two")
 	for _, fault := range []struct{ file, old, now string }{
 		{"README.md", "red 4\none", "red 4\nother"},
 		{chinesePage, "中文\n```", "其他\n```"},
@@ -141,7 +141,7 @@ func TestCheck_FailsOnWhatIsStaleAndLeavesItAlone(t *testing.T) {
 		{chinesePage, "<!-- en: ", "<!-- en: 0"},
 	} {
 		change(t, fault.file, fault.old, fault.now)
-		require.ErrorContains(t, printing("one\n").run(all, true), " is stale: ", fault.now)
+		require.ErrorContains(t, printing("one\n").run(t.Context(), all, true), " is stale: ", fault.now)
 		require.Contains(t, read(fault.file), fault.now, "a check wrote")
 		change(t, fault.file, fault.now, fault.old)
 	}
@@ -149,19 +149,20 @@ func TestCheck_FailsOnWhatIsStaleAndLeavesItAlone(t *testing.T) {
 
 func TestWithoutNames_TheProgramsThatWriteWholePagesRunToo(t *testing.T) {
 	inRepository(t)
+	require.NoError(t, exec.Command("git", "init", "-q").Run())
 	ran := make(chan string, 4)
 	m := maker{print: func(command string) (string, error) {
 		ran <- command
 		return "", nil
 	}}
-	require.NoError(t, m.run(nil, true))
+	require.NoError(t, m.run(t.Context(), nil, true))
 	require.ElementsMatch(t, []string{"go run ./docs/tour matrix -check", "go run ./docs/explore -check"}, []string{<-ran, <-ran})
 	require.Empty(t, ran)
 }
 
 func TestPicture_IsShownInBothThemesAndOnPhones(t *testing.T) {
 	inRepository(t, "docs/read/a.md", drawingLine+"\nafter\n")
-	require.NoError(t, printing("").run([]string{"docs/read/a.md"}, false))
+	require.NoError(t, printing("").run(t.Context(), []string{"docs/read/a.md"}, false))
 	require.Equal(t, drawingLine+"\n"+`<picture><source media="(max-width: 600px) and (prefers-color-scheme: dark)" srcset="pictures/late-narrow-dark.svg"><source media="(max-width: 600px)" srcset="pictures/late-narrow.svg">`+
 		`<source media="(prefers-color-scheme: dark)" srcset="pictures/late-dark.svg">`+
 		`<img alt="The holder dies. Step 03: SET NX EX; DEL: bob took the lock in the middle of alice&#39;s TryLock, but she got it as well: both are inside. Step 04: SET token NX EX; GET, compare, DEL: three nodes are enough." src="pictures/late.svg"></picture>`+"\nafter\n", read("docs/read/a.md"))
@@ -172,10 +173,9 @@ func TestPicture_IsShownInBothThemesAndOnPhones(t *testing.T) {
 }
 
 func TestChinese_APageIsInItsLanguage(t *testing.T) {
-	inRepository(t, chinesePage, "# 锁\n\n"+drawingLine+"\n[其他](sub/b.md#x) [英文](sub/c.md)\n", "README.md", "# Lock\n\n"+drawingLine+"\n", "sub/b.zh-CN.md", "# 乙\n")
+	inRepository(t, chinesePage, "# 锁\n\n[English](README.md) | 中文\n\n"+drawingLine+"\n[其他](sub/b.md#x) [英文](sub/c.md)\n", "README.md", "# Lock\n\n"+drawingLine+"\n", "sub/b.zh-CN.md", "# 乙\n")
 	require.NoError(t, stamp([]string{"README.md"}))
-	require.NoError(t, printing("").run([]string{"README.md"}, false))
-	require.Contains(t, read("README.md"), "# Lock\n\nEnglish | [中文](README.zh-CN.md)\n\n")
+	require.NoError(t, printing("").run(t.Context(), []string{"README.md"}, false))
 	require.Regexp(t, "^<!-- en: [0-9a-f]{10} -->\n# 锁\n\n\\[English\\]\\(README.md\\) \\| 中文\n\n<!-- picture", read(chinesePage))
 	require.Contains(t, read(chinesePage), `<img alt="持锁者崩溃。第 03 步：SET NX EX；DEL：alice 的`)
 	require.Contains(t, read(chinesePage), "[其他](sub/b.zh-CN.md#x) [英文](sub/c.md)")
@@ -185,9 +185,9 @@ func TestChinese_APageIsInItsLanguage(t *testing.T) {
 
 // An author who writes no Chinese changes the English, and the banner says so to readers.
 func TestChinese_IsStaleUntilItIsStamped(t *testing.T) {
-	inRepository(t, "README.md", "# Lock\n\nA [token](a.md).\n\n<!-- run: go version -->\n```text\n```\n", chinesePage, "# 锁\n\n<!-- run: go version -->\n```text\n```\n")
+	inRepository(t, "README.md", "# Lock\n\nA [token](a.md).\n\n<!-- run: go version -->\n```text\n```\n", chinesePage, "# 锁\n\n[English](README.md) | 中文\n\n<!-- run: go version -->\n```text\n```\n")
 	stale := func() bool {
-		require.NoError(t, printing("").run([]string{"README.md"}, false))
+		require.NoError(t, printing("").run(t.Context(), []string{"README.md"}, false))
 		return strings.Contains(read(chinesePage), "[English](README.md) | 中文\n\n> **本页落后于英文版**：")
 	}
 	require.True(t, stale(), "it has no stamp")
@@ -204,20 +204,4 @@ func TestChinese_IsStaleUntilItIsStamped(t *testing.T) {
 	require.True(t, stale())
 	require.NoError(t, stamp([]string{"README.md"}))
 	require.False(t, stale())
-}
-
-func TestPlay_LinksLeadToThePublishedPage(t *testing.T) {
-	t.Cleanup(func() { course.Address = "" })
-	course.Address = "https://example.com/"
-	inRepository(t, "docs/read/a.md", "[play](../play/README.md), [▶ Play](../play/README.md): `go run ./docs/play 03/slow/a`, [other](b.md)\n")
-	require.NoError(t, printing("").run([]string{"docs/read/a.md"}, false))
-	require.Equal(t, "[play](https://example.com/), [▶ Play](https://example.com/#03/slow/a): `go run ./docs/play 03/slow/a`, [other](b.md)\n", read("docs/read/a.md"))
-}
-
-func TestDeck_HasTheQuestionsOfTheInterviewPages(t *testing.T) {
-	const page = interviewDir + "/locks.md"
-	inRepository(t, page, "# Locks\n\n### Why `Lua` & not MULTI?\n\n**Key words.** one step\n\n**30 s.** Nothing runs *between* its\n[commands](a.md), **ever**.\n\nMore.\n\n### No question\n")
-	require.NoError(t, printing("").run([]string{page}, false))
-	require.Equal(t, "#separator:tab\n#html:true\n#tags column:3\n"+
-		"Why <code>Lua</code> &amp; not MULTI?\t<b>one step</b><br><br>Nothing runs <i>between</i> its commands, <b>ever</b>.\tlocks\n", read(interviewDir+"/deck.tsv"))
 }

@@ -27,11 +27,8 @@ const pictures = "docs/read/pictures"
 //
 // It is the name of its files, a title, and one or more runs of stories, each in a panel: next
 // to each other, and one below the other on phones. What follows a colon is said below a run
-// that passes. After a ✗, it is what the run shows to be wrong. These change how it is drawn:
-//
-//	until 30s      the rest of the stories is left out
-//	magnify 9.8s   from here on, time has its room
-//	animated       one thing appears after the other
+// that passes. After a ✗, it is what the run shows to be wrong. After "until 30s", the rest of the
+// stories is left out.
 type drawing struct {
 	name, title string
 	panels      []picture.Panel
@@ -53,16 +50,11 @@ func parseDrawing(args string) (d drawing, err error) {
 		return d, errors.New("a picture needs a name, a title and a run: late-holder | A late holder unlocks | red 4 TestX")
 	}
 	d.name, d.title = parts[0], parts[1]
-	var look picture.Look
+	var until time.Duration
 	for _, part := range parts[2:] {
-		switch verb, at, _ := strings.Cut(part, " "); verb {
-		case "until":
-			look.Until, err = time.ParseDuration(at)
-		case "magnify":
-			look.Magnify, err = time.ParseDuration(at)
-		case "animated":
-			look.Animated = true
-		default:
+		if at, ok := strings.CutPrefix(part, "until "); ok {
+			until, err = time.ParseDuration(at)
+		} else {
 			err = d.add(part)
 		}
 		if err != nil {
@@ -70,7 +62,7 @@ func parseDrawing(args string) (d drawing, err error) {
 		}
 	}
 	for i := range d.panels {
-		d.panels[i].Look = look
+		d.panels[i].Until = until
 	}
 	return d, nil
 }

@@ -25,42 +25,24 @@ func chinese(file string) string {
 	return strings.TrimSuffix(english(file), ext) + suffix + ext
 }
 
-// editionFor is the edition of an English file in the language of a page.
-func editionFor(page, file string) string {
-	if isChinese(page) {
-		return chinese(file)
-	}
-	return file
-}
-
 var (
 	stampLine    = regexp.MustCompile(`(?m)^<!-- en: (.*) -->\n`)
 	languageLine = regexp.MustCompile(`(?m)^(English \| \[中文\]\(.*\)|\[English\]\(.*\) \| 中文)\n\n?`)
 	bannerLine   = regexp.MustCompile(`(?m)^> \*\*本页落后于英文版.*\n\n?`)
-	titleLine    = regexp.MustCompile(`(?m)^# .*\n`)
 	target       = regexp.MustCompile(`\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(\s"[^"]*")?\)`)
 )
 
 // A reader of a stale page learns it below the title.
-const banner = "\n> **本页落后于英文版**：英文版已有改动，这里还没有跟上。以 [英文版](%s) 为准。\n"
+const banner = "> **本页落后于英文版**：英文版已有改动，这里还没有跟上。以 [英文版](%s) 为准。\n\n"
 
-// withLanguages returns the page with the line that links to its other edition and, if its Chinese
-// is stale, with the banner.
-func withLanguages(file, page string) string {
-	page = bannerLine.ReplaceAllString(languageLine.ReplaceAllString(page, ""), "")
-	title := titleLine.FindStringIndex(page)
-	if title == nil || read(chinese(file)) == "" {
-		return page
+// withBanner returns a page with the banner below the line that links to its other edition, if its
+// Chinese is stale.
+func withBanner(file, page string) string {
+	page = bannerLine.ReplaceAllString(page, "")
+	if isChinese(file) && isStale(file, page) {
+		page = languageLine.ReplaceAllString(page, "$0"+fmt.Sprintf(banner, path.Base(english(file))))
 	}
-	other := "English | [中文](" + path.Base(chinese(file)) + ")\n"
-	if isChinese(file) {
-		original := path.Base(english(file))
-		other = "[English](" + original + ") | 中文\n"
-		if isStale(file, page) {
-			other += fmt.Sprintf(banner, original)
-		}
-	}
-	return page[:title[1]] + "\n" + other + "\n" + strings.TrimLeft(page[title[1]:], "\n")
+	return page
 }
 
 // isStale is whether the English of a Chinese page has changed since it was translated, or has
@@ -70,7 +52,7 @@ func isStale(file, page string) bool {
 	if strings.HasPrefix(page, stampOf(original)) && slices.Equal(markers(page), markers(original)) {
 		return false
 	}
-	fmt.Printf("stale: %s: git diff --word-diff $(git log -1 --format=%%H -S '%s' -- %[1]s) -- %s\n",
+	fmt.Printf("stale: %s: git diff --word-diff $(git log -1 --format=%%H -S '%s' -- %[1]s) -- %[3]s\n",
 		file, strings.Trim(stampLine.FindString(page), "<!- >\n"), english(file))
 	return true
 }
@@ -112,7 +94,7 @@ func stamp(files []string) (err error) {
 			continue
 		}
 		text = stampOf(read(english(file))) + stampLine.ReplaceAllString(text, "")
-		err = errors.Join(err, put(file, withLanguages(file, text), false))
+		err = errors.Join(err, put(file, withBanner(file, text), false))
 	}
 	return err
 }
