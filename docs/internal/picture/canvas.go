@@ -38,7 +38,7 @@ func (t Theme) Chinese() Theme {
 //go:embed zh-CN.json
 var zhCN []byte
 
-// inChinese has what pictures say of their own, by the English. What stories say is in package trace.
+// inChinese has what pictures add, by the English. What stories say is in package trace.
 var inChinese = course.NewCatalog("docs/internal/picture/zh-CN.json", zhCN, course.Numbers)
 
 // InChinese returns the Chinese for a text of a picture, or the text if there is none.

@@ -70,10 +70,9 @@ type event struct {
 	guilt   string   // what is wrong with it
 	nodes   []int    // that a command reached,
 	replies []string // and what they answered
-	times   int      // so often it came again
+	again   bool     // it says how often what was before it came again
 	of      string   // the node or the resource, of what is sent
 	heard   bool     // Redis sends it
-	renews  bool     // each of these times
 	right   bool     // what another panel's harm has become
 	token   int64    // that an acquire returns, or that a write comes with
 
@@ -144,7 +143,8 @@ func read(from Panel) *panel {
 	if p.ends == nil && p.Good != "" {
 		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
-	p.moments = append(p.moments, edge)
+	slices.Sort(p.moments)
+	p.moments = append(slices.Compact(p.moments), edge)
 	return p
 }
 
@@ -173,10 +173,9 @@ func (p *panel) repeat(times int, last trace.Record) {
 	note := p.last
 	note.Kind = trace.Note
 	p.next(note)
-	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), times: times, high: float64(min(8+times/3, 60))}
+	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), again: true, high: 2 * line}
 	for i, key := range last.Redis {
-		if e.renews = key.Until > p.known[i].Until+1000; e.renews {
-			e.high = 3 * line
+		if key.Until > p.known[i].Until+1000 {
 			p.keys[p.keys.open(p.nodes[i])].saw = true
 			p.known[i].Until = 0 // the next record begins the last of its spans
 		}
@@ -198,9 +197,7 @@ func (p *panel) next(record trace.Record) {
 	default:
 		p.now++
 	}
-	if i, found := slices.BinarySearch(p.moments, p.now); !found {
-		p.moments = slices.Insert(p.moments, i, p.now)
-	}
+	p.moments = append(p.moments, p.now)
 }
 
 func isNote(record trace.Record) bool {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	lanesAt = 72        // where the lanes begin, behind the times
-	lane    = 40        // width of a lane
-	node    = 19        // and of a node's, if there are several
-	bar     = 24        // width of what is in a lane
-	line    = 18        // height of a line of text
-	lift    = 16        // of a text above its arrow
-	between = 4         // rows, if no time passes
-	longGap = 20        // where nothing happens for long
-	long    = 5_000_000 // µs in which nothing happens: the axis is broken there
+	lanesAt = 72 // where the lanes begin, behind the times
+	lane    = 40 // width of a lane
+	node    = 19 // and of a node's, if there are several
+	bar     = 24 // width of what is in a lane
+	line    = 18 // height of a line of text
+	between = 4  // rows, if no time passes
+	longGap = 20 // where nothing happens for long
 )
+
+const long = 5_000_000 // µs in which nothing happens: the axis is broken there
 
 // Story draws a story in the colours of a theme, so many panels next to each other.
 func Story(title string, panels []Panel, columns int, theme Theme) (string, error) {
@@ -307,15 +307,8 @@ func (c *canvas) event(p *panel, e event) {
 			c.arrow(x, to-side*bar/2, e.y, color)
 		}
 	}
-	if to > 0 && e.of == p.resource && strings.HasSuffix(e.label, "refused") { // it bounces
-		c.add(`<path d="M%s %sl-14 9m2 -5l-2 5l6 0" stroke="%s" fill="none"/>`, to-bar/2, e.y, color)
-	}
 	switch {
-	case e.lane == "":
-	case e.times > 0:
-		for y := e.y - 2; y < e.y+e.high-14 && !e.renews; y += 3 {
-			c.add(`<path d="M%s %sh12" stroke="%s"/>`, x-6, y, color)
-		}
+	case e.lane == "" || e.again:
 	case !e.isLabel:
 		c.add(`<rect x="%s" y="%s" width="8" height="8" fill="%s" stroke="%s" stroke-width="2"/>`, x-4, e.y-4, c.page, c.Theme.text)
 	case e.token > 1: // its number goes with it
@@ -337,11 +330,6 @@ func (c *canvas) event(p *panel, e event) {
 		c.add(`<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`, to, e.y, c.bad)
 		if slices.Contains(e.replies, "nil") { // a call within the call that is inside
 			c.cross(to, e.y)
-			for _, s := range p.waiting {
-				if s.lane == e.lane && s.from <= e.at && e.at < s.to {
-					c.add(`<path d="M%s %sh-6V%sh6" stroke="%s" stroke-width="2" fill="none"/>`, x-bar/2-2, p.at(s.from), p.at(s.to), c.bad)
-				}
-			}
 		}
 	case e.right:
 		c.add(`<circle cx="%s" cy="%s" r="9" fill="%s" stroke="%s" stroke-width="2"/>`, to, e.y, c.page, c.good)

@@ -5,9 +5,9 @@
 //
 // It makes, in place, the block below each marker of the pages named or of all pages:
 //
-//	<!-- run: command -->               the command, and what it prints
-//	<!-- code: file.go Name ... -->     these declarations with their comments; of a folder, from any of its files
-//	<!-- picture: name | title | red 4 TestX | green 4 TestX: all is well -->  see drawing
+//	<!-- run: command -->                     the command, and what it prints
+//	<!-- code: file.go Name ... -->           these declarations; of a folder, from any of its files
+//	<!-- picture: name | title | red 4 TestX -->  see drawing
 //
 // and keeps the links to declarations right (see linked). Without names it also runs the programs
 // that write whole pages. With -check it writes nothing, and exits with 1 if something would change.
