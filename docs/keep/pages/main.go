@@ -5,12 +5,12 @@
 //
 // It makes, in place, the block below each marker of the pages named or of all pages:
 //
-//	<!-- run: command -->                     the command, and what it prints
-//	<!-- code: file.go Name ... -->           these declarations; of a folder, from any of its files
-//	<!-- picture: name | title | red 4 TestX -->  see drawing
+//	<!-- run: command -->                         the command, and what it prints
+//	<!-- code: file.go Name ... -->               these declarations, of a file or of a folder
+//	<!-- picture: name | title | red 4 TestX -->  what happens in these stories (see drawing)
 //
 // and keeps the links to declarations right (see linked). Without names it also runs the programs
-// that write whole pages. With -check it writes nothing, and exits with 1 if something would change.
+// that write whole pages. With -check it writes nothing, and exits with 1 if a file would change.
 //
 // A Chinese page (README.zh-CN.md next to README.md) begins with the hash of the English text that
 // it translates. When that text has changed, a banner below the title says so; -stamp writes the

@@ -50,39 +50,32 @@ func parseDrawing(args string) (d drawing, err error) {
 		return d, errors.New("a picture needs a name, a title and a run: late-holder | A late holder unlocks | red 4 TestX")
 	}
 	d.name, d.title = parts[0], parts[1]
-	var until time.Duration
 	for _, part := range parts[2:] {
 		if at, ok := strings.CutPrefix(part, "until "); ok {
-			until, err = time.ParseDuration(at)
-		} else {
-			err = d.add(part)
+			until, err := time.ParseDuration(at)
+			if err != nil {
+				return d, err
+			}
+			for i := range d.panels {
+				d.panels[i].Until = until
+			}
+			continue
 		}
+		m := drawnRun.FindStringSubmatch(part)
+		if m == nil {
+			return d, fmt.Errorf("%q is not a run: write red 4 TestX, or green 4 TestX", part)
+		}
+		step, err := course.Parse(m[2])
 		if err != nil {
 			return d, err
 		}
-	}
-	for i := range d.panels {
-		d.panels[i].Until = until
+		d.scenes = append(d.scenes, scene{m[1] == "red", step, m[3]})
+		if m[1] == "red" {
+			step = step.Before()
+		}
+		d.panels = append(d.panels, picture.Panel{Head: head(step), Good: m[4]})
 	}
 	return d, nil
-}
-
-// add adds a run in a panel.
-func (d *drawing) add(run string) error {
-	m := drawnRun.FindStringSubmatch(run)
-	if m == nil {
-		return fmt.Errorf("%q is not a run: write red 4 TestX, or green 4 TestX", run)
-	}
-	step, err := course.Parse(m[2])
-	if err != nil {
-		return err
-	}
-	d.scenes = append(d.scenes, scene{m[1] == "red", step, m[3]})
-	if m[1] == "red" {
-		step = step.Before()
-	}
-	d.panels = append(d.panels, picture.Panel{Head: head(step), Good: m[4]})
-	return nil
 }
 
 // head says what a story is run on.

@@ -45,25 +45,15 @@ func withBanner(file, page string) string {
 	return page
 }
 
-// isStale is whether the English of a Chinese page has changed since it was translated, or has
-// other blocks. It prints how to see the change.
+// isStale is whether the English of a Chinese page has changed since it was translated. It prints
+// how to see the change.
 func isStale(file, page string) bool {
-	original := read(english(file))
-	if strings.HasPrefix(page, stampOf(original)) && slices.Equal(markers(page), markers(original)) {
+	if strings.HasPrefix(page, stampOf(read(english(file)))) {
 		return false
 	}
 	fmt.Printf("stale: %s: git diff --word-diff $(git log -1 --format=%%H -S '%s' -- %[1]s) -- %[3]s\n",
 		file, strings.Trim(stampLine.FindString(page), "<!- >\n"), english(file))
 	return true
-}
-
-func markers(page string) (list []string) {
-	for _, p := range parse(page) {
-		if p.verb != "" {
-			list = append(list, p.head[0])
-		}
-	}
-	return list
 }
 
 // stampOf is the line that begins the Chinese edition of a page: a hash of what must be
