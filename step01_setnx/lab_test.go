@@ -14,7 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -261,15 +262,6 @@ func limitHold(h *handle, d time.Duration) {
 	}
 }
 
-// set sets a field of the lock, and reports whether it has one.
-func (h *handle) set(field string, d time.Duration) bool {
-	f := reflect.ValueOf(h.lockOf).Elem().FieldByName(field)
-	if f.IsValid() {
-		f.SetInt(int64(d))
-	}
-	return f.IsValid()
-}
-
 // endLease advances Redis's clocks until every lock that is held now has expired.
 func (l *lab) endLease() {
 	for node := range nodes {
@@ -381,3 +373,14 @@ func (l *lab) call(who, name string, call func() error) error {
 	l.trace.add(result)
 	return err
 }
+
+// goroutines waits until all goroutines are blocked and counts those that the lock has
+// started, without those of its connections.
+func goroutines(lab *lab) int {
+	lab.wait()
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return len(ofTheLock.FindAll(stacks, -1))
+}
+
+var ofTheLock = regexp.MustCompile(`/step0\w+/[a-z]+\.go:`)

@@ -57,7 +57,7 @@ func (l *Lock) TryLock(ctx context.Context) error {
 	return nil
 }
 
-// Lock acquires the lock, waiting while it is taken. If ctx ends during the wait, the
+// Lock acquires the lock, waiting while it is taken. If ctx ends between two attempts, the
 // error matches both ErrNotAcquired and ctx.Err(). Any other error from TryLock ends the
 // wait and is returned.
 func (l *Lock) Lock(ctx context.Context) error {

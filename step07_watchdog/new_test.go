@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,4 +36,13 @@ func (h *handle) Lock(ctx context.Context) error {
 
 func (h *handle) Unlock(ctx context.Context) error {
 	return h.lab.call(h.who, "Unlock", func() error { return h.lockOf.Unlock(ctx) })
+}
+
+// set sets a field of the lock, and reports whether it has one.
+func (h *handle) set(field string, d time.Duration) bool {
+	f := reflect.ValueOf(h.lockOf).Elem().FieldByName(field)
+	if f.IsValid() {
+		f.SetInt(int64(d))
+	}
+	return f.IsValid()
 }

@@ -13,8 +13,7 @@ import (
 // that may have stored it.
 func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 	t := l.ask(h, func(n *node) (bool, error) { return n.acquire(ctx, h, depth) })
-	// Not t.decided: an attempt that is refused waits for the slow nodes too, so that they are
-	// free when the undo comes.
+	// A refused attempt waits for the slow nodes too, so that they are free when the undo comes.
 	t.count(ctx, l.nodeDeadline(), t.majority)
 	tooLate := depth == 1 && !time.Now().Before(h.validUntil)
 	if t.majority() && !tooLate {
@@ -28,11 +27,11 @@ func (l *Lock) acquire(ctx context.Context, h *hold, depth int) error {
 // whyNot returns the error of an acquisition that was not won.
 func (t *tally) whyNot(ctx context.Context, depth int, tooLate bool) error {
 	err := error(quorumError{t})
-	split := depth == 1 && t.yes+t.no >= t.quorum() && ctx.Err() == nil // enough have answered
+	enough := t.yes+t.no >= t.quorum() && ctx.Err() == nil // a vote, though no one has won it
 	switch {
 	case tooLate && t.majority():
 		err = fmt.Errorf("%w: granted after the validity had ended: %w", ErrNotAcquired, err)
-	case t.denied(), split:
+	case t.denied(), depth == 1 && enough: // nested, only a certain no is a loss
 		err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
 	if ctx.Err() != nil {
@@ -47,15 +46,18 @@ func (t *tally) whyNot(ctx context.Context, depth int, tooLate bool) error {
 // it waits up to NodeTimeout for the other nodes: the next client should not run into
 // leftover keys.
 func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
-	for deadline := time.Now().Add(releaseTimeout); ; time.Sleep(releasePause) {
+	deadline := time.Now().Add(releaseTimeout)
+	for {
 		t := l.ask(h, func(n *node) (bool, error) { return n.release(ctx, h, depth) })
 		t.count(context.Background(), deadline, t.decided)
 		if t.decided() {
 			t.count(context.Background(), l.nodeDeadline(), t.onlyBusyLeft)
 		}
-		if t.decided() || t.final == len(t.errs) || time.Until(deadline) <= releasePause {
+		certain := t.decided() || t.noMajorityLeft() || t.rejected == len(t.errs)
+		if certain || time.Until(deadline) <= releasePause {
 			return t.result()
 		}
+		time.Sleep(releasePause)
 	}
 }
 
@@ -73,11 +75,14 @@ func (l *Lock) extend(h *hold) (bool, error) {
 			t.votes <- vote{n.number, owns, err}
 		}()
 	}
-	// Then one more renewal fits in, if a node hangs and another one has failed.
+	// 0.33 ttl after the last one and 0.55 for this one: another one, ttl/30 later, still comes in
+	// time, if one node hangs and others have failed once.
 	t.count(h.lost, time.Now().Add(l.ttl*11/20), t.decided)
-	for _, n := range l.nodes {
-		if t.majority() && n.lacks.Swap(false) {
-			n.heal(h)
+	if t.majority() {
+		for _, n := range l.nodes {
+			if n.lacks.Swap(false) {
+				n.heal(h)
+			}
 		}
 	}
 	owns, err := t.result()
@@ -97,7 +102,7 @@ func (l *Lock) ask(h *hold, do func(n *node) (bool, error)) *tally {
 	j := &job{h, do, t.votes}
 	for _, n := range l.nodes {
 		if n.tell(j) {
-			t.busy++
+			t.busy[n.number] = true
 		}
 	}
 	return t
@@ -105,12 +110,12 @@ func (l *Lock) ask(h *hold, do func(n *node) (bool, error)) *tally {
 
 // A tally counts votes.
 type tally struct {
-	nodes   int
-	busy    int       // nodes that had an earlier job to do first
-	votes   chan vote // with room for all: no node waits for the counter
-	yes, no int
-	errs    []error
-	final   int // errs that another attempt does not change
+	nodes    int
+	busy     map[int]bool // nodes that had an earlier job to do first, and have not voted
+	votes    chan vote    // with room for all: no node waits for the counter
+	yes, no  int
+	errs     []error
+	rejected int // errs that another attempt does not change
 }
 
 type vote struct {
@@ -119,7 +124,9 @@ type vote struct {
 	err  error
 }
 
-func newTally(nodes int) *tally { return &tally{nodes: nodes, votes: make(chan vote, nodes)} }
+func newTally(nodes int) *tally {
+	return &tally{nodes: nodes, busy: map[int]bool{}, votes: make(chan vote, nodes)}
+}
 
 // count waits for votes until enough returns true, the deadline passes or ctx ends. It does
 // not wait for go-redis, which by default ignores ctx during a read.
@@ -128,26 +135,26 @@ func (t *tally) count(ctx context.Context, deadline time.Time, enough func() boo
 	defer cancel()
 	for t.answered() < t.nodes && !enough() {
 		select {
-		case v := <-t.votes: // even after the deadline: the process may have been paused
-			t.add(v)
-			continue
-		default:
-		}
-		select {
 		case v := <-t.votes:
 			t.add(v)
 		case <-ctx.Done():
-			return
+			select {
+			case v := <-t.votes: // there already: the process may have been paused
+				t.add(v)
+			default:
+				return
+			}
 		}
 	}
 }
 
 func (t *tally) add(v vote) {
+	delete(t.busy, v.node)
 	switch {
 	case v.err != nil:
 		t.errs = append(t.errs, fmt.Errorf("node %d: %w", v.node, v.err))
 		if fateOf(v.err) == rejected {
-			t.final++
+			t.rejected++
 		}
 	case v.yes:
 		t.yes++
@@ -163,10 +170,10 @@ func (t *tally) denied() bool   { return t.nodes-t.no < t.quorum() } // too many
 func (t *tally) decided() bool  { return t.majority() || t.denied() }
 
 // onlyBusyLeft reports whether all nodes have answered but those that were busy.
-func (t *tally) onlyBusyLeft() bool { return t.answered()+t.busy >= t.nodes }
+func (t *tally) onlyBusyLeft() bool { return t.answered()+len(t.busy) >= t.nodes }
 
 // noMajorityLeft reports whether so many nodes fail for good that asking again is pointless.
-func (t *tally) noMajorityLeft() bool { return t.nodes-t.final < t.quorum() }
+func (t *tally) noMajorityLeft() bool { return t.nodes-t.rejected < t.quorum() }
 
 // result reports whether a majority voted yes. It is an error if that is not certain.
 func (t *tally) result() (bool, error) {

@@ -104,7 +104,8 @@ func (l *Lock) TryLock(ctx context.Context) (token int64, err error) {
 	// is later.
 	owner := rand.Text()
 	if token, err = l.acquire(ctx, owner); err != nil {
-		return 0, l.wrap("acquire", l.undo(ctx, owner, err))
+		l.undo(ctx, owner, err)
+		return 0, l.wrap("acquire", err)
 	}
 	l.owner.Store(&owner)
 	return token, nil

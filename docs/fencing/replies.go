@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// undo releases what an acquisition that failed with err may have acquired, and returns err.
-func (l *Lock) undo(ctx context.Context, token string, err error) error {
+// undo releases what an acquisition that failed with err may have acquired.
+func (l *Lock) undo(ctx context.Context, token string, err error) {
 	if !errors.Is(err, ErrNotAcquired) {
 		// Even if err says that it was not sent: that is only go-redis's last attempt.
 		_, _, _ = sendRelease(ctx, undoPatience, l.rdb, releaseScript, l.key, token)
 	}
-	return err
 }
 
 // untilAnswered sends the script of a release until Redis replies, and reports whether token was

@@ -21,39 +21,39 @@ const (
 	undoPatience   = 4 * releasePause       // to undo a TryLock that failed: three pauses at most
 )
 
-// sendOnce sends a script a single time. By default, go-redis resends a command that got no
-// reply, without telling its caller (MaxRetries).
-func sendOnce(
-	ctx context.Context, rdb redis.UniversalClient, script, key string, args ...any,
-) (bool, error) {
-	return send(ctx, rdb, true, script, key, args...).Bool()
+// newScript returns the command that sends a whole script: EVAL.
+func newScript(ctx context.Context, script, key string, args ...any) *redis.Cmd {
+	return redis.NewCmd(ctx, slices.Concat([]any{"eval", script, 1, key}, args)...)
 }
 
-// send sends a script through Process, where your own wrapper of a client can act on all
-// scripts alike. Unless once, go-redis may resend it (from step 06 on).
-func send(
-	ctx context.Context, rdb redis.UniversalClient, once bool, script, key string, args ...any,
-) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, slices.Concat([]any{"eval", script, 1, key}, args)...)
-	if err := rdb.Process(ctx, &scriptCmd{cmd, once}); err != nil {
+// process sends a script through Process, where your own wrapper of a client can act on all
+// scripts alike. The result is in cmd.
+func process(ctx context.Context, rdb redis.UniversalClient, cmd redis.Cmder) {
+	if err := rdb.Process(ctx, cmd); err != nil {
 		cmd.SetErr(err) // the wrapper need not have stored it
 		// Otherwise a cluster client asks a dead master for up to a minute (redis/go-redis#3979).
 		if cluster, ok := rdb.(interface{ ReloadState(context.Context) }); ok {
 			cluster.ReloadState(ctx)
 		}
 	}
-	return cmd
 }
 
-// A scriptCmd tells go-redis whether to resend it.
-type scriptCmd struct {
-	*redis.Cmd
-	once bool
+// sendOnce sends a script a single time. By default, go-redis resends a command that got no
+// reply, without telling its caller (MaxRetries).
+func sendOnce(
+	ctx context.Context, rdb redis.UniversalClient, script, key string, args ...any,
+) (bool, error) {
+	cmd := newScript(ctx, script, key, args...)
+	process(ctx, rdb, &onceCmd{cmd})
+	return cmd.Bool()
 }
 
-func (c *scriptCmd) NoRetry() bool { return c.once }
+// A onceCmd is not resent by go-redis, since its version 9.19. With an older one, this does
+// not compile.
+type onceCmd struct{ *redis.Cmd }
 
-// go-redis calls NoRetry since 9.19. With an older version, this does not compile.
+func (*onceCmd) NoRetry() bool { return true }
+
 var _ interface{ NoRetry() bool } = (*redis.Cmd)(nil)
 
 // A fate is what an error says about the command that failed.
@@ -65,26 +65,30 @@ const (
 	unknown              // may have run: there was no reply
 )
 
+// fateOf returns what is certain of a command that failed with err.
 func fateOf(err error) fate {
-	var reply redis.Error
 	var network *net.OpError
-	says := func(code string) bool { return strings.Contains(err.Error(), code) }
+	var reply redis.Error
+	isReply := errors.As(err, &reply)
+	says := func(code string) bool { return strings.Contains(reply.Error(), code) }
 	switch {
-	case errors.Is(err, redis.ErrClosed), slices.ContainsFunc(lasting, says):
+	case errors.Is(err, redis.ErrClosed), isReply && slices.ContainsFunc(lasting, says):
 		return rejected
-	case errors.As(err, &reply), // any other error reply
+	case isReply, // any other: Redis has not run the command
 		errors.As(err, &network) && network.Op == "dial",
 		errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted),
-		errors.Is(err, context.DeadlineExceeded): // no connection in time
+		errors.Is(err, context.DeadlineExceeded): // no connection; a read ends with the error of os
 		return notSent
 	}
 	return unknown
 }
 
-// lasting are the error replies that another attempt does not change. All others may pass: a
-// restart, a failover, a full disk, a slow script. Up to Redis 6.2, the code is in the middle
-// if the error is one of a command in a script.
-var lasting = []string{"WRONGTYPE", "NOTTL", "OOM command", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command"}
+// lasting are the error replies after which another attempt within seconds is pointless. All
+// others may pass: a restart, a failover, a full disk, a slow script. Up to Redis 6.2, the code
+// is in the middle if the error is one of a command in a script.
+var lasting = []string{
+	"WRONGTYPE", "NOTTL", "OOM command", "NOAUTH", "WRONGPASS", "NOPERM", "NOSCRIPT", "unknown command",
+}
 
 // sendRelease sends the script of a release until Redis replies, even if ctx has ended. The
 // first time that a reply is lost, it resends at once: perhaps only a connection has died.
@@ -104,21 +108,20 @@ func sendRelease(
 		if err == nil || ctx.Err() == nil { // later errors only say that the time is up
 			err = latest
 		}
-		switch fate := fateOf(latest); {
-		case fate == rejected:
-			return false, unsure, err
-		case fate == unknown && !unsure:
+		f := fateOf(latest)
+		if f == unknown && !unsure {
 			unsure = true
-		case time.Since(start)+releasePause < patience:
-			time.Sleep(releasePause)
-		default:
+			continue
+		}
+		if f == rejected || time.Since(start)+releasePause >= patience {
 			return false, unsure, err
 		}
+		time.Sleep(releasePause)
 	}
 }
 
-// notCutOff returns the error of the latest attempt in Lock that ctx has not cut off: err, or
-// that of the attempt before. A lock that stayed taken is then reported as taken.
+// notCutOff returns err, the error of Lock's latest attempt; if ctx has cut that one off, the
+// error of the attempt before: a lock that stayed taken is then reported as taken.
 func notCutOff(ctx context.Context, before, err error) error {
 	if err == nil || before == nil || ctx.Err() == nil || errors.Is(err, ErrNotAcquired) {
 		return err

@@ -26,6 +26,9 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 		for _, path := range tests {
 			files = append(files, filepath.Base(path))
 		}
+		if second := course.Second(s.Dir); t.Exists(course.SecondDir, second[0]) {
+			files = append(files, append(second, course.HereFile)...)
+		}
 		checks = append(checks, []string{"test", "-count=1", "."})
 	}
 	if req.has("-diff") {
@@ -101,7 +104,7 @@ func (t *tour) copyFiles(from, to string, files []string, origin string) (all st
 	}
 	err = os.MkdirAll(to, 0o777)
 	for _, file := range files {
-		text, wrong := os.ReadFile(t.Path(from, file))
+		text, wrong := os.ReadFile(t.Path(t.Home(from, file), file))
 		if wrong == nil {
 			wrong = os.WriteFile(filepath.Join(to, file), []byte(origin+strings.Replace(string(text), lesson, inUse, 1)), 0o666)
 		}
@@ -228,7 +231,7 @@ func (t *tour) diffCopy(s course.Step, folder string, files []string) error {
 	t.prose("", "%s", from)
 	same := true
 	for _, file := range files {
-		now, err := os.ReadFile(t.Path(s.Dir, file))
+		now, err := os.ReadFile(t.Path(t.Home(s.Dir, file), file))
 		if err != nil {
 			return err
 		}

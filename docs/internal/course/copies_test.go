@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/redislock-steps/docs/internal/source"
 )
 
 // A folder has to stand alone, so files are copied from step to step. Here the copies are compared.
@@ -29,7 +31,7 @@ func TestCopiesAreEqual(t *testing.T) {
 		files := copiesIn(t, s)
 		for name, text := range before {
 			now, ok := files[name]
-			ends := slices.ContainsFunc(append(Files(), Hardening...), func(f File) bool { return f.Name == name && f.To < s.N })
+			ends := slices.ContainsFunc(Files(), func(f File) bool { return f.Name == name && f.To < s.N })
 			switch {
 			case s.N == 8 && name == "waiting.go": // there a waiter retries, and is not woken
 			case s.N == 6 && name == "replies.go": // lock.go and waiting.go do it
@@ -70,12 +72,34 @@ func TestCopiesAreEqual(t *testing.T) {
 }
 
 func TestGuaranteesStandWhereTheyBelong(t *testing.T) {
-	for _, s := range Steps {
-		for _, f := range Files() {
+	for _, f := range append(Files(), Hardening...) {
+		for _, s := range Steps {
 			_, err := fs.Stat(root, s.Dir+"/"+f.Name)
-			has := slices.ContainsFunc(s.Guarantees(), func(g File) bool { return g.Name == f.Name })
+			has := f.From <= s.N && s.N <= f.To && !IsSecond(f.Name)
 			assert.Equalf(t, has, err == nil, "%s in %s: steps %d to %d have it", f.Name, s.Dir, f.From, f.To)
 		}
+		if IsSecond(f.Name) {
+			_, err := fs.Stat(root, SecondDir+"/"+f.Name)
+			assert.NoError(t, err)
+		}
+	}
+}
+
+// The second reading has the laboratory of the folders, and repeats what it uses of their stories.
+func TestTheSecondReadingHasTheSameHelpers(t *testing.T) {
+	labs, err := fs.Glob(root, Last.Dir+"/lab*_test.go")
+	require.NoError(t, err)
+	for _, name := range labs {
+		copied := SecondDir + "/" + path.Base(name)
+		same(t, copied, read(t, copied), read(t, name), Last)
+	}
+	told, err := source.Read("../../../" + SecondDir + "/told_test.go")
+	require.NoError(t, err)
+	numbered, err := fs.Glob(root, "step0[78]*/[0-9]_*_test.go")
+	require.NoError(t, err)
+	for _, d := range told {
+		stands := slices.ContainsFunc(numbered, func(name string) bool { return strings.Contains(read(t, name), d.Text) })
+		assert.Truef(t, stands || d.Name == "", "%s in %s/told_test.go is not that of a folder", d.Name, SecondDir)
 	}
 }
 

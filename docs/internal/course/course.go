@@ -260,6 +260,7 @@ var Hardening = []File{
 	{Name: "more_7_wait_test.go", From: 7, To: 8},
 	{Name: "more_8_client_test.go", From: 8, To: 8},
 	{Name: "more_8_votes_test.go", From: 8, To: 8},
+	{Name: "rounds_test.go", From: 8, To: 8}, // looks inside, and so stands in the folder
 }
 
 // NotAsked are the files of tests that only a step's own lock has to pass.
@@ -269,6 +270,41 @@ func NotAsked() []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// SecondDir has the second reading, once for all steps. Laid over a step's folder, its files
+// are played on the lock there; HereFile says so to them.
+const (
+	SecondDir = "docs/stories"
+	HereFile  = "here_test.go"
+)
+
+// Home is the folder of a file of s's tests.
+func (s Step) Home(file string) string {
+	if IsSecond(file) {
+		return SecondDir
+	}
+	return s.Dir
+}
+
+// Second returns the files of the second reading that the step in a folder has to pass.
+func Second(dir string) (names []string) {
+	for _, f := range append(Files(), Hardening...) {
+		if IsSecond(f.Name) && slices.ContainsFunc(Steps[f.From-1:f.To], func(s Step) bool { return s.Dir == dir }) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Span returns the first and the last step that have to pass the stories of a file.
+func Span(file string) (from, to int) {
+	for _, f := range append(Files(), Hardening...) {
+		if f.Name == file {
+			return f.From, f.To
+		}
+	}
+	return 0, -1
 }
 
 // Files returns what all steps guarantee, in the order of the course.

@@ -15,7 +15,7 @@ import (
 func declarationsIn(t *testing.T, s Step) (list []source.Declaration) {
 	t.Helper()
 	for _, f := range s.Beginning() {
-		some, err := source.Read("../../../" + s.Dir + "/" + f.Name)
+		some, err := source.Read("../../../" + s.Home(f.Name) + "/" + f.Name)
 		require.NoError(t, err)
 		list = append(list, some...)
 	}
@@ -47,7 +47,7 @@ func TestEveryStory_HasAHint(t *testing.T) {
 // saidBefore reports whether a story of a step before s says so, or go-redis.
 func saidBefore(t *testing.T, s Step, says string) bool {
 	return says == "redis: nil" || slices.ContainsFunc(s.Guarantees(), func(f File) bool {
-		return f.From < s.N && strings.Contains(read(t, s.Dir+"/"+f.Name), says)
+		return f.From < s.N && strings.Contains(read(t, s.Home(f.Name)+"/"+f.Name), says)
 	})
 }
 
@@ -83,7 +83,7 @@ func TestRules_AreLookedAtByStories(t *testing.T) {
 	for _, r := range rules {
 		for _, s := range Steps[r.From-1 : r.To] {
 			found := slices.ContainsFunc(s.Guarantees(), func(f File) bool {
-				return strings.Contains(read(t, s.Dir+"/"+f.Name), "func "+r.Story+"(")
+				return strings.Contains(read(t, s.Home(f.Name)+"/"+f.Name), "func "+r.Story+"(")
 			})
 			assert.Truef(t, found, "%s has no %s: %s", s.Dir, r.Story, r.Text)
 		}

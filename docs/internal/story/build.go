@@ -28,6 +28,7 @@ type Builder struct {
 	Tmp   string // everything built goes here
 	built string // remembers binaries by their sources; "" is nowhere
 
+	mu   sync.Mutex // one at a time copies files
 	jobs sync.WaitGroup
 	stop context.CancelFunc
 }
@@ -137,7 +138,53 @@ func (b *Builder) Overlay(of Build) map[string]string {
 			replace[b.Path(of.Dir, file)] = by
 		}
 	}
+	for file, by := range b.second(of.Dir) {
+		if _, other := of.Replace[file]; !other {
+			replace[b.Path(of.Dir, file)] = by
+		}
+	}
 	return replace
+}
+
+// second is what is laid over a step's folder for its second reading, by the file's name there.
+func (b *Builder) second(dir string) map[string]string {
+	files := map[string]string{}
+	for _, file := range course.Second(dir) {
+		if b.Exists(course.SecondDir, file) {
+			files[file] = b.lined(b.Path(course.SecondDir, file))
+			files[course.HereFile] = b.Path(b.Home("", course.HereFile), course.HereFile)
+		}
+	}
+	return files
+}
+
+// lined returns a copy of a file whose failures name the file itself.
+func (b *Builder) lined(file string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	copied := filepath.Join(b.Tmp, filepath.Base(file))
+	if _, err := os.Stat(copied); err == nil {
+		return copied
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(copied, fmt.Appendf(nil, "//line %s:1\n%s", file, text), 0o666)
+	}
+	if err != nil {
+		return file
+	}
+	return copied
+}
+
+// Home is the folder of a file of a step's tests.
+func (b *Builder) Home(dir, file string) string {
+	switch {
+	case file == course.HereFile:
+		return course.SecondDir + "/testdata"
+	case course.IsSecond(file) && !b.Exists(dir, file):
+		return course.SecondDir
+	}
+	return dir
 }
 
 // A Binary is a compiled build.

@@ -27,7 +27,7 @@ type Story struct {
 
 // Stories lists the tests of a file in their order. They may be none.
 func (b *Builder) Stories(dir, file string) (stories []Story, err error) {
-	list, err := source.Read(b.Path(dir, file))
+	list, err := source.Read(b.Path(b.Home(dir, file), file))
 	for _, d := range list {
 		if d.IsTest() {
 			stories = append(stories, Story{d.Name, file, course.HasAlsoPasses(d.Doc), strings.Contains(d.Text, "limitHold(")})
@@ -39,7 +39,7 @@ func (b *Builder) Stories(dir, file string) (stories []Story, err error) {
 // Tests are all tests in a folder.
 func (b *Builder) Tests(dir string) (all []Story, err error) {
 	paths, err := filepath.Glob(b.Path(dir, "*_test.go"))
-	for _, path := range paths {
+	for _, path := range append(paths, course.Second(dir)...) {
 		list, wrong := b.Stories(dir, filepath.Base(path))
 		all, err = append(all, list...), cmp.Or(err, wrong)
 	}

@@ -85,7 +85,7 @@ func (p *printed) Errorf(format string, args ...any) { *p += printed(fmt.Sprintf
 // concludes from them.
 func stories(t *testing.T) (files []string) {
 	for _, f := range course.Files() {
-		files = append(files, course.Steps[f.To-1].Dir+"/"+f.Name)
+		files = append(files, course.Steps[f.To-1].Home(f.Name)+"/"+f.Name)
 	}
 	for _, f := range course.Epilogue.Guarantees() {
 		files = append(files, course.Epilogue.Dir+"/"+f.Name)

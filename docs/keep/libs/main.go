@@ -82,8 +82,9 @@ const steps = "../../"
 func (c column) compile(ctx context.Context, b *story.Builder) (story.Binary, error) {
 	of := story.Build{Dir: "libs/" + c.dir, Name: c.dir, Replace: map[string]string{}}
 	for _, file := range append(files(), course.LabFile, "lab_net_test.go", "lab_trace_test.go") {
-		of.Replace[file] = steps + course.Last.Dir + "/" + file
+		of.Replace[file] = steps + course.Last.Home(file) + "/" + file
 	}
+	of.Replace[course.HereFile] = steps + course.SecondDir + "/testdata/" + course.HereFile
 	calls, err := os.ReadFile(b.Path(steps+course.Steps[6].Dir, course.NewFile))
 	if c.nodes > 1 {
 		calls = bytes.Replace(calls, []byte("nodes = 1\n"), fmt.Appendln(nil, "nodes =", c.nodes), 1)
@@ -109,7 +110,7 @@ func files() (names []string) {
 // stories are those of the table that say something of this library, or all that are fair to it.
 func (c column) stories(b *story.Builder, all bool) (list []story.Story, err error) {
 	for _, file := range files() {
-		tests, wrong := b.Stories(steps+course.Last.Dir, file)
+		tests, wrong := b.Stories(steps+course.Last.Home(file), file)
 		err = cmp.Or(err, wrong)
 		for _, s := range tests {
 			i := slices.IndexFunc(rows, func(r row) bool { return r.story == s.Name })

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 )
 
@@ -48,7 +49,7 @@ func linked(file, line string) (string, error) {
 			wrong = errors.Join(wrong, err)
 			return link
 		}
-		to := path.Join(path.Dir(m[2]), d.File)
+		to := path.Join(path.Dir(m[2]), filepath.ToSlash(d.File))
 		if strings.Contains(to, "/") && strings.HasSuffix(to, "_test.go") {
 			return fmt.Sprintf("[%s](%s%s)", m[1], to, m[4])
 		}
@@ -73,16 +74,22 @@ func linked(file, line string) (string, error) {
 	return line, wrong
 }
 
-// find returns a declaration of a file, or of another one next to it: a lock has several,
-// and what it declares may move. Of a folder, it returns one of any file.
+// find returns a declaration of a file; of that file in docs/stories, where the second reading of
+// all steps is; or of another file next to it: a lock has several, and what it declares may move.
+// Of a folder, it returns one of any file. Its File is seen from the folder.
 func find(file, name string) (d source.Declaration, err error) {
 	dir := file
 	if path.Ext(file) == ".go" {
+		dir = path.Dir(file)
 		list, _ := source.Read(file)
 		if d, err = source.Find(list, name); err == nil {
 			return d, nil
 		}
-		dir = path.Dir(file)
+		list, _ = source.Read(course.SecondDir + "/" + path.Base(file))
+		if d, err = source.Find(list, name); err == nil {
+			d.File, _ = filepath.Rel(dir, course.SecondDir+"/"+d.File) // both are in the repository
+			return d, nil
+		}
 	}
 	list, err := source.ReadDir(dir)
 	if err == nil {

@@ -42,8 +42,8 @@ func (h *Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		case what == renewal && !errors.Is(err, context.Canceled) && !redis.HasErrorPrefix(err, "NOSCRIPT"):
 			// The two that do not count: the hold has ended or an earlier renewal still waits for
 			// a connection, and EVAL follows.
-			h.Failed.Add(1)
 			h.Log.WarnContext(ctx, "lock not renewed", "key", key, "token", token, "err", err)
+			h.Failed.Add(1) // after the log, for who reads it once this has grown
 		}
 		return err
 	}
