@@ -24,7 +24,8 @@ const (
 func inRepository(t *testing.T, namesAndTexts ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	writeAll(t, "sub/lock.go", lockSource, "sub/send.go", "package lock\n\nfunc send() {}\n", "sub/a_test.go", "package lock\n\nfunc TestA() {}\n")
+	writeAll(t, "sub/lock.go", lockSource, "sub/send.go", "package lock\n\nfunc send() {}\n", "sub/a_test.go", "package lock\n\nfunc TestA() {}\n",
+		"docs/stories/more_1_test.go", "package lock\n\nfunc TestB() {}\n")
 	writeAll(t, namesAndTexts...)
 }
 
@@ -84,6 +85,7 @@ func TestPage_BlocksAndLinksAreMadeAnew(t *testing.T) {
 		{"a link in a block", "docs/a.md", "```md\n[`send`](../sub/lock.go)\n```", ""},
 		{"the line of a test, in its lesson", "sub/README.md", "[test](a_test.go \"TestA\")", "[test](a_test.go#L3 \"TestA\")"},
 		{"elsewhere it would change too often", "docs/a.md", "[`TestA`](../sub/a_test.go#L9)", "[`TestA`](../sub/a_test.go)"},
+		{"a story of the second reading", "sub/README.md", "[test](more_1_test.go#L9 \"TestB\")", "[test](../docs/stories/more_1_test.go \"TestB\")"},
 		{"another program writes a table", "a.md", "<!-- table: go run ./x -->\n[`send`](sub/lock.go)\n<!-- /table -->", ""},
 	} {
 		if c.want == "" {
