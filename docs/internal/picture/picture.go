@@ -20,37 +20,7 @@ type Panel struct {
 	Head    string         // what it was run on
 	Good    string         // what is said below a run without a verdict, with ✗ if it is harm
 	Records []trace.Record // what happened, as trace.ReadStory returns it
-	Look
-}
-
-// A Look is how panels are drawn.
-type Look struct {
-	Until    time.Duration // where the picture ends, if the story continues; 0 is the whole story
-	Magnify  time.Duration // from here on, time has its room
-	Animated bool          // one thing appears after the other, in a picture of this panel alone
-}
-
-// Story draws a story in the colours of a theme, so many panels next to each other.
-func Story(title string, panels []Panel, columns int, theme Theme) (string, error) {
-	c := &canvas{Theme: theme, y: 26, wide: min(width, 1092/float64(columns))}
-	var drawn []*panel
-	for _, p := range panels {
-		d := read(p)
-		drawn = append(drawn, d)
-		d.compare(drawn[0])
-		c.clients = append(c.clients, d.clients...)
-	}
-	slices.Sort(c.clients)
-	c.clients = slices.Compact(c.clients)
-	c.text(margin, c.y, c.say(title), bold)
-	c.y += 10
-	for row := range slices.Chunk(drawn, columns) {
-		c.inRow(row)
-	}
-	if c.lacks != nil {
-		return "", fmt.Errorf("docs/internal/picture/zh-CN.json has no Chinese for %q", c.lacks)
-	}
-	return c.svg(title, columns), nil
+	Until   time.Duration  // where the picture ends, if the story continues; 0 is the whole story
 }
 
 // A panel is a story with its events in lanes and moments.
@@ -67,17 +37,16 @@ type panel struct {
 	values         track // of the resource
 	dead           map[string]moment
 
-	lanes  map[string]float64 // the middles of the columns
-	clip   string             // what a group needs that is animated
-	lift   float64            // of what is written above an arrow
-	textAt float64            // behind them, what happens is written
-	y      []float64          // of the moments
-
 	// While the records are read:
 	now     moment
 	last    trace.Record
 	highest int64 // token that the resource has seen
 	known   []trace.Key
+
+	// While it is drawn:
+	lanes  map[string]float64 // the middles of the columns
+	textAt float64            // behind the lanes, what happens is written
+	y      []float64          // of the moments
 }
 
 // A moment is a place on the time axis. What happens at the same time, one thing after the
@@ -101,10 +70,9 @@ type event struct {
 	guilt   string   // what is wrong with it
 	nodes   []int    // that a command reached,
 	replies []string // and what they answered
-	times   int      // so often it came again
+	again   bool     // it says how often what was before it came again
 	of      string   // the node or the resource, of what is sent
 	heard   bool     // Redis sends it
-	renews  bool     // each of these times
 	right   bool     // what another panel's harm has become
 	token   int64    // that an acquire returns, or that a write comes with
 
@@ -175,7 +143,8 @@ func read(from Panel) *panel {
 	if p.ends == nil && p.Good != "" {
 		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
-	p.moments = append(p.moments, edge)
+	slices.Sort(p.moments)
+	p.moments = append(slices.Compact(p.moments), edge)
 	return p
 }
 
@@ -204,10 +173,9 @@ func (p *panel) repeat(times int, last trace.Record) {
 	note := p.last
 	note.Kind = trace.Note
 	p.next(note)
-	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), times: times, high: float64(min(8+times/3, 60))}
+	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), again: true, high: 2 * line}
 	for i, key := range last.Redis {
-		if e.renews = key.Until > p.known[i].Until+1000; e.renews {
-			e.high = 3 * line
+		if key.Until > p.known[i].Until+1000 {
 			p.keys[p.keys.open(p.nodes[i])].saw = true
 			p.known[i].Until = 0 // the next record begins the last of its spans
 		}
@@ -229,9 +197,7 @@ func (p *panel) next(record trace.Record) {
 	default:
 		p.now++
 	}
-	if i, found := slices.BinarySearch(p.moments, p.now); !found {
-		p.moments = slices.Insert(p.moments, i, p.now)
-	}
+	p.moments = append(p.moments, p.now)
 }
 
 func isNote(record trace.Record) bool {
@@ -243,10 +209,10 @@ func (p *panel) show(record trace.Record) {
 	if p.Good != "" && !strings.HasPrefix(p.Good, "✗ ") {
 		record.Mark = "" // it led to nothing that the story asks for
 	}
-	e := event{lane: record.Who, at: p.now, guilt: record.Mark}
 	if record.Kind == trace.Return {
 		p.waiting.end(record.Who, p.now)
 	}
+	e := event{lane: record.Who, at: p.now, guilt: record.Mark, isLabel: true}
 	last := &event{at: -1}
 	if len(p.events) > 0 {
 		last = &p.events[len(p.events)-1]
@@ -255,7 +221,6 @@ func (p *panel) show(record trace.Record) {
 		last.add(record)
 		return
 	}
-	e.isLabel = true
 	switch {
 	case record.Kind == trace.Expire:
 		e.lane, e.label = p.nodes[record.Node-1], "key expires"
@@ -274,17 +239,14 @@ func (p *panel) show(record trace.Record) {
 	case record.Kind == trace.Refused:
 		e.label = "no connection"
 	case record.Use != nil:
-		e.label, e.guilt = p.use(record.Who, *record.Use)
-		if record.Use.Write {
-			e.of, e.token = record.Use.Of, record.Use.Token
-		}
+		p.use(&e, *record.Use)
 	case record.Who != "" && isNote(record) && record.Kind != trace.Fault:
 		e.label = record.Text
 		if e.heard = record.Kind == trace.Message; e.heard {
 			e.of = p.nodes[0]
 		}
 	default:
-		e.lane, e.label, e.isLabel = cmp.Or(record.Gone, p.laneOf(record)), record.Text, false
+		e.lane, e.label, e.isLabel = cmp.Or(record.Gone, p.laneOf(record.Text)), record.Text, false
 		if record.Kind == trace.Fault && record.Gone != "" {
 			p.waiting.end(record.Gone, p.now)
 			p.dead[record.Gone] = p.now
@@ -292,8 +254,6 @@ func (p *panel) show(record trace.Record) {
 	}
 	p.events = append(p.events, e)
 }
-
-var nestedDepth = regexp.MustCompile(` depth=([2-9])`)
 
 // add takes in a record of the same moment: the answer of one more node, or that the call
 // has returned.
@@ -309,6 +269,8 @@ func (e *event) add(record trace.Record) {
 }
 
 const lost = "lost"
+
+var nestedDepth = regexp.MustCompile(` depth=([2-9])`)
 
 // reaches takes in what one more node has answered, and says what the command is and how
 // it was answered.
@@ -334,21 +296,20 @@ func (e *event) reaches(record trace.Record) {
 		e.replies = append(e.replies, reply)
 		return
 	}
-	mark := cmp.Or(map[string]string{"1": "✓", "no reply": "–"}[reply], "✗")
-	e.replies = append(e.replies, mark)
+	e.replies = append(e.replies, cmp.Or(map[string]string{"1": "✓", "no reply": "–"}[reply], "✗"))
 	yes := strings.Count(strings.Join(e.replies, ""), "✓")
 	e.label = fmt.Sprintf("%s %d/%d", name, yes, len(record.Redis))
 }
 
 // laneOf finds the lane that a fault or a note of the story is about: it begins with the name.
-func (p *panel) laneOf(record trace.Record) string {
+func (p *panel) laneOf(text string) string {
 	for _, lane := range slices.Concat(p.clients, p.nodes) {
-		rest, ok := strings.CutPrefix(record.Text, lane)
+		rest, ok := strings.CutPrefix(text, lane)
 		if ok && (rest == "" || strings.ContainsAny(rest[:1], " :'")) {
 			return lane
 		}
 	}
-	if strings.Contains(record.Text, p.nodes[0]) {
+	if strings.Contains(text, p.nodes[0]) {
 		return p.nodes[0]
 	}
 	return ""
@@ -367,21 +328,22 @@ func (p *panel) compare(other *panel) {
 }
 
 // use notes what becomes of the resource: its value, and the last token that it has accepted.
-func (p *panel) use(who string, u trace.Use) (what, guilt string) {
-	p.resource, what = u.Of, fmt.Sprintf("reads %s with %d", u.Value, u.Token)
+func (p *panel) use(e *event, u trace.Use) {
+	verb := "reads"
 	if u.Write {
-		what = fmt.Sprintf("writes %s with %d", u.Value, u.Token)
+		verb, e.of, e.token = "writes", u.Of, u.Token
 	}
-	if u.Refused {
-		return what + " → refused", ""
+	p.resource, e.label = u.Of, fmt.Sprintf("%s %s with %d", verb, u.Value, u.Token)
+	switch {
+	case u.Refused:
+		e.label, e.guilt = e.label+" → refused", ""
+		return
+	case u.Token < p.highest:
+		e.guilt = fmt.Sprintf("comes with %d after %d", u.Token, p.highest)
+	default:
+		p.highest, e.guilt = u.Token, ""
 	}
-	if u.Token < p.highest {
-		guilt = fmt.Sprintf("comes with %d after %d", u.Token, p.highest)
-	} else {
-		p.highest = u.Token
-	}
-	p.values.begin(span{lane: u.Of, from: p.now, owner: who})
-	return what, guilt
+	p.values.begin(span{lane: u.Of, from: p.now, owner: e.lane})
 }
 
 // see notes what has changed with the keys, and who is inside.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -13,172 +12,87 @@ import (
 	"example.com/redislock-steps/docs/keep/locks"
 )
 
-// An explorer that cannot fail proves nothing. Each of these locks is broken in one way,
-// and is caught.
-
-var errTaken = errors.New("taken")
-
-// broken is a lock with hooks to break it.
+// broken is the lock of step 03 with a flaw.
 type broken struct {
-	rdbs    []redis.UniversalClient
-	acquire func(ctx context.Context) (bool, error)
-	release func(ctx context.Context) error
-	lost    chan struct{} // nil: it does not say so
-	pause   time.Duration // of Lock; 0: it does not wait
+	step03 locks.Lock
+	rdb    redis.UniversalClient
+	held   func(*broken)     // is called with each hold
+	taken  func() (try bool) // is called when the lock is taken: Lock tries again
 }
 
-type telling struct{ *broken }
-
-func (b telling) Lost() <-chan struct{} { return b.lost }
-
 func (b *broken) TryLock(ctx context.Context) error {
-	ok, err := b.acquire(ctx)
-	if err == nil && !ok {
-		return errTaken
+	err := b.step03.TryLock(ctx)
+	if err == nil && b.held != nil {
+		b.held(b)
 	}
 	return err
 }
 
-// Lock tries again every pause.
 func (b *broken) Lock(ctx context.Context) error {
 	for {
-		if err := b.TryLock(ctx); err == nil || b.pause == 0 {
+		if err := b.TryLock(ctx); err == nil || !b.taken() {
 			return err
 		}
-		time.Sleep(b.pause)
 	}
 }
 
-func (b *broken) Unlock(ctx context.Context) error { return b.release(ctx) }
+func (b *broken) Unlock(ctx context.Context) error { return b.step03.Unlock(ctx) }
 
-func (b *broken) setNX(ctx context.Context) (bool, error) {
-	return b.rdbs[0].SetNX(ctx, key, "locked", ttl).Result()
+// telling is one that tells of a loss, some time after it was acquired.
+type telling struct {
+	*broken
+	lost chan struct{}
 }
 
-func (b *broken) set(ctx context.Context) (bool, error) {
-	return true, b.rdbs[0].Set(ctx, key, "locked", ttl).Err()
-}
+func (t telling) Lost() <-chan struct{} { return t.lost }
 
-// newBroken is SET NX PX with DEL, the lock of step 03, and then breaks it.
-func newBroken(breaks func(*broken)) func([]redis.UniversalClient) locks.Lock {
-	return func(r []redis.UniversalClient) locks.Lock {
-		b := &broken{rdbs: r}
-		b.acquire = b.setNX
-		b.release = func(ctx context.Context) error { return r[0].Del(ctx, key).Err() }
-		if breaks(b); b.lost != nil {
-			return telling{b}
-		}
-		return b
+func tells(after time.Duration) func(*broken) locks.Lock {
+	return func(b *broken) locks.Lock {
+		lost := make(chan struct{})
+		b.held = func(*broken) { time.AfterFunc(after, func() { close(lost) }) }
+		return telling{b, lost}
 	}
 }
 
-// onHold does something whenever the lock is acquired.
-func (b *broken) onHold(do func()) {
-	b.acquire = func(ctx context.Context) (bool, error) {
-		ok, err := b.setNX(ctx)
-		if ok {
-			do()
-		}
-		return ok, err
-	}
-}
-
-// saysLost lets Lost say so after a time.
-func saysLost(after time.Duration) func(*broken) {
-	return func(b *broken) {
-		b.lost = make(chan struct{})
-		b.onHold(func() { time.AfterFunc(after, func() { close(b.lost) }) })
-	}
-}
-
+// An explorer that cannot fail proves nothing. These flaws of locks are caught, and those of the
+// bench (TestTheBench_Teaches); and the table says what must be found in each cell.
 func TestABrokenLock_IsCaught(t *testing.T) {
+	holds := func(held func(*broken)) func(*broken) locks.Lock {
+		return func(b *broken) locks.Lock { b.held = held; return b }
+	}
+	waits := func(taken func() bool) func(*broken) locks.Lock {
+		return func(b *broken) locks.Lock { b.taken = taken; return b }
+	}
 	for _, c := range []struct {
-		name   string
-		fault  string
-		kind   schedule.Kind
-		breaks func(*broken)
+		name  string
+		fault string
+		kind  schedule.Kind
+		flaw  func(*broken) locks.Lock
 	}{
-		{"EXISTS, then SET", "none", schedule.TwoInside, func(b *broken) {
-			b.acquire = func(ctx context.Context) (bool, error) {
-				if n, err := b.rdbs[0].Exists(ctx, key).Result(); err != nil || n > 0 {
-					return false, err
+		{"Lost never says so", "renewal-all", schedule.Untold, tells(24 * time.Hour)},
+		{"Lost says so a millisecond late", "renewal-all", schedule.Untold, tells(ttl + time.Millisecond)},
+		{"Lost says so for nothing", "slow", schedule.FalseAlarm, tells(ttl / 2)},
+		{"Lock gives up", "outage-waits", schedule.Unavailable, waits(func() bool { return false })},
+		{"Lock sleeps through a release", "waits", schedule.Asleep, waits(func() bool { time.Sleep(ttl); return true })},
+		{"Lock waits forever", "waits", schedule.Stuck, waits(func() bool { time.Sleep(20 * time.Hour); return false })},
+		{"a goroutine for each hold, which Unlock does not end", "none", schedule.Leftover, holds(func(*broken) { go time.Sleep(20 * time.Hour) })},
+		{"a watchdog that Unlock does not stop", "none", schedule.Leftover, holds(func(b *broken) {
+			go func() {
+				for range 1000 {
+					time.Sleep(ttl / 3)
+					if b.rdb.PExpire(context.Background(), key, ttl).Err() != nil {
+						return
+					}
 				}
-				return b.set(ctx)
-			}
-		}},
-		{"the same, at the resource", "none", schedule.LostUpdate, func(b *broken) { b.acquire = b.set }},
-		{"DEL without asking whose it is", "stolen", schedule.Deleted, func(*broken) {}},
-		{"no ttl", "crash-hold", schedule.Locked, func(b *broken) {
-			b.acquire = func(ctx context.Context) (bool, error) { return b.rdbs[0].SetNX(ctx, key, "locked", 0).Result() }
-		}},
-		{"not reentrant", "nested", schedule.Blocked, func(*broken) {}},
-		{"Lost never says so", "renewal-all", schedule.Untold, saysLost(24 * time.Hour)},
-		{"Lost says so a millisecond late", "renewal-all", schedule.Untold, saysLost(ttl + time.Millisecond)},
-		{"Lost says so for nothing", "slow", schedule.FalseAlarm, saysLost(ttl / 2)},
-		{"a release that believes the answer to its repetition", "resent", schedule.FalseAlarm, func(b *broken) {
-			b.release = func(ctx context.Context) error {
-				n, err := b.rdbs[0].Del(ctx, key).Result()
-				if err == nil && n == 0 {
-					err = errors.New("lock not held")
-				}
-				return err
-			}
-		}},
-		{"Lock that gives up", "outage-waits", schedule.Unavailable, func(*broken) {}},
-		{"all nodes instead of a majority", "down-1", schedule.Unavailable, allAtOnce},
-		{"TryLock that waits for a lock that no one releases", "none", schedule.Stuck, func(b *broken) {
-			b.acquire = func(ctx context.Context) (bool, error) {
-				ok, err := b.setNX(ctx)
-				if !ok && err == nil {
-					time.Sleep(20 * time.Hour)
-				}
-				return ok, err
-			}
-		}},
-		{"Lock that sleeps through a release", "waits", schedule.Asleep, func(b *broken) { b.pause = ttl }},
-		{"a goroutine for each hold, which Unlock does not end", "none", schedule.Leftover, func(b *broken) {
-			b.onHold(func() { go time.Sleep(20 * time.Hour) })
-		}},
-		{"a watchdog that Unlock does not stop", "none", schedule.Leftover, func(b *broken) { b.onHold(func() { go b.renewForEver() }) }},
+			}()
+		})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := step{n: 3, nodes: 1, bound: -1, make: newBroken(c.breaks)}
-			if c.fault == "down-1" {
-				s.n, s.nodes, s.bound = 8, 2, 1
+			flawed := named(t, "03/"+c.fault)
+			flawed.lock.make = func(r []redis.UniversalClient) locks.Lock {
+				return c.flaw(&broken{step03: locks.New(3, r, key, ttl), rdb: r[0]})
 			}
-			inLab(t, s, s.job(c.fault), func(l *lab) {
-				assert.Contains(t, l.cell().Kinds, string(c.kind))
-			})
+			assert.Contains(t, explored(t, flawed, -1).Kinds, string(c.kind))
 		})
-	}
-}
-
-func (b *broken) renewForEver() {
-	for range 1000 {
-		time.Sleep(ttl / 3)
-		if b.rdbs[0].PExpire(context.Background(), key, ttl).Err() != nil {
-			return
-		}
-	}
-}
-
-// allAtOnce sends to all nodes at once, without anything else.
-func allAtOnce(b *broken) {
-	onAll := func(do func(redis.UniversalClient) bool) (bool, error) {
-		votes, all := make(chan bool), true
-		for _, rdb := range b.rdbs {
-			go func() { votes <- do(rdb) }()
-		}
-		for range b.rdbs {
-			all = <-votes && all
-		}
-		return all, nil
-	}
-	b.acquire = func(ctx context.Context) (bool, error) {
-		return onAll(func(rdb redis.UniversalClient) bool { return rdb.SetNX(ctx, key, "locked", ttl).Val() })
-	}
-	b.release = func(ctx context.Context) error {
-		_, err := onAll(func(rdb redis.UniversalClient) bool { return rdb.Del(ctx, key).Err() == nil })
-		return err
 	}
 }

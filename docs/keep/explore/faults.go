@@ -27,10 +27,9 @@ type red struct {
 }
 
 // expected returns what should go wrong in a cell; no kinds are green.
-func expected(j job) red {
-	f, _ := faultNamed(j.Fault)
-	for _, r := range f.red {
-		if r.from <= j.Step && j.Step <= r.to {
+func (c cell) expected() red {
+	for _, r := range c.fault.red {
+		if r.from <= c.lock.step && c.lock.step <= r.to {
 			return r
 		}
 	}
@@ -88,159 +87,112 @@ var resent = []red{
 	{4, 4, "DN", "the DEL is sent again, without the GET; " + again},
 }
 
+// emptied is what a node does that is empty.
+var emptied = append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})
+
+// unfinished is what an acquire does that does not get to its end.
+var unfinished = []red{{1, 1, "K", noExpiry}, {2, 2, "K", halfDone}}
+
 var faults = []fault{
-	{id: "none", title: "nothing fails", steps: all},
-	{id: "waits", title: "nothing fails, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Wait: true}},
-	{id: "nested", title: "the holder locks again", steps: all,
-		Fault: schedule.Fault{Program: schedule.Nested},
-		red: []red{
-			{1, 5, "B", nesting},
-			{9, 9, "B", nesting},
-		}},
-	{id: "twice", title: "the holder unlocks twice", steps: all,
-		Fault: schedule.Fault{Program: schedule.UnlocksTwice},
-		red:   []red{{1, 3, "D", noOwner}}},
-	{id: "crash-acquire", title: "a client dies while it acquires", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, schedule.Acquiring)},
-		red:   []red{{2, 2, "K", halfDone}}},
-	{id: "crash-hold", title: "the holder dies", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, schedule.Holding)},
-		red:   []red{{1, 1, "K", noExpiry}}},
-	{id: "crash-waits", title: "the holder dies, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Wait: true, Strike: during(crash, schedule.Holding)},
-		red:   []red{{1, 1, "K", noExpiry}}},
-	{id: "crash-release", title: "the holder dies while it releases", steps: all,
-		Fault: schedule.Fault{Strike: during(crash, schedule.Releasing)},
-		red:   []red{{1, 1, "K", noExpiry}}},
-	{id: "slow", title: "the work takes longer than the ttl", steps: all,
-		Fault: schedule.Fault{Keeps: true, Strike: during(slow, busy...)},
-		red:   endsHolds(2, 6, endsEarly)},
-	{id: "resent", title: "a reply is lost, go-redis sends the command again", steps: all,
-		Fault: schedule.Fault{Strike: eachInFlight(loseReply)},
-		red:   resent},
-	{id: "resent-waits", title: "a reply is lost, the command is sent again, the clients wait in Lock", steps: all,
-		Fault: schedule.Fault{Wait: true, Strike: eachInFlight(loseReply)},
-		red:   resent},
-	{id: "unsent", title: "a reply is lost, and go-redis does not retry", steps: all,
-		Fault: schedule.Fault{Options: noRetry, Strike: eachInFlight(loseReply)},
-		red: []red{
-			{1, 1, "K", noExpiry},
-			{2, 2, "K", halfDone},
-		}},
-	{id: "nested-resent", title: "the holder has locked twice, a reply is lost, the command is sent again", steps: reentrant,
-		Fault: schedule.Fault{Program: schedule.Nested, Strike: eachInFlight(loseReply)},
-		red:   []red{{9, 9, "B", nesting}}},
-	{id: "deadline", title: "the context of an acquire ends, its command arrives", steps: all,
-		Fault: schedule.Fault{Deadline: time.Second, Options: obeyContext, Strike: inFlight(endContext)},
-		red: []red{
-			{1, 1, "K", noExpiry},
-			{2, 2, "K", halfDone},
-		}},
-	{id: "late-set", title: "the context of an acquire ends, its command arrives after the clean-up", steps: all,
-		Fault: schedule.Fault{Deadline: time.Second, Options: obeyContext, Reorder: true, Strike: inFlight(endContext)},
-		red: []red{
-			{1, 1, "K", noExpiry},
-			{2, 2, "K", halfDone},
-		}},
-	{id: "slow-answer", title: "an answer is slow, but within the validity", steps: all,
-		Fault: schedule.Fault{Program: schedule.UnlocksAgain, Strike: eachInFlight(holdBack)}},
-	{id: "slow-answers", title: "all answers are slow, but within the validity, and the work takes longer than the ttl", steps: renewing,
-		Fault: schedule.Fault{Keeps: true, Strike: during(slowAnswers, schedule.Holding)}},
-	{id: "late-reply", title: "the reply to an acquire comes after a ttl", steps: all,
-		Fault: schedule.Fault{Strike: inFlight(delayReplies)},
-		red: []red{
-			{2, 3, "XLD", "the lease counts from the reply, not from the request; " + noOwner},
-			{4, 4, "XLD", "as step 03; " + gap},
-			{5, 6, "XL", "no one checks how long the reply took"},
-		}},
-	{id: "pause", title: "a client is paused for longer than the ttl", steps: all,
-		Fault: schedule.Fault{Strike: during(pause, busy...)},
-		red:   endsHolds(2, 8, paused)},
-	{id: "pause-waits", title: "a client is paused for longer than the ttl, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Wait: true, Strike: during(pause, busy...)},
-		red:   endsHolds(2, 7, paused)},
-	{id: "late-write", title: "a write to the resource arrives after its writer has given up", steps: all,
-		Fault: schedule.Fault{Strike: delayWrite},
-		red:   []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
-	{id: "renewal-once", title: "a renewal fails once", steps: renewing,
-		Fault: schedule.Fault{Keeps: true, Options: noRetry, Strike: during(failRenewal, schedule.Holding)}},
-	{id: "renewal-all", title: "the holder can no longer reach Redis", steps: renewing,
-		Fault: schedule.Fault{Strike: during(cutOff, schedule.Holding)}},
-	{id: "dead", title: "the holder's idle connections are dead", steps: all,
-		Fault: schedule.Fault{Idle: 3, Options: impatient, Keeps: true, Strike: during(dieSilently, schedule.Holding)}},
-	{id: "stolen", title: "another program overwrites the key", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("overwrites", (*schedule.Node).Steal), schedule.Holding, schedule.Releasing)},
-		red: []red{
-			{1, 3, "D", noOwner},
-			{4, 4, "D", gap},
-		}},
-	{id: "deleted", title: "the key is deleted by hand", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: during(byHand("deletes", deleteKey), schedule.Holding, schedule.Releasing)},
-		red: []red{
+	{"none", "nothing fails", all, schedule.Fault{}, nil},
+	{"waits", "nothing fails, the clients wait in Lock", all, schedule.Fault{Wait: true}, nil},
+	{"nested", "the holder locks again", all, schedule.Fault{Program: schedule.Nested}, []red{{1, 5, "B", nesting}, {9, 9, "B", nesting}}},
+	{"twice", "the holder unlocks twice", all, schedule.Fault{Program: schedule.UnlocksTwice}, []red{{1, 3, "D", noOwner}}},
+	{"crash-acquire", "a client dies while it acquires", all,
+		schedule.Fault{Strike: during(crash, schedule.Acquiring)}, []red{{2, 2, "K", halfDone}}},
+	{"crash-hold", "the holder dies", all,
+		schedule.Fault{Strike: during(crash, schedule.Holding)}, []red{{1, 1, "K", noExpiry}}},
+	{"crash-waits", "the holder dies, the clients wait in Lock", all,
+		schedule.Fault{Wait: true, Strike: during(crash, schedule.Holding)}, []red{{1, 1, "K", noExpiry}}},
+	{"crash-release", "the holder dies while it releases", all,
+		schedule.Fault{Strike: during(crash, schedule.Releasing)}, []red{{1, 1, "K", noExpiry}}},
+	{"slow", "the work takes longer than the ttl", all,
+		schedule.Fault{Keeps: true, Strike: during(slow, busy...)}, endsHolds(2, 6, endsEarly)},
+	{"resent", "a reply is lost, go-redis sends the command again", all,
+		schedule.Fault{Strike: eachInFlight(loseReply)}, resent},
+	{"resent-waits", "a reply is lost, the command is sent again, the clients wait in Lock", all,
+		schedule.Fault{Wait: true, Strike: eachInFlight(loseReply)}, resent},
+	{"unsent", "a reply is lost, and go-redis does not retry", all,
+		schedule.Fault{Options: noRetry, Strike: eachInFlight(loseReply)}, unfinished},
+	{"nested-resent", "the holder has locked twice, a reply is lost, the command is sent again", reentrant,
+		schedule.Fault{Program: schedule.Nested, Strike: eachInFlight(loseReply)}, []red{{9, 9, "B", nesting}}},
+	{"deadline", "the context of an acquire ends, its command arrives", all,
+		schedule.Fault{Deadline: time.Second, Options: obeyContext, Strike: inFlight(endContext)}, unfinished},
+	{"late-set", "the context of an acquire ends, its command arrives after the clean-up", all,
+		schedule.Fault{Deadline: time.Second, Options: obeyContext, Reorder: true, Strike: inFlight(endContext)}, unfinished},
+	{"slow-answer", "an answer is slow, but within the validity", all,
+		schedule.Fault{Program: schedule.UnlocksAgain, Strike: eachInFlight(holdBack)}, nil},
+	{"slow-answers", "all answers are slow, but within the validity, and the work takes longer than the ttl", renewing,
+		schedule.Fault{Keeps: true, Strike: during(slowAnswers, schedule.Holding)}, nil},
+	{"late-reply", "the reply to an acquire comes after a ttl", all, schedule.Fault{Strike: inFlight(delayReplies)}, []red{
+		{2, 3, "XLD", "the lease counts from the reply, not from the request; " + noOwner},
+		{4, 4, "XLD", "as step 03; " + gap},
+		{5, 6, "XL", "no one checks how long the reply took"},
+	}},
+	{"pause", "a client is paused for longer than the ttl", all,
+		schedule.Fault{Strike: during(pause, busy...)}, endsHolds(2, 8, paused)},
+	{"pause-waits", "a client is paused for longer than the ttl, the clients wait in Lock", single,
+		schedule.Fault{Wait: true, Strike: during(pause, busy...)}, endsHolds(2, 7, paused)},
+	{"late-write", "a write to the resource arrives after its writer has given up", all,
+		schedule.Fault{Strike: delayWrite}, []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
+	{"renewal-once", "a renewal fails once", renewing,
+		schedule.Fault{Keeps: true, Options: noRetry, Strike: during(failRenewal, schedule.Holding)}, nil},
+	{"renewal-all", "the holder can no longer reach Redis", renewing,
+		schedule.Fault{Strike: during(cutOff, schedule.Holding)}, nil},
+	{"dead", "the holder's idle connections are dead", all,
+		schedule.Fault{Idle: 3, Options: impatient, Keeps: true, Strike: during(dieSilently, schedule.Holding)}, nil},
+	{"stolen", "another program overwrites the key", all,
+		schedule.Fault{Grace: notice, Strike: during(overwrite, schedule.Holding, schedule.Releasing)},
+		[]red{{1, 3, "D", noOwner}, {4, 4, "D", gap}}},
+	{"deleted", "the key is deleted by hand", all,
+		schedule.Fault{Grace: notice, Strike: during(deleteKey, schedule.Holding, schedule.Releasing)}, []red{
 			{1, 3, "XLD", "nothing protects a key from DEL by hand; " + noOwner},
 			{4, 4, "XLD", "as step 03; " + gap},
 			{5, 8, "XL", "nothing protects a key from DEL by hand"},
 		}},
-	{id: "failover", title: "the master fails over to an empty replica", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: anywhere(failOver)},
-		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
-	{id: "restart", title: "a node restarts empty, at once", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: anywhere(restart)},
-		red:   append(endsHolds(1, 7, lost), red{8, 8, "XL", bareMajority}, red{9, 9, "L", counter})},
-	{id: "restart-waits", title: "a node restarts empty, the clients wait in Lock", steps: single,
-		Fault: schedule.Fault{Wait: true, Grace: notice, Strike: anywhere(restartAndWork)},
-		red:   endsHolds(1, 7, lost)},
-	{id: "restart-late", title: "a node restarts empty, after more than a ttl", steps: all,
-		Fault: schedule.Fault{Strike: anywhere(restartLate)},
-		red: []red{
-			{1, 3, "XLD", lost + "; " + noOwner},
-			{4, 6, "XL", endsEarly},
-			{9, 9, "L", counter},
-		}},
-	{id: "healed", title: "a node comes back and is healed, another one restarts empty", steps: many,
-		Fault: schedule.Fault{Keeps: true, Missing: true, Grace: notice, Strike: during(healed, schedule.Holding)}},
-	{id: "healing", title: "a node comes back, another one restarts empty before it is healed", steps: many,
-		Fault: schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, schedule.Holding)},
-		red:   []red{{8, 8, "XLT", bareMajority + "; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
-	{id: "clock", title: "a node's clock jumps forward by a ttl", steps: all,
-		Fault: schedule.Fault{Grace: notice, Strike: anywhere(jump)},
-		red: []red{
-			{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
-			{4, 4, "XLD", "as step 03; " + gap},
-			{5, 7, "XL", "Redis ends the lease too early"},
-			{8, 8, "XL", "the holder had exactly a majority, and on one of its nodes the lease has expired"},
-		}},
-	{id: "flush", title: "the script cache is flushed", steps: scripted,
-		Fault: schedule.Fault{Keeps: true, Scripts: true, Strike: anywhere(flushScripts)}},
-	{id: "down-1", title: "one node is down", steps: all,
-		Fault: schedule.Fault{Gone: 1, Strike: anywhere(down(1))},
-		red: []red{
-			{1, 1, "KU", only1 + "; " + noExpiry},
-			{2, 2, "KU", only1 + "; " + halfDone},
-			{3, 7, "U", only1},
-			{9, 9, "U", only1},
-		}},
-	{id: "down-2", title: "two nodes are down", steps: many,
-		Fault: schedule.Fault{Gone: 2, Strike: anywhere(down(2))}},
-	{id: "down-3", title: "three nodes are down", steps: many,
-		Fault: schedule.Fault{Gone: 3, Strike: anywhere(down(3))}},
-	{id: "outage-waits", title: "a majority is down for a while, the clients wait in Lock", steps: many,
-		Fault: schedule.Fault{Wait: true, Keeps: true, Passes: true, Strike: anywhere(outage)}},
-	{id: "hung-1", title: "one node hangs", steps: all,
-		Fault: schedule.Fault{Options: timeouts, Gone: 1, Strike: anywhere(hang(1))},
-		red: []red{
-			{1, 1, "KU", only1 + "; " + noExpiry},
-			{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
-			{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node continues"},
-			{4, 4, "DU", only1 + "; the DEL is sent again, without the GET"},
-			{5, 7, "U", only1},
-			{9, 9, "U", only1},
-		}},
-	{id: "hung-2", title: "two nodes hang", steps: many,
-		Fault: schedule.Fault{Options: timeouts, Gone: 2, Strike: anywhere(hang(2))}},
-	{id: "hung-3", title: "three nodes hang", steps: many,
-		Fault: schedule.Fault{Options: timeouts, Gone: 3, Strike: anywhere(hang(3))}},
+	{"failover", "the master fails over to an empty replica", all,
+		schedule.Fault{Grace: notice, Strike: anywhere(failOver)}, emptied},
+	{"restart", "a node restarts empty, at once", all,
+		schedule.Fault{Grace: notice, Strike: anywhere(restart)}, emptied},
+	{"restart-waits", "a node restarts empty, the clients wait in Lock", single,
+		schedule.Fault{Wait: true, Grace: notice, Strike: anywhere(restartAndWork)}, endsHolds(1, 7, lost)},
+	{"restart-late", "a node restarts empty, after more than a ttl", all, schedule.Fault{Strike: anywhere(restartLate)}, []red{
+		{1, 3, "XLD", lost + "; " + noOwner},
+		{4, 6, "XL", endsEarly},
+		{9, 9, "L", counter},
+	}},
+	{"healed", "a node comes back and is healed, another one restarts empty", many,
+		schedule.Fault{Keeps: true, Missing: true, Grace: notice, Strike: during(healed, schedule.Holding)}, nil},
+	{"healing", "a node comes back, another one restarts empty before it is healed", many,
+		schedule.Fault{Missing: true, Grace: notice, Strike: during(healing, schedule.Holding)}, []red{{8, 8, "XLT", bareMajority + "; a node that gets the lock again after that makes up a majority, as if nothing had happened"}}},
+	{"clock", "a node's clock jumps forward by a ttl", all, schedule.Fault{Grace: notice, Strike: anywhere(jump)}, []red{
+		{2, 3, "XLD", "Redis ends the lease too early; " + noOwner},
+		{4, 4, "XLD", "as step 03; " + gap},
+		{5, 7, "XL", "Redis ends the lease too early"},
+		{8, 8, "XL", "the holder had exactly a majority, and on one of its nodes the lease has expired"},
+	}},
+	{"flush", "the script cache is flushed", scripted,
+		schedule.Fault{Keeps: true, Scripts: true, Strike: anywhere(flushScripts)}, nil},
+	{"down-1", "one node is down", all, schedule.Fault{Gone: 1, Strike: anywhere(down(1))}, []red{
+		{1, 1, "KU", only1 + "; " + noExpiry},
+		{2, 2, "KU", only1 + "; " + halfDone},
+		{3, 7, "U", only1},
+		{9, 9, "U", only1},
+	}},
+	{"down-2", "two nodes are down", many, schedule.Fault{Gone: 2, Strike: anywhere(down(2))}, nil},
+	{"down-3", "three nodes are down", many, schedule.Fault{Gone: 3, Strike: anywhere(down(3))}, nil},
+	{"outage-waits", "a majority is down for a while, the clients wait in Lock", many,
+		schedule.Fault{Wait: true, Keeps: true, Passes: true, Strike: anywhere(outage)}, nil},
+	{"hung-1", "one node hangs", all, schedule.Fault{Options: timeouts, Gone: 1, Strike: anywhere(hang(1))}, []red{
+		{1, 1, "KU", only1 + "; " + noExpiry},
+		{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
+		{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node continues"},
+		{4, 4, "DU", only1 + "; the DEL is sent again, without the GET"},
+		{5, 7, "U", only1},
+		{9, 9, "U", only1},
+	}},
+	{"hung-2", "two nodes hang", many, schedule.Fault{Options: timeouts, Gone: 2, Strike: anywhere(hang(2))}, nil},
+	{"hung-3", "three nodes hang", many, schedule.Fault{Options: timeouts, Gone: 3, Strike: anywhere(hang(3))}, nil},
 }
 
 func faultNamed(id string) (fault, error) {
@@ -254,7 +206,7 @@ func faultNamed(id string) (fault, error) {
 	return fault{}, fmt.Errorf("there is no fault %q; the faults are:%s", id, list)
 }
 
-func (f fault) applies(s step) bool { return f.steps[0] <= s.n && s.n <= f.steps[1] }
+func (f fault) applies(l lock) bool { return f.steps[0] <= l.step && l.step <= f.steps[1] }
 
 func noRetry(o *redis.Options)     { o.MaxRetries = -1 }
 func obeyContext(o *redis.Options) { o.ContextTimeoutEnabled = true }
@@ -263,25 +215,21 @@ func impatient(o *redis.Options)   { o.ReadTimeout, o.ContextTimeoutEnabled = 9*
 
 // Where a fault can strike.
 
-type (
-	strike   = func(*schedule.Schedule) []search.Option
-	toAlice  = func(*schedule.Schedule, *schedule.Client)
-	toOthers = func(*schedule.Schedule)
-)
+type strike = func(*schedule.Schedule) []search.Option
 
 // during strikes at alice, at every point of these phases.
-func during(what toAlice, phases ...schedule.Phase) strike {
+func during(what func(*schedule.Schedule, *schedule.Client), phases ...schedule.Phase) strike {
 	return func(s *schedule.Schedule) []search.Option {
 		alice := s.Clients[0]
 		if !slices.Contains(phases, alice.Phase()) || alice.Dead() {
 			return nil
 		}
-		return s.Strike(func() { what(s, alice) })
+		return []search.Option{s.Strike("", nil, func() { what(s, alice) })}
 	}
 }
 
 // inFlight strikes when a command of alice's acquire is in flight.
-func inFlight(what toAlice) strike {
+func inFlight(what func(*schedule.Schedule, *schedule.Client)) strike {
 	acquires := during(what, schedule.Acquiring)
 	return func(s *schedule.Schedule) []search.Option {
 		if len(s.Clients[0].InFlight()) == 0 {
@@ -292,14 +240,14 @@ func inFlight(what toAlice) strike {
 }
 
 // eachInFlight strikes at each command that alice has in flight, or waits for.
-func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *schedule.Message)) strike {
+func eachInFlight(what func(*schedule.Schedule, *schedule.Message)) strike {
 	return func(s *schedule.Schedule) (opts []search.Option) {
 		alice := s.Clients[0]
 		if !slices.Contains(busy, alice.Phase()) {
 			return nil
 		}
 		for _, m := range alice.InFlight() {
-			opts = append(opts, s.StrikeAt(m, func() { what(s, alice, m) }))
+			opts = append(opts, s.Strike(alice.Name, m, func() { what(s, m) }))
 		}
 		return opts
 	}
@@ -307,17 +255,16 @@ func eachInFlight(what func(*schedule.Schedule, *schedule.Client, *schedule.Mess
 
 // anywhere strikes as long as any client does something. After it, time may pass, in which
 // a holder can be notified of its loss.
-func anywhere(what toOthers) strike {
+func anywhere(what func(*schedule.Schedule)) strike {
 	return func(s *schedule.Schedule) []search.Option {
-		for _, c := range s.Clients {
-			if c.Phase() != schedule.Done && !c.Dead() {
-				return s.Strike(func() {
-					s.Waiting = s.Tells()
-					what(s)
-				})
-			}
+		active := func(c *schedule.Client) bool { return c.Phase() != schedule.Done && !c.Dead() }
+		if !slices.ContainsFunc(s.Clients, active) {
+			return nil
 		}
-		return nil
+		return []search.Option{s.Strike("", nil, func() {
+			s.Waiting = s.Tells()
+			what(s)
+		})}
 	}
 }
 
@@ -325,16 +272,16 @@ func anywhere(what toOthers) strike {
 
 func crash(s *schedule.Schedule, c *schedule.Client) {
 	c.Crash()
-	s.OnClient(c, "dies")
+	s.Happens(c, "dies")
 }
 
 func slow(s *schedule.Schedule, _ *schedule.Client) { s.Pass(long, schedule.Renewals) }
 
 func pause(s *schedule.Schedule, c *schedule.Client) {
-	s.OnClient(c, "is paused")
+	s.Happens(c, "is paused")
 	c.Frozen.Store(true)
 	s.Pass(long, schedule.Renewals)
-	s.OnClient(c, "goes on")
+	s.Happens(c, "goes on")
 	c.Frozen.Store(false)
 }
 
@@ -343,16 +290,15 @@ func endContext(s *schedule.Schedule, _ *schedule.Client) {
 	s.Pass(time.Second+schedule.Latency, schedule.Renewals)
 }
 
-func loseReply(_ *schedule.Schedule, _ *schedule.Client, m *schedule.Message) { m.Lose() }
+func loseReply(_ *schedule.Schedule, m *schedule.Message) { m.Lose() }
 
-// holdBack lets a command of alice's run, and keeps its answer back. It arrives when half
-// a ttl has passed.
-func holdBack(s *schedule.Schedule, c *schedule.Client, m *schedule.Message) {
+// holdBack lets a command run, and keeps its answer back. It arrives when half a ttl has passed.
+func holdBack(s *schedule.Schedule, m *schedule.Message) {
 	reply := m.Execute()
-	s.OnClient(c, "does not get this reply yet")
+	s.Happens(m.Client, "does not get this reply yet")
 	s.Late = func() {
 		s.Pass(ttl/2, schedule.Renewals)
-		s.OnClient(c, "gets the reply")
+		s.Happens(m.Client, "gets the reply")
 		m.Answer(reply)
 	}
 }
@@ -364,8 +310,8 @@ func delayWrite(s *schedule.Schedule) []search.Option {
 	if !alice.AtGate() || alice.Phase() != schedule.Holding {
 		return nil
 	}
-	return []search.Option{s.StrikeAt(nil, func() {
-		s.OnClient(alice, "gives up: her write is delayed")
+	return []search.Option{s.Strike(alice.Name, nil, func() {
+		s.Happens(alice, "gives up: her write is delayed")
 		alice.GaveUp = true
 		s.Late = func() { s.Write(alice) }
 		alice.Gate <- struct{}{}
@@ -379,9 +325,9 @@ func delayReplies(s *schedule.Schedule, c *schedule.Client) {
 		reply := m.Execute()
 		answers = append(answers, func() { m.Answer(reply) })
 	}
-	s.OnClient(c, "does not get the reply yet")
+	s.Happens(c, "does not get the reply yet")
 	s.Pass(long, schedule.Renewals)
-	s.OnClient(c, "gets the reply")
+	s.Happens(c, "gets the reply")
 	for _, answer := range answers {
 		answer()
 	}
@@ -389,7 +335,7 @@ func delayReplies(s *schedule.Schedule, c *schedule.Client) {
 
 // slowAnswers lets all answers to a client take their time.
 func slowAnswers(s *schedule.Schedule, c *schedule.Client) {
-	s.OnClient(c, fmt.Sprintf("waits %v for each reply from now on", far))
+	s.Happens(c, fmt.Sprintf("waits %v for each reply from now on", far))
 	c.Delay = far
 	s.Pass(long, schedule.Renewals)
 }
@@ -397,7 +343,7 @@ func slowAnswers(s *schedule.Schedule, c *schedule.Client) {
 // dieSilently takes a client's idle connections away.
 func dieSilently(s *schedule.Schedule, c *schedule.Client) {
 	c.Silence()
-	s.OnClient(c, "loses her idle connections without noticing")
+	s.Happens(c, "loses her idle connections without noticing")
 	if s.Tells() {
 		s.Pass(long, schedule.Renewals)
 	}
@@ -409,7 +355,7 @@ func failRenewal(s *schedule.Schedule, c *schedule.Client) {
 	s.Pass(long, func(m *schedule.Message) bool {
 		if schedule.Renewals(m) && !failed {
 			failed = true
-			s.OnClient(c, "is not heard, her connection breaks: "+m.Text)
+			s.Happens(c, "is not heard, her connection breaks: "+m.Text)
 			m.Drop()
 			m.Break()
 			return false
@@ -420,7 +366,7 @@ func failRenewal(s *schedule.Schedule, c *schedule.Client) {
 
 // cutOff takes a client's connections away. Its lease ends, and it must be notified before that.
 func cutOff(s *schedule.Schedule, c *schedule.Client) {
-	s.OnClient(c, "is cut off from Redis")
+	s.Happens(c, "is cut off from Redis")
 	c.Cut = true
 	c.Disconnect(nil)
 	s.Pass(long, schedule.Renewals)
@@ -428,25 +374,28 @@ func cutOff(s *schedule.Schedule, c *schedule.Client) {
 
 // What a fault does to the key or to nodes.
 
-// byHand is what another program does to the key.
-func byHand(does string, what func(*schedule.Node)) toAlice {
-	return func(s *schedule.Schedule, _ *schedule.Client) {
-		for _, n := range s.Nodes {
-			what(n)
-		}
-		s.Happens("another program " + does + " the key")
-		s.Waiting = s.Tells()
-	}
+func overwrite(s *schedule.Schedule, _ *schedule.Client) {
+	byHand(s, "overwrites", (*schedule.Node).Steal)
+}
+func deleteKey(s *schedule.Schedule, _ *schedule.Client) {
+	byHand(s, "deletes", func(n *schedule.Node) { n.Del(key) })
 }
 
-func deleteKey(n *schedule.Node) { n.Del(key) }
+// byHand is what another program does to the key.
+func byHand(s *schedule.Schedule, does string, what func(*schedule.Node)) {
+	for _, n := range s.Nodes {
+		what(n)
+	}
+	s.Happens(nil, "another program "+does+" the key")
+	s.Waiting = s.Tells()
+}
 
 func failOver(s *schedule.Schedule) { restartNode1(s, "dies, an empty replica takes over") }
 func restart(s *schedule.Schedule)  { restartNode1(s, "restarts empty") }
 
 func restartNode1(s *schedule.Schedule, text string) {
 	s.Nodes[0].Restart()
-	s.OnNode(s.Nodes[0], text)
+	s.Happens(s.Nodes[0], text)
 	s.Disconnect(s.Nodes[0])
 }
 
@@ -467,7 +416,7 @@ func up(s *schedule.Schedule, nodes []*schedule.Node) {
 	for _, n := range nodes {
 		n.Restart()
 		n.Down = false
-		s.OnNode(n, "starts again, empty")
+		s.Happens(n, "starts again, empty")
 	}
 }
 
@@ -497,39 +446,39 @@ func outage(s *schedule.Schedule) {
 	s.Pauses++
 	for _, n := range majority {
 		n.Down = false
-		s.OnNode(n, "is up again")
+		s.Happens(n, "is up again")
 	}
 }
 
 func stop(s *schedule.Schedule, nodes []*schedule.Node) {
 	for _, n := range nodes {
 		n.Down = true
-		s.OnNode(n, "is down")
+		s.Happens(n, "is down")
 		s.Disconnect(n)
 	}
 }
 
-func down(n int) toOthers {
+func down(n int) func(*schedule.Schedule) {
 	return func(s *schedule.Schedule) { stop(s, s.Nodes[:min(n, len(s.Nodes))]) }
 }
 
-func hang(n int) toOthers {
+func hang(n int) func(*schedule.Schedule) {
 	return func(s *schedule.Schedule) {
 		for _, n := range s.Nodes[:min(n, len(s.Nodes))] {
 			n.Hung = true
-			s.OnNode(n, "hangs")
+			s.Happens(n, "hangs")
 		}
 	}
 }
 
 func jump(s *schedule.Schedule) {
-	s.OnNode(s.Nodes[0], fmt.Sprintf("has its clock jump forward by %v", ttl))
+	s.Happens(s.Nodes[0], fmt.Sprintf("has its clock jump forward by %v", ttl))
 	s.Nodes[0].FastForward(ttl)
 }
 
 func flushScripts(s *schedule.Schedule) {
 	for _, n := range s.Nodes {
 		n.FlushScripts()
-		s.OnNode(n, "SCRIPT FLUSH")
+		s.Happens(n, "SCRIPT FLUSH")
 	}
 }

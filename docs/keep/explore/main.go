@@ -9,17 +9,17 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/trace"
 )
 
 const usage = `usage:
   explore                     every lock under every fault, two clients, and the locks of the bench under
                               its attacks: minutes; writes docs/read/faults.md and docs/play/index.html
   explore -check              the same, and compares both with what it finds
-  explore -step N -fault F    one cell, with the schedules that show its violations
+  explore -step N -fault F    one cell, with schedules that show its violations; without -step or -fault: all
   explore -lock DIR -step N   your own lock, DIR/*.go, instead of step N's
   explore -lock DIR -step N -html FILE
                               the same as a page on which you can play, as docs/play/index.html
@@ -29,8 +29,8 @@ const usage = `usage:
 `
 
 func main() {
-	if os.Getenv(childEnv) != "" {
-		child()
+	if id := os.Getenv(childEnv); id != "" {
+		child(id)
 	}
 	course.Chinese = course.ChineseLocale(os.Getenv)
 	if err := run(os.Args[1:]); err != nil {
@@ -42,11 +42,11 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("explore", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	check := flags.Bool("check", false, "compare docs/read/faults.md and docs/play/index.html")
-	step := flags.Int("step", 0, "one step, 1 to 8; 9 is the lock of docs/fencing")
-	fault := flags.String("fault", "", "one fault")
-	dir := flags.String("lock", "", "a folder with a lock.go")
-	html := flags.String("html", "", "write a page on which you can play your own lock into this file")
+	check := flags.Bool("check", false, "")
+	step := flags.Int("step", 0, "")
+	fault := flags.String("fault", "", "")
+	dir := flags.String("lock", "", "")
+	html := flags.String("html", "", "")
 	args, lang, ok := course.TakeLang(args)
 	if !ok {
 		return errors.New("-lang takes zh or en: " + lang)
@@ -56,14 +56,13 @@ func run(args []string) error {
 	if err = cmp.Or(err, os.Chdir(root)); err != nil {
 		return err
 	}
-	switch {
-	case flags.Arg(0) == "replay":
+	if flags.Arg(0) == "replay" {
 		return replay(flags.Arg(1))
-	case flags.NArg() > 0:
+	}
+	if flags.NArg() > 0 || *html != "" && *dir == "" {
 		return errors.New(strings.TrimSpace(usage))
-	case *html != "" && *dir == "":
-		return errors.New("-html needs -lock DIR -step N; the page of the eight locks is docs/play/index.html")
-	case *dir != "":
+	}
+	if *dir != "" {
 		temporary, err := os.MkdirTemp("", "redislock-explore-")
 		if err != nil {
 			return err
@@ -73,76 +72,77 @@ func run(args []string) error {
 			return err
 		}
 	}
-	jobs, err := matrix(*step, *fault)
+	cells, err := table(*step, *fault)
 	if err != nil {
 		return err
 	}
-	all := *step == 0 && *fault == ""
-	course.Chinese = course.Chinese && !all // docs/read/faults.md is English
-	if all {
-		jobs = slices.Concat([]job{steps[0].job(faults[0].id)}, jobs, benchJobs())
+	if *step == 0 && *fault == "" {
+		return pages(cells, *check)
 	}
-	for i := range jobs {
-		jobs[i].Graph = (all || *html != "") && jobs[i].Design == "" && jobs[i].repeats()
-	}
-	cells, err := exploreAll(jobs)
-	if err != nil {
+	if err := exploreAll(cells); err != nil {
 		return err
 	}
-	switch {
-	case *html != "":
+	if *html != "" {
 		page, err := playPage(cells, nil, *dir)
 		if err != nil {
 			return err
 		}
-		return put(*html, page, false)
-	case !all:
-		show(cells)
-		return surprises(cells)
+		return os.WriteFile(*html, page, 0o666)
 	}
-	return writePages(cells, *check)
-}
-
-// show prints schedules that show violations, and of a single cell the names of all.
-func show(cells []cell) {
 	for _, c := range cells {
 		for _, b := range c.Bad {
-			fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, b.ID, b.Story())
+			fmt.Printf("\n%s: go run ./docs/explore replay %s\n%s", b.Kinds, c.id(b), trace.Text(b.Trace))
 		}
 	}
-	if c := cells[0]; len(cells) == 1 {
-		fmt.Printf("\nschedules that show a violation, %d of %d: %s\n", c.Violating(), c.Schedules, strings.Join(c.All, " "))
-	}
+	return surprises(cells)
 }
 
-// replay runs one schedule, and prints its trace.
+// replay prints one schedule.
 func replay(id string) error {
-	j, err := parseID(id)
-	if err != nil {
+	c, path, err := parseID(id)
+	if err = cmp.Or(err, c.inChild(path)); err != nil {
 		return err
 	}
-	c, err := j.explore()
-	if err != nil {
-		return err
-	}
-	fmt.Print(c.Bad[0].Story())
+	fmt.Print(trace.Text(c.Bad[0].Trace))
 	return nil
 }
 
-// matrix lists the cells of two clients: all of them, or those of a step, or of a fault.
-func matrix(step int, id string) (jobs []job, err error) {
-	if _, err := faultNamed(id); err != nil && id != "" {
-		return nil, err
-	}
+// table lists the cells of the table: all of them, or those of a step, or of a fault.
+func table(step int, id string) (cells []cell, err error) {
 	for _, f := range faults {
-		for _, s := range steps {
-			if (step == 0 || step == s.n) && (id == "" || id == f.id) && f.applies(s) {
-				jobs = append(jobs, s.job(f.id))
+		for _, l := range steps[1:] {
+			if (step == 0 || step == l.step) && (id == "" || id == f.id) && f.applies(l) {
+				cells = append(cells, cell{lock: l, fault: f})
 			}
 		}
 	}
-	if len(jobs) == 0 {
+	if _, err := faultNamed(cmp.Or(id, "none")); err != nil {
+		return nil, err
+	}
+	if len(cells) == 0 {
 		return nil, fmt.Errorf("there is no such cell; the steps are 1 to %d, and not every fault can strike in each", len(steps)-1)
 	}
-	return jobs, nil
+	return cells, nil
+}
+
+// surprises compares what was found with what is expected.
+func surprises(cells []cell) (err error) {
+	for _, c := range cells {
+		if want := c.expected().kinds; want != c.Kinds {
+			err = errors.Join(err, fmt.Errorf("%v: expected %q, found %q", c, want, c.Kinds))
+		}
+	}
+	return err
+}
+
+// verdict is what was found, and of what is expected why.
+func (c cell) verdict() string {
+	if c.Kinds == "" {
+		return fmt.Sprintf("✓ %d schedules", c.Schedules)
+	}
+	text := fmt.Sprintf("✗ %s in %d of %d schedules", c.Kinds, c.Violating, c.Schedules)
+	if r := c.expected(); r.kinds == c.Kinds {
+		text += ": " + r.why
+	}
+	return text
 }

@@ -2,8 +2,8 @@
 //
 //	npm ci && npm test
 //
-// Authors edit the rules, not this file: words and turns in styles (vale), headings, blocks and lists in
-// *.markdownlint-cli2.jsonc, Chinese spacing in autocorrectrc.json, links in remarkrc.json.
+// Authors edit the rules, not this file: words and lengths in styles (vale), headings and blocks in
+// pages.markdownlint-cli2.jsonc, links in package.json. Around <!-- autocorrect-disable -->, Chinese has other spaces.
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -25,21 +25,17 @@ function all() {
 const files = all().filter((file) => !file.includes('testdata/'));
 const pages = files.filter((file) => file.endsWith('.md'));
 const chinese = files.filter((file) => /\.zh-CN\.md$|zh-CN\/.*\.md$|internal\/(trace|picture)\/zh-CN\.json$/.test(file));
-const lessons = pages.filter((file) => /^step0\w+\/README\.md$/.test(file));
 // Step 08 has the stories of all steps; docs/read/why is made of messages; test names of the tour are in Chinese.
 const english = files.filter((file) => /\.(md|go|tmpl)$|words\/en(\.\w+)?\.json$/.test(file) &&
   !/^step0[1-7]\w+\/(\d|more|lab)\w*_test\.go$|^docs\/read\/why\/|[Cc]hinese/.test(file));
 const script = (name) => path.join(here, 'node_modules', name);
 
 const runs = [
-  ['links and anchors', 'node', [script('remark-cli/cli.js'), '--frail', '--quiet', '--rc-path', path.join(here, 'remarkrc.json'), ...pages]],
-  ['levels of the page in the browser', 'node', [path.join(here, 'levels.mjs'), ...pages]],
-  ['figures of README', 'node', [path.join(here, 'figures.mjs')]],
-  ['pages that teach a term', 'node', [path.join(here, 'glossary.mjs')]],
+  ['links and anchors', 'node', [script('remark-cli/cli.js'), '--frail', '--quiet', '--rc-path', path.join(here, 'package.json'), ...pages]],
+  ['levels of the page in the browser, figures of README', 'node', [path.join(here, 'ours.mjs'), ...pages]],
   ['headings and blocks', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'pages.markdownlint-cli2.jsonc'), ...pages]],
-  ['headings of lessons', 'node', [script('markdownlint-cli2/markdownlint-cli2-bin.mjs'), '--config', path.join(here, 'lessons.markdownlint-cli2.jsonc'), ...lessons]],
-  ['Chinese spacing', 'node', [script('autocorrect-node/cli.js'), '--lint', '--config', path.join(here, 'autocorrectrc.json'), ...chinese]],
-  ['words and turns', 'go', ['run', vale, '--config', path.join(here, 'vale.ini'), '--output', 'line', ...english]],
+  ['Chinese spacing', 'node', [script('autocorrect-node/cli.js'), '--lint', ...chinese]],
+  ['words and lengths', 'go', ['run', vale, '--config', path.join(here, 'vale.ini'), '--output', 'line', ...english]],
 ];
 let failed = false;
 await Promise.all(runs.map(([what, command, args]) => promisify(execFile)(command, args, { cwd: root, maxBuffer: 1e8 }).catch(({ stdout, stderr }) => {

@@ -94,8 +94,8 @@ type Chapter struct {
 }
 
 // A Beat is a text of a chapter and the picture next to it. The text is in the words of the
-// page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared with
-// the graph (docs/keep/explore/chapters.go).
+// page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared
+// with what happens (docs/keep/explore/chapters_test.go).
 type Beat struct {
 	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
 	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays

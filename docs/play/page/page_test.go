@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -164,18 +165,35 @@ func values(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1))))
 }
 
+// committed is the data of docs/play/index.html, and the levels in it by their names.
+func committed(t *testing.T) (data []byte, levels map[string]Level) {
+	t.Helper()
+	html, err := os.ReadFile("../index.html")
+	require.NoError(t, err)
+	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(html)[1]
+	data, err = io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))))
+	require.NoError(t, err)
+	var all struct{ Levels []Level }
+	require.NoError(t, json.Unmarshal(data, &all))
+	levels = map[string]Level{}
+	for _, l := range all.Levels {
+		levels[fmt.Sprintf("%02d/%s", l.Step, l.Fault)] = l
+	}
+	return data, levels
+}
+
 // What the page says of a lock, and why one breaks, comes from the course and the explorer,
 // in English. Another language has a text for each, and none for what no one says now.
 func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
-	faults, err := os.ReadFile("../../read/faults.md")
-	require.NoError(t, err)
+	_, levels := committed(t)
 	said := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^[^:|\n]+: (.+)\. In \d+ of \d+ schedules`).FindAllStringSubmatch(string(faults), -1) {
-		for part := range strings.SplitSeq(m[1], "; ") { // as the page takes them apart
+	for _, l := range levels {
+		for part := range strings.SplitSeq(l.Why, "; ") { // as the page takes them apart
 			said["data."+part] = true
 		}
 	}
-	require.Greater(t, len(said), 20, "the reasons of docs/read/faults.md")
+	delete(said, "data.")
+	require.Greater(t, len(said), 20, "the reasons")
 	for _, s := range entries() {
 		said["data."+s.Lock] = true
 	}
@@ -190,11 +208,7 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 // Whatever happens in any schedule of the page is said in Chinese. Names, commands, replies
 // and errors are the same in all languages.
 func TestWhatHappens_IsInChinese(t *testing.T) {
-	html, err := os.ReadFile("../index.html")
-	require.NoError(t, err)
-	packed := regexp.MustCompile(`id="data">(.*?)</script>`).FindSubmatch(html)[1]
-	data, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))))
-	require.NoError(t, err)
+	data, _ := committed(t)
 	inCode := regexp.MustCompile(`\\u1[ce]|[A-Z]\w+|alice|bob|carol|\b(key|coupons|locked|acquire|release|renew|ttl|depth|counter|fence|redislock|nil)\b|：(redislock|fencing): .*`)
 	said, kinds := regexp.MustCompile(`"kind":"\w+"|"(text|mark)":"([^"\\]|\\.)*"|"reply":"[^"]*is lost"`).FindAllString(regexp.MustCompile(`\d+`).ReplaceAllString(string(data), "1"), -1), 0
 	slices.Sort(said)
@@ -259,23 +273,12 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 }
 
 // The chapters' levels go through all locks in their order. Their goals are what
-// docs/read/faults.md says of a cell; in four of them the reader sees that the lock holds. The
+// the explorer has found in a cell; in four of them the reader sees that the lock holds. The
 // hard ones break.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
-	faults, err := os.ReadFile("../../read/faults.md")
-	require.NoError(t, err)
+	_, found := committed(t)
 	english := readWords()["en"]
-	kinds := func(l goal) string {
-		name := fmt.Sprintf("%02d", l.Step)
-		if l.Step == course.Epilogue.N {
-			name = "fencing"
-		}
-		found := regexp.MustCompile(`\[\*\*(\w+)\*\*\]\(#` + l.Fault + "-" + name + `\)`).FindSubmatch(faults)
-		if found == nil {
-			return ""
-		}
-		return string(found[1])
-	}
+	kinds := func(l goal) string { return found[fmt.Sprintf("%02d/%s", l.Step, l.Fault)].Kinds }
 	levels, sees, before := map[int]int{}, 0, 0
 	for i, l := range way {
 		levels[l.Step]++

@@ -158,11 +158,6 @@ func (s *Schedule) deleted(by *Client, owner string) {
 	by.freed.Add(1)
 }
 
-// held reports whether a hold lasted until its release.
-func (s *Schedule) held(c *Client) bool {
-	return int(c.freed.Load()) > len(s.Nodes)/2 || s.owns(c)
-}
-
 // owns reports whether a holder's key is on a majority of the nodes.
 func (s *Schedule) owns(c *Client) bool { return s.owned(c.Name) > len(s.Nodes)/2 }
 
@@ -190,6 +185,3 @@ func (s *Schedule) unaware(c *Client) bool {
 	could := c.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
 	return c.inside && could && (!s.owns(c) || c.passed)
 }
-
-// anyLoss reports whether any holder is unaware of its loss.
-func (s *Schedule) anyLoss() bool { return slices.ContainsFunc(s.Clients, s.unaware) }

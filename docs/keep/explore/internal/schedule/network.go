@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -27,17 +28,23 @@ type Message struct {
 	Text  string
 	Line  string // of the lock, that sends it; "" is not known
 	wire  *wire
-	sent  int64 // when, in µs
 	args  []string
-	again bool // it was sent before, and not answered
-	lost  bool // the reply will not arrive
+	at    int64  // when it was sent, in µs
+	order string // among those of one moment
+	again bool   // it was sent before, and not answered
+	lost  bool   // the reply will not arrive
 }
 
+// send puts a message in flight. Of what a client sends to a node in one moment, by several
+// goroutines or on several connections, Go chooses what comes first, and not always the same; so
+// this is put in order. A subscription comes last: it opens its own connection first.
 func (s *Schedule) send(m *Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.Text = s.command(m)
-	if m.subscribes() {
+	m.order = m.Text
+	if strings.EqualFold(m.args[0], "SUBSCRIBE") {
+		m.order = "~" + m.Text
 		m.Line = "" // go-redis subscribes again by itself, too
 	}
 	question := m.Node.String() + m.Text
@@ -49,38 +56,11 @@ func (s *Schedule) send(m *Message) {
 	}
 	s.sent.Add(1)
 	m.Back = m.Phase() == Holding
-	m.sent = s.Now()
-	s.flight = slices.Insert(s.flight, s.place(m), m)
+	m.at = s.Now()
+	s.flight = append(s.flight, m)
+	slices.SortStableFunc(s.flight, func(a, b *Message) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.order, b.order)) })
 	s.notify()
 }
-
-// place is a message's position in flight: behind everything that was sent before. Of what a
-// client sends to a node in one moment, by several goroutines or on several connections,
-// Go chooses what comes first, and not always the same; so this is put in order, as far as
-// nothing has been delivered in between.
-func (s *Schedule) place(m *Message) int {
-	at := len(s.flight)
-	for i, other := range slices.Backward(s.flight) {
-		if other.sent < m.sent || other.wire == m.wire {
-			break
-		}
-		if other.Client == m.Client && other.Node == m.Node && m.order() < other.order() {
-			at = i
-		}
-	}
-	return at
-}
-
-// order is where a message stands among those of one moment. A subscription comes last: it
-// opens its own connection first.
-func (m *Message) order() string {
-	if m.subscribes() {
-		return "~" + m.Text
-	}
-	return m.Text
-}
-
-func (m *Message) subscribes() bool { return strings.EqualFold(m.args[0], "SUBSCRIBE") }
 
 // givenUp is what happens to a command whose client has hung up.
 func (s *Schedule) givenUp(w *wire) {
@@ -295,14 +275,4 @@ func (c *Client) Silence() {
 	for _, w := range c.wires {
 		w.silent.Store(!slices.ContainsFunc(c.s.flight, func(m *Message) bool { return m.wire == w }))
 	}
-}
-
-// Expiry returns how long it takes until a key expires, at most d.
-func (s *Schedule) Expiry(d time.Duration) time.Duration {
-	for _, node := range s.Nodes {
-		if expiry := node.TTL(Key); expiry > 0 {
-			d = min(d, expiry)
-		}
-	}
-	return d
 }

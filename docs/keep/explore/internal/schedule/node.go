@@ -22,7 +22,7 @@ type Node struct {
 
 // newNode starts a node.
 func newNode(number int) *Node {
-	n := &Node{Miniredis: miniredis.NewMiniRedis(), N: number, forgot: true}
+	n := &Node{Miniredis: miniredis.NewMiniRedis(), N: number}
 	n.ClockTTL(true)
 	conn, err := n.Dial() // starts it
 	if err != nil {

@@ -87,8 +87,8 @@ type Schedule struct {
 	pending []pending
 }
 
-// Open starts the nodes, and lets one client hold a lock for more than a ttl: then the
-// scripts are known before the first schedule.
+// Open starts the nodes, and plays a schedule of one client: then they know the scripts, and the
+// stage their names.
 func (st *Stage) Open(nodes int) {
 	st.scripts = map[string]string{}
 	for i := range nodes {
@@ -97,16 +97,8 @@ func (st *Stage) Open(nodes int) {
 	synctest.Wait()
 	st.idle = inBubble()
 	first := *st
-	first.Clients, first.Fault = 1, Fault{Strike: func(s *Schedule) []search.Option {
-		if s.Clients[0].Phase() != Holding {
-			return nil
-		}
-		return s.Strike(func() { s.Pass(TTL*3/2, Renewals) })
-	}}
-	first.Play(func(opts []search.Option) int { return max(0, len(opts)-1) })
-	for _, n := range st.nodes {
-		n.forgot = true // so that the next schedule finds all scripts on all nodes
-	}
+	first.Clients, first.Fault = 1, Fault{}
+	first.Play(func([]search.Option) int { return 0 })
 }
 
 // Close ends the nodes. Until then, what a broken lock has left over ends; otherwise the
@@ -133,7 +125,7 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 	if st.Fault.Missing {
 		for _, n := range s.Spare() {
 			n.Down = true
-			s.OnNode(n, "is down")
+			s.Happens(n, "is down")
 		}
 	}
 	goroutines := runtime.NumGoroutine()
@@ -153,7 +145,11 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 			opts[0].Do()
 			continue
 		}
-		s.point(opts)
+		p := graph.Point{At: s.Now(), Records: len(s.Records), Idle: s.idle()}
+		for _, o := range opts {
+			p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
+		}
+		s.Points = append(s.Points, p)
 		n := choose(opts)
 		if len(opts) == 0 {
 			s.settle(goroutines)
@@ -165,15 +161,6 @@ func (st *Stage) Play(choose search.Choose) *Schedule {
 		}
 		opts[n].Do()
 	}
-}
-
-// point notes what there is to choose.
-func (s *Schedule) point(opts []search.Option) {
-	p := graph.Point{At: s.Now(), Records: len(s.Records), Idle: s.idle()}
-	for _, o := range opts {
-		p.Options = append(p.Options, graph.Option{Label: o.Label, Text: o.Text, Line: o.Line})
-	}
-	s.Points = append(s.Points, p)
 }
 
 // settled reports whether there are no choices left: after the fault, all clients that
@@ -210,9 +197,17 @@ func (s *Schedule) sweep() {
 // options lists what can happen next: first that the client that moved last continues, then
 // the others, then the fault.
 func (s *Schedule) options() (opts []search.Option) {
-	others := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name == s.last })
-	last := slices.DeleteFunc(slices.Clone(s.Clients), func(c *Client) bool { return c.Name != s.last })
-	for _, c := range append(last, others...) {
+	clients := slices.Clone(s.Clients)
+	slices.SortStableFunc(clients, func(a, b *Client) int {
+		switch s.last {
+		case a.Name:
+			return -1
+		case b.Name:
+			return 1
+		}
+		return 0
+	})
+	for _, c := range clients {
 		if c.AtGate() {
 			text := "tries" // to get the lock
 			if c.Phase() == Holding {
@@ -225,17 +220,13 @@ func (s *Schedule) options() (opts []search.Option) {
 			opts = append(opts, search.Option{Label: m.Label(), By: c.Name, Text: m.Text, Line: m.Line, Do: m.Deliver})
 		}
 	}
-	if s.Late != nil {
-		opts = append(opts, search.Option{Label: "W", Do: func() {
-			late := s.Late
-			s.Late = nil
-			late()
-		}})
+	if late := s.Late; late != nil {
+		opts = append(opts, search.Option{Label: "W", Do: func() { s.Late = nil; late() }})
 	}
 	if !s.Struck && s.stage.Fault.Strike != nil {
 		opts = append(opts, s.stage.Fault.Strike(s)...)
 	}
-	if s.Waiting && s.anyLoss() {
+	if s.Waiting && slices.ContainsFunc(s.Clients, s.unaware) {
 		opts = append(opts, search.Option{Label: "T", Do: func() {
 			s.Waiting = false
 			s.Pass(TTL, Renewals)
@@ -244,17 +235,10 @@ func (s *Schedule) options() (opts []search.Option) {
 	return opts
 }
 
-// Strike is a fault that strikes now, as an option.
-func (s *Schedule) Strike(strike func()) []search.Option {
-	return []search.Option{{Label: "F", Do: func() {
-		s.Struck = true
-		strike()
-	}}}
-}
-
-// StrikeAt is a fault that strikes at something of alice's: at a message, or nil.
-func (s *Schedule) StrikeAt(m *Message, strike func()) search.Option {
-	o := search.Option{Label: "F", By: Names[0], Do: func() {
+// Strike is a fault that strikes now, as an option: at something of alice's if it is by her, at
+// a message of hers if that is not nil.
+func (s *Schedule) Strike(by string, m *Message, strike func()) search.Option {
+	o := search.Option{Label: "F", By: by, Do: func() {
 		s.Struck = true
 		strike()
 	}}
@@ -290,16 +274,17 @@ func (s *Schedule) Spare() []*Node { return s.Nodes[len(s.Nodes)/2+1:] }
 // Tells reports whether the locks tell their holders of a loss.
 func (s *Schedule) Tells() bool { return s.Clients[0].Tells() }
 
-// OnNode says what happens to a node, OnClient, to a client, and Happens, what happens otherwise.
-func (s *Schedule) OnNode(n *Node, text string) {
-	s.Tell(trace.Record{Kind: trace.Fault, Node: n.N, Text: text})
+// Happens says what happens to a node, a client, or otherwise.
+func (s *Schedule) Happens(to any, text string) {
+	r := trace.Record{Kind: trace.Fault, Text: text}
+	switch to := to.(type) {
+	case *Node:
+		r.Node = to.N
+	case *Client:
+		r.Who = to.Name
+	}
+	s.Tell(r)
 }
-
-func (s *Schedule) OnClient(c *Client, text string) {
-	s.Tell(trace.Record{Kind: trace.Fault, Who: c.Name, Text: text})
-}
-
-func (s *Schedule) Happens(text string) { s.Tell(trace.Record{Kind: trace.Fault, Text: text}) }
 
 // inBubble counts the goroutines of the bubble.
 func inBubble() int {

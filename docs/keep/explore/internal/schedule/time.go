@@ -37,7 +37,7 @@ func (s *Schedule) arrive(d time.Duration, arrives func(*Message) bool) {
 		}
 		select {
 		case <-s.activity:
-		case <-time.After(s.Expiry(left)): // when a key expires is a moment to look
+		case <-time.After(s.expiry(left)): // when a key expires is a moment to look
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (s *Schedule) advance() bool {
 					s.violate(nil, Asleep, "a client waits, and the lock is free")
 				}
 				return true
-			case <-time.After(s.Expiry(time.Until(end))): // then the lock is free
+			case <-time.After(s.expiry(time.Until(end))): // then the lock is free
 				s.Wait()
 			}
 			if !time.Now().Before(end) {
@@ -84,9 +84,9 @@ func (s *Schedule) settle(goroutines int) {
 	for _, n := range s.Nodes {
 		switch {
 		case n.Down:
-			s.OnNode(n, "is up again")
+			s.Happens(n, "is up again")
 		case n.Hung:
-			s.OnNode(n, "goes on")
+			s.Happens(n, "goes on")
 		}
 		n.Down, n.Hung = false, false
 	}
@@ -136,4 +136,14 @@ func (s *Schedule) end() {
 	}
 	time.Sleep(2 * TTL) // the watchdogs of those who died find out
 	synctest.Wait()
+}
+
+// expiry returns how long it takes until a key expires, at most d.
+func (s *Schedule) expiry(d time.Duration) time.Duration {
+	for _, node := range s.Nodes {
+		if expiry := node.TTL(Key); expiry > 0 {
+			d = min(d, expiry)
+		}
+	}
+	return d
 }

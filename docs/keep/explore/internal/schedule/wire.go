@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"path"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
+	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -141,3 +145,30 @@ func (f fromNode) Write(b []byte) (int, error) {
 	}
 	return f.Conn.Write(b)
 }
+
+// callerInLock is the line of the innermost function of a lock on the stack, "" if there
+// is none. The functions in send.go send for all of them: their caller says more.
+func callerInLock() (line string) {
+	var callers [64]uintptr
+	n := runtime.Callers(3, callers[:])
+	if line, known := lines.Load(callers); known {
+		return line.(string)
+	}
+	frames := runtime.CallersFrames(callers[:n])
+	for f, more := frames.Next(); more; f, more = frames.Next() {
+		file := path.Base(f.File)
+		inLock := strings.HasPrefix(f.Function, course.Module+"/step") || strings.HasPrefix(f.Function, course.Module+"/docs/fencing.")
+		if inLock {
+			line = fmt.Sprintf("%s:%d", file, f.Line)
+		}
+		if inLock && file != "send.go" {
+			break
+		}
+	}
+	lines.Store(callers, line)
+	return line
+}
+
+// lines are the results of callerInLock by stack: a search meets few stacks, and each of
+// them many times.
+var lines sync.Map

@@ -20,12 +20,6 @@ type Option struct {
 // Choose picks what happens next. With no options, the schedule has ended.
 type Choose func(opts []Option) int
 
-// A Search says which schedules are run.
-type Search struct {
-	Play  func(Choose) // one schedule
-	Bound int          // of preemptions; -1 is none
-}
-
 // A point is a state in which something must be chosen.
 type point struct {
 	labels []string
@@ -37,17 +31,18 @@ type choice struct {
 	spent int // preemptions up to here
 }
 
-// Run plays each schedule from the start, up to where it differs from the last one.
-func (s *Search) Run() (schedules int) {
+// Run plays each schedule with no more preemptions than bound (-1: with any) from the start,
+// up to where it differs from the last one. It returns how many there are.
+func Run(bound int, play func(Choose)) (schedules int) {
 	var path []*point
 	for {
 		depth, spent := 0, 0
-		s.Play(func(opts []Option) int {
+		play(func(opts []Option) int {
 			if len(opts) == 0 {
 				return 0
 			}
 			if depth == len(path) {
-				path = append(path, s.newPoint(opts, spent))
+				path = append(path, newPoint(opts, spent, bound))
 			}
 			p := path[depth]
 			now := p.todo[0]
@@ -73,7 +68,7 @@ func (s *Search) Run() (schedules int) {
 }
 
 // newPoint is a point before which so many preemptions have been spent.
-func (s *Search) newPoint(opts []Option, spent int) *point {
+func newPoint(opts []Option, spent, bound int) *point {
 	p := &point{}
 	for i, o := range opts {
 		p.labels = append(p.labels, o.Label)
@@ -82,7 +77,7 @@ func (s *Search) newPoint(opts []Option, spent int) *point {
 			c.spent++
 		}
 		switch {
-		case s.Bound >= 0 && c.spent > s.Bound:
+		case bound >= 0 && c.spent > bound:
 		case o.By == "" || o.Label[0] == 'F':
 			p.todo = slices.Insert(p.todo, 0, c) // a fault is tried first, at its earliest
 		default:

@@ -12,7 +12,7 @@ import (
 func TestRun_PlaysEveryOrderOnce(t *testing.T) {
 	play := func(faults, bound int) map[string]bool {
 		played := map[string]bool{}
-		runs := (&Search{Bound: bound, Play: func(choose Choose) {
+		runs := Run(bound, func(choose Choose) {
 			left, last, order := map[string]int{"a": 3, "b": 3, "F": faults}, "a", ""
 			for {
 				var opts []Option
@@ -34,7 +34,7 @@ func TestRun_PlaysEveryOrderOnce(t *testing.T) {
 					last = opts[i].By
 				}
 			}
-		}}).Run()
+		})
 		require.Len(t, played, runs, "no order twice")
 		return played
 	}

@@ -1,7 +1,22 @@
-// Figures fails if README's reasons to trust it do not have the figures of the pages that they name. With -w it writes them.
+// Ours checks what no public tool knows: that the page in the browser has the levels and schedules that pages name, and that
+// README's reasons to trust it have the figures of the pages that they name. With -w it writes these.
 import { readFileSync, writeFileSync, readdirSync } from 'node:fs';
+import { inflateRawSync } from 'node:zlib';
 
 const read = (file) => readFileSync(file, 'utf8');
+const wrong = (why) => { console.log(why); process.exitCode = 1; };
+
+// It follows the graph as the page does.
+const Graph = new Function(`${read('docs/play/page/data.mjs')}; return Graph`)();
+const [, packed] = /id="data">(.*?)<\/script>/s.exec(read('docs/play/index.html'));
+const graph = new Graph(JSON.parse(inflateRawSync(Buffer.from(packed, 'base64'))).Graph);
+for (const page of process.argv.slice(2).filter((file) => file.endsWith('.md'))) {
+  for (const [command, level, schedule] of read(page).matchAll(/`go run \.\/docs\/play ([^/`]*\/[^/`]*)\/?([^`]*)`/g)) {
+    const cell = graph.cells.get(level);
+    if (!cell || graph.follow(cell, schedule).rest) wrong(`${page}: the page in the browser has nothing for ${command}`);
+  }
+}
+
 const number = (n) => Number(n).toLocaleString('en-US');
 const one = (file, pattern) => { const found = read(file).match(pattern); if (!found) throw new Error(`${file}: no ${pattern}`); return found.slice(1); };
 const count = (file, pattern) => [...read(file).matchAll(pattern)].length;
@@ -17,5 +32,5 @@ for (const file of ['README.md', 'README.zh-CN.md']) {
   const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`);
   if (right === page) continue;
   if (process.argv.includes('-w')) writeFileSync(file, right);
-  else { console.log(`${file}: figures are not those of the pages: node docs/keep/prose/figures.mjs -w`); process.exitCode = 1; }
+  else wrong(`${file}: figures are not those of the pages: node docs/keep/prose/ours.mjs -w`);
 }
