@@ -141,10 +141,10 @@ func BenchmarkPair(b *testing.B) {
 			b.ReportMetric((after.received-before.received)/n, "sent-bytes/op")
 		})
 		b.Run("call=refused/lock="+c.name, func(b *testing.B) {
-			release, err := c.with(b, servers, ttl).lock(b.Context(), "pair:taken")
+			release, err := c.with(b, servers, ttl).lock(b.Context(), "taken:"+c.name)
 			require.NoError(b, err)
 			for b.Loop() {
-				if l.try(b.Context(), "pair:taken") == nil {
+				if l.try(b.Context(), "taken:"+c.name) == nil {
 					b.Fatal("it got a lock that is taken")
 				}
 			}
