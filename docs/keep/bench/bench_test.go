@@ -100,8 +100,7 @@ func use(servers []server) (u used) {
 	return u
 }
 
-// BenchmarkPair is a lock+unlock: of one goroutine alone, of many that have their own keys, and
-// a TryLock that is refused.
+// BenchmarkPair is a lock+unlock, of one goroutine alone and of many, and a TryLock that is refused.
 func BenchmarkPair(b *testing.B) {
 	servers, keys := start(b), make([]string, 100_000) // each pair has its own, all equally long: a late answer may leave one
 	for number, c := range contestants {
@@ -171,8 +170,7 @@ func BenchmarkHung(b *testing.B) {
 	}
 }
 
-// BenchmarkWaiters lets one client hold the lock, and n goroutines of a second one wait, like the requests of
-// one service: the time from the holder's Unlock until all were inside and have left.
+// BenchmarkWaiters is the time from a client's Unlock until n goroutines of another one, which waited, have left.
 func BenchmarkWaiters(b *testing.B) {
 	servers := start(b)
 	var list []contestant
@@ -286,8 +284,14 @@ func BenchmarkHolds(b *testing.B) {
 				end := use(servers[:c.nodes])
 				b.ReportMetric((end.commands-begin.commands)/held.Seconds(), "commands/s")
 				b.ReportMetric((end.client-begin.client)/held.Seconds(), "processors")
-				err = inParallel(n, func(i int) error { return unlocks[i](context.Background()) })
-				require.NoError(b, err, "a lock is lost")
+				var lost atomic.Int64
+				inParallel(n, func(i int) error {
+					if unlocks[i](context.Background()) != nil {
+						lost.Add(1)
+					}
+					return nil
+				})
+				b.ReportMetric(float64(lost.Load()), "lost")
 			}
 		})
 	}

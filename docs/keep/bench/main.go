@@ -85,7 +85,7 @@ var tables = map[string][]column{
 	},
 	"holds": {
 		{"bytes of each", "Holds", "B/hold", ""}, {"goroutines", "Holds", "goroutines", ""},
-		{"commands/s", "Holds", "commands/s", ""}, {"client's processors", "Holds", "processors", ""},
+		{"commands/s", "Holds", "commands/s", ""}, {"client's processors", "Holds", "processors", ""}, {"lost", "Holds", "lost", ""},
 	},
 }
 
