@@ -1,5 +1,5 @@
-// What the locks cost, next to raw go-redis, bsm/redislock, redsync and rueidislock, on redis-server
-// processes that the benchmarks start themselves. main.go runs them in rounds.
+// What the locks cost, next to raw go-redis and three libraries, on redis-server processes that
+// the benchmarks start themselves. main.go runs them in rounds.
 package main
 
 import (
@@ -54,7 +54,7 @@ func start(b *testing.B) (servers []server) {
 	return servers
 }
 
-// with opens a contestant on servers, for one client, which then has a connection and has sent its scripts.
+// with opens a contestant on servers for one client, which has then sent its scripts.
 func (c contestant) with(b *testing.B, servers []server, ttl time.Duration) locker {
 	var addrs []string
 	for _, s := range servers[:c.nodes] {
@@ -100,9 +100,9 @@ func use(servers []server) (u used) {
 	return u
 }
 
-// BenchmarkPair is a lock+unlock, of one goroutine alone and of many, and a TryLock that is refused.
+// BenchmarkPair is a lock+unlock, of one goroutine and of many, and a TryLock that is refused.
 func BenchmarkPair(b *testing.B) {
-	servers, keys := start(b), make([]string, 100_000) // each pair has its own, all equally long: a late answer may leave one
+	servers, keys := start(b), make([]string, 100_000) // a late answer may leave one
 	for number, c := range contestants {
 		for i := range keys {
 			keys[i] = fmt.Sprintf("%02d:%07d", number, i)
@@ -110,8 +110,8 @@ func BenchmarkPair(b *testing.B) {
 		l, nodes := c.with(b, servers, ttl), servers[:c.nodes]
 		var pairs, failed atomic.Int64
 		pair := func() {
-			// Not a deadline: without one, bsm/redislock sets its own, as in its README. The timer, which all
-			// pay alike, is for rueidislock: on a busy machine it has waited for a message that never came.
+			// Not a deadline: without one, bsm/redislock sets its own, as in its README. On a
+			// busy machine, rueidislock has waited for a message that never came.
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			defer time.AfterFunc(2*time.Second, cancel).Stop()
@@ -170,7 +170,7 @@ func BenchmarkHung(b *testing.B) {
 	}
 }
 
-// BenchmarkWaiters is the time from a client's Unlock until n goroutines of another one, which waited, have left.
+// BenchmarkWaiters is the time from an Unlock until n waiters, all of one client, have left.
 func BenchmarkWaiters(b *testing.B) {
 	servers := start(b)
 	var list []contestant
@@ -222,7 +222,7 @@ func serve(b *testing.B, c contestant, servers []server, n int) {
 			}
 		})
 	}
-	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until all have asked, subscribed, and so on
+	time.Sleep(300*time.Millisecond + time.Duration(n)*3*time.Millisecond) // until all wait
 	before, late, left := use(servers), time.After(manyBound), n
 	b.StartTimer()
 	for leave(context.Background()); left > 0; left-- {
@@ -269,7 +269,7 @@ func BenchmarkHolds(b *testing.B) {
 		b.Run("lock="+c.name, func(b *testing.B) {
 			for b.Loop() {
 				l := c.with(b, servers, holdTTL)
-				inParallel(busy, func(i int) error { return l.pair(b.Context(), fmt.Sprint(c.name, i)) }) // connections
+				inParallel(busy, func(i int) error { return l.pair(b.Context(), fmt.Sprint(c.name, i)) })
 				before, goroutines, unlocks := inUse(), runtime.NumGoroutine(), make([]unlock, n)
 				err := inParallel(n, func(i int) (err error) {
 					unlocks[i], err = l.lock(b.Context(), fmt.Sprintf("hold:%05d", i))

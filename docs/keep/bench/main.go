@@ -1,5 +1,5 @@
-// Command bench runs the benchmarks of this folder in rounds, and writes their medians, with the 95% confidence
-// intervals of benchstat, into docs/read/benchmarks.md.
+// Command bench runs the benchmarks of this folder in rounds, and writes their medians, with the
+// 95% confidence intervals of benchstat, into docs/read/benchmarks.md.
 //
 //	go run -C docs/keep ./bench -rounds 10 /tmp/bench.txt   # twenty minutes on a quiet machine
 //	go run -C docs/keep ./bench -rounds 0 /tmp/bench.txt    # the page again, from the same results
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// measure adds rounds of all contestants to a file: what disturbs the machine in a round disturbs all of them.
+// measure adds rounds to a file. What disturbs the machine disturbs all contestants of a round.
 func measure(rounds int, file string) error {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil || rounds == 0 {
@@ -62,7 +62,7 @@ func measure(rounds int, file string) error {
 	return err
 }
 
-// A column has a figure of each lock: that of a benchmark and unit, or its ratio to that of another lock.
+// A column has a figure of each lock, or its ratio to that of another lock.
 type column struct{ title, benchmark, unit, to string }
 
 // tables are those of the page, each with a row for each lock that has its first column.
@@ -100,7 +100,7 @@ func write(file, page string) error {
 	if err != nil {
 		return err
 	}
-	values, locks, machine := map[string][]float64{}, []string{}, "" // by benchmark, lock and unit, in the order of the rounds
+	values, locks, machine := map[string][]float64{}, []string{}, "" // by name and unit, in rounds
 	for all := benchfmt.NewReader(in, file); all.Scan(); {
 		if result, ok := all.Result().(*benchfmt.Result); ok {
 			name := result.Name.String()
@@ -145,8 +145,8 @@ func write(file, page string) error {
 
 func (c column) of(lock string) string { return c.benchmark + "/lock=" + lock + " " + c.unit }
 
-// cell has the median and the confidence interval, if there is one. Ratios are those of the same rounds: what disturbs
-// a round disturbs both.
+// cell has the median and the confidence interval, if there is one. Ratios are those of the same
+// rounds: what disturbs a round disturbs both.
 func (c column) cell(sample, to []float64) string {
 	sample = slices.Clone(sample)
 	for i := range to {

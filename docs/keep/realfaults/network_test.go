@@ -69,10 +69,10 @@ func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
 	const ms, ever = time.Millisecond, time.Hour
 	server := serve(t, 1)[0]
-	hole, nothing, hangs := blackHole(t), "127.0.0.1:1", server.Addr // nothing listens at port 1, which no socket is given
+	hole, nothing, hangs := blackHole(t), "127.0.0.1:1", server.Addr // no socket is given port 1
 	tryLock := func(l locks.Lock, ctx context.Context) error { return l.TryLock(ctx) }
 	lock := func(l locks.Lock, ctx context.Context) error { return l.Lock(ctx) }
-	unlock := func(l locks.Lock, ctx context.Context) error { return l.Unlock(ctx) } // it has the lock
+	unlock := func(l locks.Lock, ctx context.Context) error { return l.Unlock(ctx) } // has it
 	cases := []struct {
 		what             string
 		where            string

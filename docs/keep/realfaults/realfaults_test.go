@@ -127,7 +127,7 @@ func short(err error) string {
 		return "lock not held"
 	}
 	text, _, _ := strings.Cut(err.Error(), ";")
-	return text
+	return strings.TrimPrefix(text, `redislock: acquire "`+key+`": `)
 }
 
 func (s *scene) addrs() (addrs []string) {

@@ -26,15 +26,15 @@ import (
 
 // Servers that fail.
 
-// A sentinel is one redis-sentinel that watches a master with replicas, and decides alone (quorum 1).
+// A sentinel is one redis-sentinel that watches a master, and decides alone (quorum 1).
 type sentinel struct {
 	*scene   // its server is the master
 	replicas []*redisproc.Process
 	*redis.SentinelClient
 }
 
-// watched starts them, and lets two clients with the lock of step 07 join. options are those of the first replica, the
-// second, and so on.
+// watched starts them, and lets two clients with the lock of step 07 join. options are those of
+// the first replica, the second, and so on.
 func watched(t *testing.T, options ...[]string) (s *sentinel, alice, bob *party) {
 	t.Helper()
 	s = &sentinel{scene: newScene(t, 1, long, "--repl-diskless-sync-delay", "0")}
@@ -57,7 +57,7 @@ func watched(t *testing.T, options ...[]string) (s *sentinel, alice, bob *party)
 		return len(replicas) == len(options) && !slices.ContainsFunc(replicas, bad)
 	}, 20*time.Second, 20*time.Millisecond, "Sentinel does not find the replicas")
 	s.start = time.Now()
-	join := func(name string) *party { // with one connection, because WAIT waits for what was written on its own
+	join := func(name string) *party { // WAIT waits for what its own connection has written
 		rdb := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "node", SentinelAddrs: []string{p.Addr}, PoolSize: 1})
 		t.Cleanup(func() { rdb.Close() })
 		require.NoError(t, rdb.Ping(ctx).Err()) // as scene.join does
@@ -84,7 +84,7 @@ func (s *sentinel) failover() {
 	require.Eventually(s.t, func() bool {
 		now := strings.Join(s.GetMasterAddrByName(ctx, "node").Val(), ":")
 		return now != "" && now != s.servers[0].Addr
-	}, time.Minute, 20*time.Millisecond, "Sentinel does not promote a replica") // it may try again after ten seconds
+	}, time.Minute, 20*time.Millisecond, "Sentinel does not promote a replica") // it may take two tries
 	s.note("Sentinel has promoted a replica")
 }
 
@@ -133,7 +133,7 @@ func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := watched(t, nil, []string{"--replica-priority", "1"}) // Sentinel prefers the second one
+	s, alice, bob := watched(t, nil, []string{"--replica-priority", "1"}) // is preferred
 	s.cut(1, "to the second replica, which Sentinel prefers, ")
 	alice.enters()
 	require.EqualValues(t, 1, alice.waitForReplica(4000), "the first replica is well, and has not received alice's lock")
@@ -328,8 +328,8 @@ func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
 	})
 }
 
-// While a service changes from step 05 to a later one, or back, both versions run, and each finds at the key what it
-// cannot read. They exclude each other anyway, but get another error than ErrNotAcquired, and do not wait.
+// While a service changes from step 05 to a later one, or back, each version finds at the key what
+// it cannot read. They exclude each other by another error than ErrNotAcquired, and do not wait.
 func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1, long) // one node for step 08, too: it is about the key
@@ -362,8 +362,8 @@ func rightsOnThePage(t *testing.T, step int) []string {
 	return rights
 }
 
-// aDay is what a lock does in its life: alice locks, and again if her lock allows it; bob waits while she works, beyond
-// the ttl if she is renewed; she leaves, and he is woken. It returns what went wrong.
+// aDay is what a lock does in its life: alice locks, and again if her lock allows it; bob waits
+// while she works, beyond the ttl if she is renewed; she leaves, and he is woken.
 func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	err, work := alice.TryLock(ctx), ttl/4
 	if step >= 6 {
@@ -386,7 +386,7 @@ func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
 	return cmp.Or(err, <-left, bob.Unlock(ctx))
 }
 
-// TestRights plays a day with the rights of the page, and with one of them missing at a time. None can be spared.
+// A day with the rights of the page, and with one of them missing at a time. None can be spared.
 func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
@@ -397,7 +397,7 @@ func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
 				continue // what a new user has anyway
 			}
 			variant(t, fmt.Sprintf("step %02d without %s", step, strings.ReplaceAll(missing, "*", "")), func(t *testing.T) {
-				s := newScene(t, 1, ttl) // step 08 as well: what its user needs is the same on all nodes
+				s := newScene(t, 1, ttl) // for step 08 as well: all nodes need the same
 				admin := s.admins()[0]
 				args := []any{"acl", "setuser", "locks", "on", ">secret"}
 				for j, right := range rights {
@@ -413,7 +413,7 @@ func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
 				}
 				err := aDay(step, ttl, day[0], day[1])
 				log := admin.ACLLog(ctx, 100).Val()
-				refused := slices.DeleteFunc(log, func(e *redis.ACLLogEntry) bool { // go-redis presents itself, and does not mind a refusal
+				refused := slices.DeleteFunc(log, func(e *redis.ACLLogEntry) bool { // of go-redis
 					return strings.HasPrefix(e.Object, "client")
 				})
 				if i == 0 {
@@ -426,14 +426,14 @@ func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
 				if slices.Contains([]string{"&redislock:lock:*", "+publish", "+subscribe"}, missing) {
 					require.ErrorContains(t, err, "was not woken", "a right for messages is missing, and a call fails: say so in server.md")
 				}
-				s.note("%v; ACL LOG: reason %s, context %s, object %s", err, refused[0].Reason, refused[0].Context, refused[0].Object)
+				s.note("%v", err)
+				s.note("ACL LOG: reason %s, context %s, object %s", refused[0].Reason, refused[0].Context, refused[0].Object)
 			})
 		}
 	}
 }
 
-// Three in the morning, and a lock is stuck: the recipes of server.md and production.md. A client logs to a file, as the
-// page recommends.
+// service returns a party whose client logs to a file, as production.md recommends.
 func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, log func() string) {
 	file, err := os.Create(filepath.Join(s.t.TempDir(), name))
 	require.NoError(s.t, err)
@@ -457,12 +457,12 @@ func TestAtNight_TheHolderIsFound(t *testing.T) {
 		bob, _, bobLog := s.service("bob", step)
 		alice.enters()
 		bob.isRefused()
-		admin := s.admins()[0]
-		require.Eventually(t, func() bool { // 08 continues when a majority has answered, and the first node may not be of it
-			token := admin.Get(ctx, key).Val() + strings.Join(admin.HKeys(ctx, key).Val(), "") // 05: GET, from 06 on: HKEYS
+		admin := s.admins()[0] // of 08, it may not be of the majority at once
+		require.Eventually(t, func() bool {
+			token := admin.Get(ctx, key).Val() + strings.Join(admin.HKeys(ctx, key).Val(), "") // of 05, of later ones
 			return token != "" && strings.Contains(aliceLog(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token))
 		}, 5*slack, 10*time.Millisecond, "alice holds the lock, and her log does not say so")
-		require.True(t, step == 8 || bobLog() == "", "bob was refused, and his log says that he holds the lock") // in 08, a single node may be his
+		require.True(t, step == 8 || bobLog() == "", "bob was refused, and his log says that he holds the lock")
 		alice.leaves()
 	})
 }
