@@ -18,3 +18,15 @@ func TestBug_TheHolderDies_NobodyGetsInAgain(t *testing.T) {
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is dead, but bob got her lock: the bug is gone")
 	})
 }
+
+// What follows shows why a lock is needed: without one, the shop sells coupons that it does
+// not have.
+
+func TestCouponShop_WithoutLockLosesUpdates(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		sold, left := sellCoupons(t, lab, false)
+		require.Greater(t, sold+left, 100,
+			"%d coupons were sold and %d are left: no sale was lost, so the shop cannot show that the lock "+
+				"works", sold, left)
+	})
+}

@@ -73,7 +73,7 @@ func TestACouponShop_SellsEachCouponOnce(t *testing.T) {
 	})
 }
 
-// sellCoupons reads the stock, thinks, and writes it back. mistakes_test.go sells without locks.
+// sellCoupons reads the stock, thinks, and writes it back. step 01 also sells without locks.
 func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	lab.trace.untold = true
 	var sales atomic.Int32

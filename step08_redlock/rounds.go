@@ -53,8 +53,7 @@ func (l *Lock) release(ctx context.Context, h *hold, depth int) (bool, error) {
 		if t.decided() {
 			t.count(context.Background(), l.nodeDeadline(), t.onlyBusyLeft)
 		}
-		certain := t.decided() || t.noMajorityLeft() || t.rejected == len(t.errs)
-		if certain || time.Until(deadline) <= releasePause {
+		if t.decided() || t.rejected == len(t.errs) || time.Until(deadline) <= releasePause {
 			return t.result()
 		}
 		time.Sleep(releasePause)

@@ -12,9 +12,9 @@ was() { git show "HEAD:$1" 2>/dev/null; }
 # copy of the test harness differs in its package clause.
 alike() { sed 's/^package fencing$/package redislock/'; }
 does "equal files"
-for file in $(changed 'step0*.go' 'docs/fencing/lab*.go'); do
+for file in $(changed 'step0*.go' 'docs/fencing/lab*.go' 'docs/stories/lab*.go'); do
 	[ -f "$file" ] && before=$(was "$file" | alike) && [ -n "$before" ] || continue
-	for other in step0*/"${file##*/}" docs/fencing/"${file##*/}"; do
+	for other in step0*/"${file##*/}" docs/fencing/"${file##*/}" docs/stories/"${file##*/}"; do
 		[ -f "$other" ] && [ "$other" != "$file" ] && [ "$(was "$other" | alike)" = "$before" ] || continue
 		cmp -s <(alike <"$file") <(alike <"$other") && continue
 		if [ "$(alike <"$other")" != "$before" ]; then
@@ -38,11 +38,11 @@ if [ -n "$go_files" ]; then
 	go test ./docs/internal/course
 fi
 # A story or a lock that is in several steps was changed in the first of them.
-first=$(changed 'step0*.go' ':!*/lab*_test.go' | sed -n 's/^step0\([1-8]\).*/\1/p' | sort | head -1)
+first=$(changed 'step0*.go' 'docs/stories/more_*' ':!*/lab*_test.go' | sed -En 's/^(step0|docs\/stories\/more_)([1-8]).*/\2/p' | sort | head -1)
 locks=$(changed 'step0*.go' ':!*_test.go' | sed -n 's/^step0\([1-8]\).*/\1/p' | sort -u)
-if [ -n "$first" ] || [ -n "$(changed 'step0*/lab*_test.go')" ]; then
+if [ -n "$first$(changed 'step0*/lab*_test.go' docs/stories)" ]; then
 	does "the stories are green"
-	go test ./step0... ./docs/fencing
+	go test ./step0... ./docs/stories ./docs/fencing
 	for n in ${first:-1 2 3 4 5 6 7 8}; do
 		does "step $n is red on the lock before it"
 		go run ./docs/tour red "$n" >/dev/null
@@ -54,7 +54,7 @@ if [ -n "$first" ] || [ -n "$(changed 'step0*/lab*_test.go')" ]; then
 	done
 fi
 
-if [ -n "$(changed docs/keep/libs docs/keep/go.mod 'step08*_test.go')" ]; then
+if [ -n "$(changed docs/keep/libs docs/keep/go.mod docs/stories 'step08*_test.go')" ]; then
 	does "the stories on libraries"
 	go run -C docs/keep ./libs -all
 fi

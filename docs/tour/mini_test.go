@@ -114,8 +114,7 @@ func writeMini(root string) error {
 		}
 		own := fmt.Sprintf("func Test%%s(t *testing.T) {\n\tif at != %d {\n\t\tt.Fatal(\"it is for its own step\")\n\t}\n\tif real != \"\" {\n"+
 			"\t\tt.Skip(\"played on \" + real)\n\t}\n}\n", s.N)
-		files[s.Dir+"/"+course.BugFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Bug")
-		files[s.Dir+"/"+course.MistakesFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Demo")
+		files[s.Dir+"/"+course.BugFile] = "package redislock\n\nimport \"testing\"\n\n" + fmt.Sprintf(own, "Bug") + "\n" + fmt.Sprintf(own, "Demo")
 		for _, f := range s.Guarantees() {
 			name := capital(strings.TrimSuffix(f.Name[2:], "_test.go"))
 			text := miniStories("redislock", name, f.From)

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/stall"
 	"example.com/redislock-steps/docs/internal/story"
 )
 
@@ -36,8 +35,7 @@ const atOnce = 16
 // slowest works for a hundred ttl, 150 s. It plays at the same time as these, and waits for none.
 const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedThroughout"
 
-// runReal plays all stories of the steps. What failed while the machine stalled it plays
-// again, alone.
+// runReal plays all stories of the steps.
 func (t *tour) runReal(ctx context.Context, req request) (err error) {
 	addrs := req.names[:serversFor(req.steps)]
 	for _, addr := range addrs {
@@ -65,13 +63,12 @@ func (t *tour) runReal(ctx context.Context, req request) (err error) {
 		}
 		bins = append(bins, bin)
 	}
-	meter := stall.Start(stall.Late)
-	var wait []func() ([]timed, error)
+	var wait []func() ([]story.Result, error)
 	free := make(chan struct{}, atOnce)
 	for i, s := range req.steps {
 		wait = append(wait, apart(ctx, bins[i], realServers(addrs, s), stories[i], free))
 	}
-	played := make([][]timed, len(req.steps))
+	played := make([][]story.Result, len(req.steps))
 	for i, s := range req.steps {
 		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
 		played[i], err = wait[i]()
@@ -82,17 +79,7 @@ func (t *tour) runReal(ctx context.Context, req request) (err error) {
 	}
 	var errs []error
 	for i, s := range req.steps {
-		var results []story.Result
-		for _, r := range played[i] {
-			if r.Verdict != story.Passed && r.Verdict != story.Skipped {
-				meter.Again(t.err, s.Label()+", "+r.Name, r.from, r.to, func() bool {
-					r.Result, err = bins[i].Alone(ctx, story.InRealTime, realServers(addrs, s), r.Story)
-					return err == nil && r.Verdict == story.Passed
-				})
-			}
-			results = append(results, r.Result)
-		}
-		errs = append(errs, err, t.realReport(s, addrs[:s.Nodes], results))
+		errs = append(errs, t.realReport(s, addrs[:s.Nodes], played[i]))
 	}
 	return errors.Join(errs...)
 }
@@ -102,16 +89,10 @@ func realServers(addrs []string, s course.Step) []string {
 	return []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}
 }
 
-// timed is a result, and when it came about.
-type timed struct {
-	story.Result
-	from, to time.Time
-}
-
 // apart starts each story in its own process, as many at once as free has room for. What
 // it returns waits for all of them.
-func apart(ctx context.Context, bin story.Binary, env []string, list []story.Story, free chan struct{}) func() ([]timed, error) {
-	results, errs := make([]timed, len(list)), make([]error, len(list))
+func apart(ctx context.Context, bin story.Binary, env []string, list []story.Story, free chan struct{}) func() ([]story.Result, error) {
+	results, errs := make([]story.Result, len(list)), make([]error, len(list))
 	var group sync.WaitGroup
 	for i, st := range list {
 		group.Go(func() {
@@ -119,13 +100,10 @@ func apart(ctx context.Context, bin story.Binary, env []string, list []story.Sto
 				free <- struct{}{}
 				defer func() { <-free }()
 			}
-			r := &results[i]
-			r.from = time.Now()
-			r.Result, errs[i] = bin.Alone(ctx, story.InRealTime, env, st)
-			r.to = time.Now()
+			results[i], errs[i] = bin.Alone(ctx, story.InRealTime, env, st)
 		})
 	}
-	return func() ([]timed, error) {
+	return func() ([]story.Result, error) {
 		group.Wait()
 		return results, cmp.Or(errs...)
 	}

@@ -107,7 +107,7 @@ func (k *study) tryAll(ctx context.Context, t *tour, list []*reason) error {
 // build compiles a step's guarantees with all mutants of its lock.
 func (k *study) build(ctx context.Context, t *tour) error {
 	b := story.Build{Dir: k.Step.Dir, Name: "all changes of " + k.Step.Label(), Replace: map[string]string{}}
-	b.LeaveOut(course.BugFile, course.MistakesFile, course.ExampleFile)
+	b.LeaveOut(course.BugFile, course.ExampleFile)
 	dir, err := os.MkdirTemp(t.Tmp, "mutants-")
 	if err != nil {
 		return err

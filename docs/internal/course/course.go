@@ -204,17 +204,16 @@ var Unfenced = Step{
 
 // Files of a step's folder that are not guarantees.
 const (
-	LockFile     = "lock.go"
-	LabFile      = "lab_test.go"      // of the test harness, what authors of stories read
-	NewFile      = "new_test.go"      // how the test harness calls New
-	BugFile      = "bug_test.go"      // what is still broken: holds for its own step only
-	MistakesFile = "mistakes_test.go" // weaker variants and common mistakes, in some steps
-	ExampleFile  = "example_test.go"  // for go doc, from step 05 on
+	LockFile    = "lock.go"
+	LabFile     = "lab_test.go"     // of the test harness, what authors of stories read
+	NewFile     = "new_test.go"     // how the test harness calls New
+	BugFile     = "bug_test.go"     // what is still broken, weaker variants, common mistakes: for its own step only
+	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
 // OwnFiles differ from step to step by intent. All others are copies, but for the
 // waiting.go of step 08.
-var OwnFiles = []string{LockFile, NewFile, BugFile, MistakesFile, ExampleFile, "README.md", "README.zh-CN.md"}
+var OwnFiles = []string{LockFile, NewFile, BugFile, ExampleFile, "README.md", "README.zh-CN.md"}
 
 // A File is what a step guarantees: the guarantee itself, or what has its own
 // file next to it. The files with a number are a first reading: they hold the fix.
@@ -265,7 +264,7 @@ var Hardening = []File{
 
 // NotAsked are the files of tests that only a step's own lock has to pass.
 func NotAsked() []string {
-	names := []string{BugFile, MistakesFile, ExampleFile}
+	names := []string{BugFile, ExampleFile}
 	for _, f := range Hardening {
 		names = append(names, f.Name)
 	}

@@ -1,135 +1,168 @@
-// Command bench measures the eight locks next to raw go-redis, bsm/redislock, redsync and
-// rueidislock, on redis-server processes that it starts itself.
+// Command bench runs the benchmarks of this folder in rounds, and writes their medians, with the
+// 95% confidence intervals of benchstat, into docs/read/benchmarks.md.
 //
-//	go run .          # measure, and print the page
-//	go run . -write   # write results.json, and from it docs/read/benchmarks.md
-//	go run . -render  # write the page again, from results.json
-//	go run . -quick   # see whether everything works, in a minute; the figures mean nothing
+//	go run -C docs/keep ./bench -rounds 10 /tmp/bench.txt   # twenty minutes on a quiet machine
+//	go run -C docs/keep ./bench -rounds 0 /tmp/bench.txt    # the page again, from the same results
+//
+// The file is what go test has printed. What the page leaves out, benchstat -row /lock shows.
 package main
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
-	"os/signal"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
-)
-
-// A plan says how long to measure.
-type plan struct {
-	Rounds int           // of uncontended pairs
-	Waits  int           // rounds of ten waiters
-	Quiet  time.Duration // of a holder that stays
-	Moving time.Duration // of holders that leave
-	Many   int           // rounds of many waiters
-	Most   int           // rounds of the most of them
-	Loads  int           // rounds of many pairs at once
-	Load   time.Duration // of these
-	Holds  []int         // how many locks one process holds
-	Held   time.Duration // for so long
-}
-
-var (
-	full  = plan{30, 4, time.Second, 3 * time.Second, 3, 1, 10, 300 * time.Millisecond, []int{1000, 10000}, 12 * time.Second}
-	quick = plan{5, 1, 100 * time.Millisecond, 150 * time.Millisecond, 1, 0, 1, 20 * time.Millisecond, []int{100}, 100 * time.Millisecond}
-)
-
-const (
-	resultsFile = "results.json"
-	pageFile    = "../../read/benchmarks.md"
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+	"golang.org/x/perf/benchunit"
 )
 
 func main() {
 	log.SetFlags(0)
-	logging.Disable() // go-redis reports connections that were cut; here that is on purpose
-	write := flag.Bool("write", false, "write results.json and docs/read/benchmarks.md instead of printing the page (a quarter of an hour)")
-	render := flag.Bool("render", false, "write docs/read/benchmarks.md from results.json instead of measuring")
-	short := flag.Bool("quick", false, "measure hardly anything: a test of this program")
+	rounds := flag.Int("rounds", 10, "how often to run all benchmarks, from six on with confidence intervals")
 	flag.Parse()
-	p := full
-	if *short {
-		p = quick
+	err := measure(*rounds, flag.Arg(0))
+	if err == nil {
+		err = write(flag.Arg(0), "../read/benchmarks.md")
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, p, *write, *render); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, p plan, write, render bool) error {
-	if _, err := os.Stat("contestants.go"); err != nil && (write || render) {
-		return errors.New("-write and -render need docs/keep/bench as the working directory")
-	}
-	r, err := load()
-	if !render {
-		r, err = measure(ctx, p)
-	}
-	if err != nil {
+// measure adds rounds to a file. What disturbs the machine disturbs all contestants of a round.
+func measure(rounds int, file string) error {
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil || rounds == 0 {
 		return err
 	}
-	if write {
-		if err := os.WriteFile(resultsFile, r.file(), 0o644); err != nil {
-			return err
-		}
-	}
-	if !write && !render {
-		return report.Execute(os.Stdout, r)
-	}
-	pages, err := r.pages()
-	for file, text := range pages {
+	defer out.Close()
+	fmt.Fprintf(out, "machine: %d CPUs, %s/%s, %s, %s, %d rounds\n",
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().UTC().Format("2 January 2006"), rounds)
+	run := func(benchmarks, benchtime string) {
+		cmd := exec.Command("go", "test", "-run=^$", "-timeout=1h", "-bench="+benchmarks, "-benchtime="+benchtime, "./bench")
+		cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, out), os.Stderr
 		if err == nil {
-			err = os.WriteFile(file, []byte(text), 0o644)
+			err = cmd.Run()
 		}
 	}
+	for range rounds {
+		run("Pair|Hung", "300ms")
+		run("Waiters/waiters=100?$", "1x")
+	}
+	run("Holds|Waiters/waiters=1000$", "1x") // once: each takes up to half a minute
 	return err
 }
 
-func measure(ctx context.Context, p plan) (*results, error) {
-	servers, err := startServers(9)
-	defer func() {
-		for _, s := range servers {
-			s.admin.Close()
-			s.Kill()
-		}
-	}()
+// A column has a figure of each lock, or its ratio to that of another lock.
+type column struct{ title, benchmark, unit, to string }
+
+// tables are those of the page, each with a row for each lock that has its first column.
+var tables = map[string][]column{
+	"locks": {
+		{"lock+unlock", "Pair/call=alone", "sec/op", ""},
+		{"times raw", "Pair/call=alone", "sec/op", "raw_pair"},
+		{"allocations", "Pair/call=alone", "allocs/op", ""},
+		{"client", "Pair/call=busy", "client-sec/op", ""},
+		{"Redis", "Pair/call=busy", "redis-sec/op", ""},
+		{"bytes sent", "Pair/call=busy", "sent-bytes/op", ""},
+		{"refused TryLock", "Pair/call=refused", "sec/op", ""},
+	},
+	"hung": {{"lock+unlock", "Hung", "sec/op", ""}},
+	"waiters": {
+		{"10 waiters", "Waiters/waiters=10", "sec/op", ""}, {"commands", "Waiters/waiters=10", "commands/op", ""},
+		{"100 waiters", "Waiters/waiters=100", "sec/op", ""}, {"commands", "Waiters/waiters=100", "commands/op", ""},
+		{"1,000 waiters", "Waiters/waiters=1000", "sec/op", ""}, {"commands", "Waiters/waiters=1000", "commands/op", ""},
+		{"left out", "Waiters/waiters=1000", "left-out/op", ""},
+	},
+	"holds": {
+		{"bytes of each", "Holds", "B/hold", ""}, {"goroutines", "Holds", "goroutines", ""},
+		{"commands/s", "Holds", "commands/s", ""}, {"client's processors", "Holds", "processors", ""}, {"lost", "Holds", "lost", ""},
+	},
+}
+
+// write writes the tables into the page.
+func write(file, page string) error {
+	in, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := newResults(p)
-	// As in every service, a timer runs. Otherwise the first one that a lock sets wakes the
-	// goroutine that waits for the network, 8 µs that no user pays.
-	go func() {
-		for range time.Tick(100 * time.Millisecond) {
-		}
-	}()
-	for _, stage := range []struct {
-		name string
-		run  func(context.Context, []*server) error
-	}{
-		{"uncontended lock+unlock", r.measureAlone},
-		{"a lock that is taken", r.measureTaken},
-		{"many pairs at once", r.measureCost},
-		{"step 08 and redsync on 3, 5, 7 and 9 nodes", r.measureNodes},
-		{"many holds", r.measureHolds},
-		{"a cluster", r.measureCluster},
-		{"servers far away", r.measureFar},
-		{"two of five nodes hung", r.measureHung},
-		{"waiting", r.measureWaiting},
-		{"many waiters", r.measureMany},
-	} {
-		start := time.Now()
-		fmt.Fprintf(os.Stderr, "%s ... ", stage.name)
-		if err := stage.run(ctx, servers); err != nil {
-			return nil, fmt.Errorf("%s: %w", stage.name, err)
-		}
-		fmt.Fprintln(os.Stderr, time.Since(start).Round(time.Second/10))
+	defer in.Close()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
 	}
-	r.Machine = p.machine(servers[0].admin.InfoMap(ctx, "Server").Item("Server", "redis_version"))
-	return r, nil
+	values, locks, machine := map[string][]float64{}, []string{}, "" // by name and unit, in rounds
+	for all := benchfmt.NewReader(in, file); all.Scan(); {
+		if result, ok := all.Result().(*benchfmt.Result); ok {
+			name := result.Name.String()
+			name = name[:strings.LastIndex(name, "-")] // the number of processors
+			for _, v := range result.Values {
+				values[name+" "+v.Unit] = append(values[name+" "+v.Unit], v.Value)
+			}
+			if _, lock, _ := strings.Cut(name, "/lock="); !slices.Contains(locks, lock) {
+				locks = append(locks, lock)
+			}
+			machine = result.GetConfig("machine") + ", " + result.GetConfig("cpu") + ".\n"
+		}
+	}
+	put := func(name, table string) {
+		begin, end := "<!-- table: "+name+" -->\n", "<!-- /table -->\n"
+		before, rest, begins := strings.Cut(string(text), begin)
+		_, after, ends := strings.Cut(rest, end)
+		if !begins || !ends {
+			err = fmt.Errorf("%s has no %s...%s", page, begin, end)
+		}
+		text = []byte(before + begin + table + end + after)
+	}
+	put("machine", machine)
+	for name, columns := range tables {
+		head, line, rows := "| lock |", "|---|", ""
+		for _, c := range columns {
+			head, line = head+" "+c.title+" |", line+"---:|"
+		}
+		for _, lock := range locks {
+			if values[columns[0].of(lock)] != nil {
+				rows += "| " + strings.NewReplacer("bsm_", "bsm/", "_", " ").Replace(lock) + " |"
+				for _, c := range columns {
+					rows += " " + c.cell(values[c.of(lock)], values[c.of(c.to)]) + " |"
+				}
+				rows += "\n"
+			}
+		}
+		put(name, head+"\n"+line+"\n"+rows)
+	}
+	return cmp.Or(err, os.WriteFile(page, text, 0o644))
+}
+
+func (c column) of(lock string) string { return c.benchmark + "/lock=" + lock + " " + c.unit }
+
+// cell has the median and the confidence interval, if there is one. Ratios are those of the same
+// rounds: what disturbs a round disturbs both.
+func (c column) cell(sample, to []float64) string {
+	sample = slices.Clone(sample)
+	for i := range to {
+		sample[i] /= to[i]
+	}
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(sample, &benchmath.DefaultThresholds), 0.95)
+	figure := fmt.Sprintf("%.2f", s.Center)
+	switch {
+	case c.to != "" || c.unit == "processors":
+	case strings.HasSuffix(c.unit, "sec/op"):
+		figure = benchunit.Scale(s.Center, benchunit.Decimal) + "s"
+	default:
+		figure = fmt.Sprintf("%.0f", s.Center)
+	}
+	if interval := s.PctRangeString(); interval != "∞" && interval != "0%" {
+		figure += " ± " + interval
+	}
+	return figure
 }

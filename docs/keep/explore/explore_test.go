@@ -97,8 +97,8 @@ func TestReplay_ShowsTheViolationAgain(t *testing.T) {
 func TestALine_IsThatOfTheLock(t *testing.T) {
 	for id, senders := range map[string][]string{
 		"05/pause/aFbBA": {"SET lock.go SetNX(", "release replies.go sendRelease("},
-		"07/slow/aF":     {"acquire lock.go send(", "renew watchdog.go sendOnce(", "release lock.go sendRelease("},
-		"08/slow/a1a2F":  {"acquire nodes.go send(", "renew watchdog.go sendOnce(", "release nodes.go sendRelease("},
+		"07/slow/aF":     {"acquire lock.go process(", "renew watchdog.go sendOnce(", "release lock.go sendRelease("},
+		"08/slow/a1a2F":  {"acquire nodes.go process(", "renew watchdog.go sendOnce(", "release nodes.go sendRelease("},
 		"09/none/aAa":    {"acquire lock.go Run(", "release replies.go sendRelease("},
 	} {
 		found := map[string]bool{}

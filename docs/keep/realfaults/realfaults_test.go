@@ -8,12 +8,14 @@
 package realfaults
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,8 +57,7 @@ func variant(t *testing.T, name string, test func(t *testing.T)) {
 	})
 }
 
-// eachStep runs a test for some steps. The longest test of all, which waits for 106 s,
-// need not wait for it.
+// eachStep runs a test for some steps.
 func eachStep(t *testing.T, steps []int, test func(t *testing.T, step int)) {
 	t.Parallel()
 	for _, step := range steps {
@@ -126,7 +127,7 @@ func short(err error) string {
 		return "lock not held"
 	}
 	text, _, _ := strings.Cut(err.Error(), ";")
-	return text
+	return strings.TrimPrefix(text, `redislock: acquire "`+key+`": `)
 }
 
 func (s *scene) addrs() (addrs []string) {
@@ -148,7 +149,7 @@ type party struct {
 }
 
 // party returns a party with these clients and the lock of a step.
-func (s *scene) party(name, key string, step int, rdbs []redis.UniversalClient) *party {
+func (s *scene) party(name string, step int, rdbs []redis.UniversalClient) *party {
 	return &party{s, name, rdbs, newLock(key, step, rdbs, s.ttl)}
 }
 
@@ -157,7 +158,7 @@ func (s *scene) party(name, key string, step int, rdbs []redis.UniversalClient) 
 func (s *scene) join(name string, step int) *party {
 	rdbs := s.admins()
 	warm(s.t, rdbs, 1)
-	return s.party(name, key, step, rdbs)
+	return s.party(name, step, rdbs)
 }
 
 func (p *party) tryLock() error { return p.try(p.name+" TryLock", p.lock.TryLock(ctx)) }
@@ -211,14 +212,162 @@ func connect(t *testing.T, addrs []string, options redis.Options) (rdbs []redis.
 	return rdbs
 }
 
-// adminOf returns a client of a server.
-func adminOf(t *testing.T, addr string) *redis.Client {
-	return connect(t, []string{addr}, redis.Options{})[0].(*redis.Client)
+// Holders that are killed, and holders that are stopped.
+
+func TestAHolderIsKilledInside(t *testing.T) {
+	eachStep(t, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), 3*time.Second)
+		bob, alice := s.join("bob", step), s.begin("holding", step)
+		alice.hear(t, "TryLock -> nil")
+		alice.kill()
+		s.note("alice is killed (SIGKILL)")
+		killed := time.Now()
+		if err := bob.tryLock(); time.Since(killed) < s.ttl/3 {
+			require.True(t, locks.Refused(err), "the ttl is not over, and bob got %v", err)
+		}
+		if step > 1 {
+			require.NoError(t, bob.wait(), "alice died, her ttl has expired, and bob is locked out")
+			bob.leaves()
+			return
+		}
+		time.Sleep(3 * s.ttl)
+		bob.isRefused("the bug is gone")
+		require.EqualValues(t, -1, s.admins()[0].PTTL(ctx, key).Val(), "the key has a ttl")
+		s.note("PTTL %s -> -1: locked forever", key)
+	})
 }
 
-// The benchmarks need the same servers, and no more than a minute to show that they work.
-func TestBenchmarks_AllContestantsRun(t *testing.T) {
-	t.Parallel()
-	out, err := exec.Command("go", "run", "../bench", "-quick").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+func TestAHolderIsStoppedBeyondItsTTL(t *testing.T) {
+	eachStep(t, []int{5, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), 3*time.Second)
+		rdb := s.admins()[0]
+		require.NoError(t, rdb.Set(ctx, "stock", 100, 0).Err())
+		bob := s.join("bob", step)
+
+		alice := s.begin("selling", step)
+		alice.hear(t, "is about to write")
+		alice.Process.Signal(syscall.SIGSTOP)
+		s.note("alice is stopped (SIGSTOP)")
+		require.NoError(t, bob.wait(), "alice is stopped, her ttl has ended, but bob is locked out")
+		stock, err := rdb.Get(ctx, "stock").Int()
+		require.NoError(t, err)
+		require.NoError(t, rdb.Set(ctx, "stock", stock-1, 0).Err())
+		s.note("bob reads stock = %d and writes stock = %d", stock, stock-1)
+		if step == 5 {
+			bob.leaves() // his lease would end, too
+		}
+
+		alice.Process.Signal(syscall.SIGCONT)
+		s.note("alice resumes (SIGCONT)")
+		alice.hear(t, "writes stock = 99")
+		require.Equal(t, "Unlock -> lock not held", alice.hear(t, "Unlock"), "alice's lock was bob's, and she was not told")
+		if step != 5 {
+			bob.leaves("alice took bob's lock away")
+		}
+		stock, err = rdb.Get(ctx, "stock").Int()
+		require.NoError(t, err)
+		s.note("two coupons are sold, and stock = %d", stock)
+		require.Equal(t, 99, stock, "the resource does not check, and alice's late write did not overwrite bob's")
+	})
+}
+
+// A holder is a process that uses a lock. It says line by line what it does.
+type holder struct {
+	*exec.Cmd
+	lines chan string
+}
+
+// begin starts alice, and notes what she says. She ends with the test, and on Linux with
+// the test's process.
+func (s *scene) begin(role string, step int) *holder {
+	s.t.Helper()
+	program, err := os.Executable()
+	require.NoError(s.t, err)
+	h := &holder{exec.Command(program), make(chan string, 100)}
+	h.Env = append(os.Environ(), fmt.Sprintf("REALFAULTS_HOLDER=%s %d %d %s",
+		role, step, s.ttl.Milliseconds(), strings.Join(s.addrs(), ",")))
+	h.Stderr = os.Stderr
+	h.SysProcAttr = redisproc.DieWithParent()
+	out, err := h.StdoutPipe()
+	require.NoError(s.t, err)
+	require.NoError(s.t, h.Start())
+	s.t.Cleanup(h.kill)
+	go func() {
+		defer close(h.lines)
+		for in := bufio.NewScanner(out); in.Scan(); {
+			s.note("alice %s", in.Text())
+			h.lines <- in.Text()
+		}
+	}()
+	return h
+}
+
+// hear waits until she says something that begins so.
+func (h *holder) hear(t *testing.T, begin string) string {
+	t.Helper()
+	defer time.AfterFunc(20*time.Second, h.kill).Stop()
+	for line := range h.lines {
+		if strings.HasPrefix(line, begin) {
+			return line
+		}
+	}
+	require.FailNow(t, "alice has ended", "she did not say %q", begin)
+	return ""
+}
+
+// kill is SIGKILL, also for a process that is stopped.
+func (h *holder) kill() {
+	h.Process.Kill()
+	h.Process.Wait()
+}
+
+// playHolder is what runs in the holder's process.
+func playHolder(env string) {
+	var role, list string
+	var step, ms int
+	fmt.Sscan(env, &role, &step, &ms, &list)
+	ttl := time.Duration(ms) * time.Millisecond
+	var rdbs []redis.UniversalClient
+	for addr := range strings.SplitSeq(list, ",") {
+		rdb := redis.NewClient(&redis.Options{Addr: addr})
+		must(rdb.Ping(ctx).Result()) // see join
+		rdbs = append(rdbs, rdb)
+	}
+	lock := newLock(key, step, rdbs, ttl)
+	say("TryLock -> %s", short(lock.TryLock(ctx)))
+	if role == "selling" {
+		sellOne(lock, rdbs[0], ttl)
+	}
+	select {}
+}
+
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// sellOne sells a coupon, and is careful: it looks whether it holds the lock just before it writes.
+func sellOne(lock locks.Lock, rdb redis.UniversalClient, ttl time.Duration) {
+	hold, renews := lock.(renewed)
+	if renews {
+		go func() {
+			<-hold.Lost()
+			say("is notified that the lock is lost")
+		}()
+	}
+	n := must(rdb.Get(ctx, "stock").Int())
+	say("reads stock = %d", n)
+	if renews {
+		say("sees that the lock is valid: %v", time.Now().Before(hold.ValidUntil()))
+	}
+	say("is about to write")
+	time.Sleep(ttl / 2) // the pause comes here
+	must(rdb.Set(ctx, "stock", n-1, 0).Result())
+	say("writes stock = %d", n-1)
+	time.Sleep(ttl / 2)
+	say("Unlock -> %s", short(lock.Unlock(ctx)))
 }

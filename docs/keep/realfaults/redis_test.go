@@ -3,116 +3,89 @@
 package realfaults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"example.com/redislock-steps/docs/keep/locks"
+	"example.com/redislock-steps/docs/keep/realfaults/lockhook"
 	"example.com/redislock-steps/docs/keep/realfaults/redisproc"
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // Servers that fail.
 
-// A cluster is some masters with replicas, and one redis-sentinel that watches them all
-// and decides alone (quorum 1).
-type cluster struct {
-	*scene
-	replicas []*redisproc.Process // of the first master
-	addr     string               // of the sentinel
-	sentinel *redis.SentinelClient
+// A sentinel is one redis-sentinel that watches a master, and decides alone (quorum 1).
+type sentinel struct {
+	*scene   // its server is the master
+	replicas []*redisproc.Process
+	*redis.SentinelClient
 }
 
-// newCluster starts as many masters as the lock of a step needs, each with replicas, and
-// lets two clients join. options are those of the first replica, the second, and so on.
-func newCluster(t *testing.T, step int, options ...[]string) (c *cluster, alice, bob *party) {
+// watched starts them, and lets two clients with the lock of step 07 join. options are those of
+// the first replica, the second, and so on.
+func watched(t *testing.T, options ...[]string) (s *sentinel, alice, bob *party) {
 	t.Helper()
-	c = &cluster{scene: newScene(t, nodesOf(step), long, "--repl-diskless-sync-delay", "0")}
-	config := ""
-	for i, master := range c.servers {
-		host, port, _ := net.SplitHostPort(master.Addr)
-		for _, options := range options {
-			replicas := serve(t, 1, append([]string{"--replicaof", host + " " + port}, options...)...)
-			if i == 0 {
-				c.replicas = append(c.replicas, replicas...)
-			}
-		}
-		config += fmt.Sprintf("sentinel monitor %[1]s %s %s 1\nsentinel down-after-milliseconds %[1]s 3000\n"+
-			"sentinel failover-timeout %[1]s 5000\n", masterName(i), host, port)
+	s = &sentinel{scene: newScene(t, 1, long, "--repl-diskless-sync-delay", "0")}
+	host, port, _ := net.SplitHostPort(s.addrs()[0])
+	for _, options := range options {
+		s.replicas = append(s.replicas, serve(t, 1, append([]string{"--replicaof", host + " " + port}, options...)...)...)
 	}
-	sentinel, err := redisproc.Sentinel(t.TempDir(), config)
+	p, err := redisproc.Sentinel(t.TempDir(), fmt.Sprintf("sentinel monitor node %s %s 1\nsentinel down-after-milliseconds node 3000\n"+
+		"sentinel failover-timeout node 5000\n", host, port))
 	require.NoError(t, err)
-	t.Cleanup(sentinel.Kill)
-	c.addr = sentinel.Addr
-	c.sentinel = redis.NewSentinelClient(&redis.Options{Addr: c.addr})
-	t.Cleanup(func() { c.sentinel.Close() })
+	t.Cleanup(p.Kill)
+	s.SentinelClient = redis.NewSentinelClient(&redis.Options{Addr: p.Addr})
+	t.Cleanup(func() { s.SentinelClient.Close() })
 	// Sentinel does not promote what it has not asked lately, and asks every ten seconds. And it
 	// does nothing for 30 s once its timer was two seconds late, as on a busy disk.
-	require.NoError(t, c.sentinel.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "200", "tilt-trigger", "60000")))
-	for i := range c.servers {
-		require.Eventually(t, func() bool {
-			good := 0
-			for _, replica := range c.sentinel.Replicas(ctx, masterName(i)).Val() {
-				if replica["flags"] == "slave" && replica["master-link-status"] == "ok" {
-					good++
-				}
-			}
-			return good == len(options)
-		}, 20*time.Second, 20*time.Millisecond, "Sentinel does not find the replicas")
+	require.NoError(t, s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "200", "tilt-trigger", "60000")))
+	require.Eventually(t, func() bool {
+		replicas := s.Replicas(ctx, "node").Val()
+		bad := func(r map[string]string) bool { return r["flags"] != "slave" || r["master-link-status"] != "ok" }
+		return len(replicas) == len(options) && !slices.ContainsFunc(replicas, bad)
+	}, 20*time.Second, 20*time.Millisecond, "Sentinel does not find the replicas")
+	s.start = time.Now()
+	join := func(name string) *party { // WAIT waits for what its own connection has written
+		rdb := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "node", SentinelAddrs: []string{p.Addr}, PoolSize: 1})
+		t.Cleanup(func() { rdb.Close() })
+		require.NoError(t, rdb.Ping(ctx).Err()) // as scene.join does
+		return s.party(name, 7, []redis.UniversalClient{rdb})
 	}
-	c.start = time.Now()
-	return c, c.join("alice", step), c.join("bob", step)
-}
-
-func masterName(i int) string { return fmt.Sprintf("node-%d", i+1) }
-
-// join returns a party whose clients ask Sentinel for the masters. They use one connection
-// each, because WAIT waits for what was written on its own connection.
-func (c *cluster) join(name string, step int) *party {
-	var rdbs []redis.UniversalClient
-	for i := range c.servers {
-		rdb := redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: masterName(i), SentinelAddrs: []string{c.addr}, PoolSize: 1,
-		})
-		c.t.Cleanup(func() { rdb.Close() })
-		require.NoError(c.t, rdb.Ping(ctx).Err()) // as scene.join does
-		rdbs = append(rdbs, rdb)
-	}
-	return c.party(name, key, step, rdbs)
+	return s, join("alice"), join("bob")
 }
 
 // cut cuts the replication to a replica. It keeps what it has, and gets nothing more: from
 // now on it has a password for its master, which knows none and refuses it.
-func (c *cluster) cut(replica *redisproc.Process, what string) {
-	c.t.Helper()
-	rdb := adminOf(c.t, replica.Addr)
-	require.NoError(c.t, rdb.ConfigSet(ctx, "masterauth", "wrong").Err())
-	require.NoError(c.t, rdb.ClientKillByFilter(ctx, "type", "master").Err())
-	c.note("the replication %s is cut", what)
+func (s *sentinel) cut(replica int, what string) {
+	s.t.Helper()
+	rdb := connect(s.t, []string{s.replicas[replica].Addr}, redis.Options{})[0]
+	require.NoError(s.t, rdb.ConfigSet(ctx, "masterauth", "wrong").Err())
+	require.NoError(s.t, rdb.ClientKillByFilter(ctx, "type", "master").Err())
+	s.note("the replication %sis cut", what)
 }
 
-// failover kills the first master and waits until Sentinel has promoted a replica. It
-// returns the new master's address, which Sentinel names when that says that it is one.
-func (c *cluster) failover() (now string) {
-	c.t.Helper()
-	c.servers[0].Kill()
-	c.note("the master of node-1 is killed (SIGKILL)")
-	require.Eventually(c.t, func() bool {
-		now = strings.Join(c.sentinel.GetMasterAddrByName(ctx, masterName(0)).Val(), ":")
-		return now != "" && now != c.servers[0].Addr
-	}, time.Minute, 20*time.Millisecond, "Sentinel does not promote a replica") // it may try again after ten seconds
-	c.note("Sentinel has promoted a replica of node-1")
-	return now
+// failover kills the master and waits until Sentinel has promoted a replica.
+func (s *sentinel) failover() {
+	s.t.Helper()
+	s.servers[0].Kill()
+	s.note("the master is killed (SIGKILL)")
+	require.Eventually(s.t, func() bool {
+		now := strings.Join(s.GetMasterAddrByName(ctx, "node").Val(), ":")
+		return now != "" && now != s.servers[0].Addr
+	}, time.Minute, 20*time.Millisecond, "Sentinel does not promote a replica") // it may take two tries
+	s.note("Sentinel has promoted a replica")
 }
 
 // long is a ttl of which no third ends during a failover: alice's renewals do not come into it.
@@ -120,10 +93,10 @@ const long = 3 * time.Minute
 
 func TestFailover_Step07IsHeldTwice(t *testing.T) {
 	t.Parallel()
-	c, alice, bob := newCluster(t, 7, nil)
-	c.cut(c.replicas[0], "of node-1")
+	s, alice, bob := watched(t, nil)
+	s.cut(0, "")
 	alice.enters()
-	c.failover()
+	s.failover()
 	bob.enters("the replica knew of alice's lock: the bug is gone")
 	twoAreInside(alice)
 	require.True(t, locks.NotHeld(alice.unlock()))
@@ -137,19 +110,6 @@ func twoAreInside(alice *party) {
 	alice.note("alice has not been told: two are inside")
 }
 
-func TestFailover_Step08IsHeldOnce(t *testing.T) {
-	t.Parallel()
-	c, alice, bob := newCluster(t, 8, nil)
-	c.cut(c.replicas[0], "of node-1")
-	alice.enters()
-	promoted := c.failover()
-	require.Zero(t, adminOf(t, promoted).Exists(ctx, key).Val(), "the replica knew of alice's lock: that proves nothing")
-	bob.isRefused("one master of five is lost, and bob is inside with alice")
-	alice.leaves("one master of five is lost, and alice cannot release")
-	bob.enters("alice has left, but bob was refused")
-	bob.leaves()
-}
-
 // waitForReplica asks Redis how many replicas have received what p wrote on its connection,
 // and waits so many milliseconds for one.
 func (p *party) waitForReplica(ms int) int64 {
@@ -159,36 +119,25 @@ func (p *party) waitForReplica(ms int) int64 {
 	return n
 }
 
-func TestWait_TheReplicaHasTheLock(t *testing.T) {
-	t.Parallel()
-	c, alice, bob := newCluster(t, 7, nil)
-	alice.enters()
-	require.EqualValues(t, 1, alice.waitForReplica(4000))
-	c.failover()
-	bob.isRefused("the replica had received alice's lock, and bob is inside with her")
-	alice.leaves()
-}
-
 func TestWait_NoReplicaHasTheLock_AliceDoesNotBegin(t *testing.T) {
 	t.Parallel()
-	c, alice, bob := newCluster(t, 7, nil)
-	c.cut(c.replicas[0], "of node-1")
+	s, alice, bob := watched(t, nil)
+	s.cut(0, "")
 	alice.enters()
 	require.Zero(t, alice.waitForReplica(500), "nothing gets through to the replica, and it has alice's lock")
-	require.NoError(t, c.try("alice Unlock, and does not begin", alice.lock.Unlock(ctx)))
-	c.failover()
+	require.NoError(t, s.try("alice Unlock, and does not begin", alice.lock.Unlock(ctx)))
+	s.failover()
 	bob.enters()
 }
 
 // WAIT 1 says that one replica has it. It does not say which one will be promoted.
 func TestWait_AnotherReplicaIsPromoted_TwoAreInside(t *testing.T) {
 	t.Parallel()
-	// Sentinel prefers the second one.
-	c, alice, bob := newCluster(t, 7, nil, []string{"--replica-priority", "1"})
-	c.cut(c.replicas[1], "to the second replica of node-1, which Sentinel prefers,")
+	s, alice, bob := watched(t, nil, []string{"--replica-priority", "1"}) // is preferred
+	s.cut(1, "to the second replica, which Sentinel prefers, ")
 	alice.enters()
 	require.EqualValues(t, 1, alice.waitForReplica(4000), "the first replica is well, and has not received alice's lock")
-	c.failover()
+	s.failover()
 	bob.enters("the new master knew of alice's lock: the bug is gone")
 	twoAreInside(alice)
 }
@@ -224,7 +173,6 @@ func (f fault) duringAHold(t *testing.T, n int) {
 	}
 	s := newScene(t, 5, ttl)
 	alice, bob := s.join("alice", 8), s.join("bob", 8)
-	lost := alice.lock.(renewed).Lost
 	alice.enters()
 	// She has a majority. Of the other nodes, bob would take those that her command has
 	// not reached yet, and a hold on three of five does not outlast two.
@@ -251,26 +199,22 @@ func (f fault) duringAHold(t *testing.T, n int) {
 	case f.heal == nil: // three have forgotten alice, and that is a majority
 		require.NoError(t, err, "three servers are empty, and bob was refused: the bug is gone")
 		twoAreInside(alice)
-		<-lost()
+		<-alice.lock.(renewed).Lost()
 		s.note("alice is notified that the lock is lost, at her next renewal")
 
 	default:
 		require.Error(t, err, "two of five servers are left, and bob is inside")
 		require.False(t, locks.Refused(err), "two of five servers are left, but bob's error says that the lock is taken")
-		select {
-		case <-lost():
-			s.note("alice is notified that the lock is lost")
-		case <-time.After(ttl + slack):
-			require.Fail(t, "two of five servers are left, and alice was not told")
-		}
+		isLost := func() bool { return locks.Lost(alice.lock) }
+		require.Eventually(t, isLost, ttl+slack, time.Millisecond, "two of five servers are left, and alice was not told")
+		s.note("alice is notified that the lock is lost")
 		require.Error(t, bob.tryLock(), "two of five servers are left, and bob is inside")
 		for _, server := range s.servers[:n] {
 			require.NoError(t, f.heal(server))
 		}
 		s.note("the servers are back")
 		time.Sleep(ttl)
-		carol := s.join("carol", 8)
-		require.NoError(t, s.try("carol TryLock, a ttl later", carol.lock.TryLock(ctx)), "all servers are back, the ttl has ended, but no client gets in")
+		s.join("carol", 8).enters("all servers are back, the ttl has ended, but no client gets in")
 	}
 }
 
@@ -298,9 +242,7 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 		var list []locks.Lock
 		for range clients {
 			rdbs := connect(t, s.addrs(), redis.Options{Dialer: far})
-			for _, rdb := range rdbs {
-				require.NoError(t, rdb.Ping(ctx).Err())
-			}
+			warm(t, rdbs, 1)
 			list = append(list, newLock(key, 8, rdbs, long))
 		}
 		// empty is in how many rounds no one got in.
@@ -328,119 +270,231 @@ func TestFiveServers_AJobWithASingleTryLockMayRunNowhere(t *testing.T) {
 }
 
 // atOnce acquires all locks at the same moment, returns how many succeeded, and unlocks.
-func atOnce(list []locks.Lock, acquire func(locks.Lock) error) int {
-	var winners atomic.Int32
-	var done sync.WaitGroup
-	begin := make(chan struct{})
+func atOnce(list []locks.Lock, acquire func(locks.Lock) error) (inside int) {
+	acquired := make(chan error)
 	for _, lock := range list {
-		done.Go(func() {
-			<-begin
-			if acquire(lock) == nil {
-				winners.Add(1)
-			}
-		})
+		go func() { acquired <- acquire(lock) }()
 	}
-	close(begin)
-	done.Wait()
+	for range list {
+		if <-acquired == nil {
+			inside++
+		}
+	}
 	for _, lock := range list {
 		lock.Unlock(ctx)
 	}
-	return int(winners.Load())
+	return inside
 }
 
-// threeMasters starts a Redis Cluster.
-func threeMasters(t *testing.T) (addrs []string) {
-	t.Helper()
-	return (&scene{servers: serveCluster(t, 0)}).addrs()
+// Servers that refuse a command: they have no memory left, or another lock's data at the key.
+
+// A full server refuses what needs memory: to lock, to lock again, and to count an inner
+// Unlock. It does not look at what is behind that, so it renews and releases.
+func TestOutOfMemory_TheHolderKeepsTheLockAndReleasesIt(t *testing.T) {
+	eachStep(t, []int{5, 6, 7, 8}, func(t *testing.T, step int) {
+		const ttl = 3 * time.Second
+		s := newScene(t, nodesOf(step), ttl, "--maxmemory-policy", "noeviction")
+		alice, bob, admins := s.join("alice", step), s.join("bob", step), s.admins()
+		full := func(bytes string) {
+			for _, admin := range admins {
+				require.NoError(t, admin.ConfigSet(ctx, "maxmemory", bytes).Err())
+			}
+		}
+		alice.enters()
+		if step >= 6 {
+			alice.enters("again")
+		}
+		full("1")
+		s.note("all servers are out of memory")
+		if step >= 6 {
+			require.ErrorContains(t, alice.tryLock(), "OOM", "say in server.md that a nested TryLock works now")
+			require.ErrorContains(t, alice.unlock(), "OOM", "say in server.md that a nested Unlock works now")
+		}
+		if step >= 7 {
+			time.Sleep(ttl * 5 / 4)
+			require.False(t, locks.Lost(alice.lock), "a full server does not renew: say so in server.md")
+			s.note("a ttl and a quarter later, alice has been renewed")
+		}
+		alice.leaves("a full server does not release: say so in server.md")
+		for i, admin := range admins {
+			require.Zero(t, admin.Exists(ctx, key).Val(), "alice has left, and node %d has her key", i+1)
+		}
+		err := bob.tryLock()
+		require.ErrorContains(t, err, "OOM")
+		require.False(t, locks.Refused(err), "no one holds the lock, but bob's error says that it is taken")
+		full("0")
+		s.note("the servers have memory again")
+		bob.enters()
+	})
 }
 
-// serveCluster starts a Redis Cluster of three masters, with as many replicas for each.
-func serveCluster(t *testing.T, replicas int) []*redisproc.Process {
-	t.Helper()
-	nodes, err := redisproc.Cluster(ctx, t.TempDir(), 3, replicas)
-	for _, p := range nodes {
-		t.Cleanup(p.Kill)
-	}
-	require.NoError(t, err)
-	return nodes
-}
-
-// A Redis Cluster of three masters is one Redis to a lock: its key is on one of them, and
-// a message reaches waiters on all.
-func TestCluster_TheLocksWorkOnIt(t *testing.T) {
+// While a service changes from step 05 to a later one, or back, each version finds at the key what
+// it cannot read. They exclude each other by another error than ErrNotAcquired, and do not wait.
+func TestRollingChange_TheVersionsExcludeEachOtherByAnError(t *testing.T) {
 	t.Parallel()
-	addrs := threeMasters(t)
+	s := newScene(t, 1, long) // one node for step 08, too: it is about the key
+	for _, change := range [][2]int{{5, 6}, {5, 7}, {5, 8}, {6, 5}, {7, 5}, {8, 5}} {
+		alice, bob := s.join("alice", change[0]), s.join("bob", change[1])
+		alice.enters()
+		for _, err := range []error{bob.tryLock(), bob.try("bob Lock, which does not wait", bob.lock.Lock(ctx))} {
+			require.ErrorContains(t, err, "WRONGTYPE", "the page says that bob gets this error")
+			require.False(t, locks.Refused(err), "the page says that bob cannot tell that alice holds the lock")
+		}
+		alice.leaves("bob has damaged alice's lock")
+	}
+}
+
+// Users that may do just what the page says, and users that may not.
+
+// rightsOnThePage returns what docs/read/server.md gives the user of a lock: the words of
+// its lines, without the password.
+func rightsOnThePage(t *testing.T, step int) []string {
+	t.Helper()
+	page, err := os.ReadFile("../../read/server.md")
+	require.NoError(t, err)
+	user := map[int]string{5: "locks05", 6: "locks07", 7: "locks07", 8: "locks08"}[step]
+	var rights []string
+	for line := range strings.Lines(string(page)) {
+		if words, ok := strings.CutPrefix(line, "ACL SETUSER "+user+" "); ok {
+			rights = append(rights, strings.Fields(strings.TrimPrefix(words, "on >secret "))...)
+		}
+	}
+	return rights
+}
+
+// aDay is what a lock does in its life: alice locks, and again if her lock allows it; bob waits
+// while she works, beyond the ttl if she is renewed; she leaves, and he is woken.
+func aDay(step int, ttl time.Duration, alice, bob locks.Lock) error {
+	err, work := alice.TryLock(ctx), ttl/4
+	if step >= 6 {
+		err = cmp.Or(err, alice.TryLock(ctx), alice.Unlock(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("alice, again and back: %w", err)
+	}
+	if step >= 7 {
+		work = ttl * 7 / 6 // what bob knows of her lease has ended, and the present one has not
+	}
+	start, left := time.Now(), make(chan error, 1)
+	time.AfterFunc(work, func() { left <- alice.Unlock(ctx) })
+	waiting, cancel := context.WithTimeout(ctx, 4*ttl)
+	defer cancel()
+	err = bob.Lock(waiting)
+	if waited := time.Since(start); err == nil && (waited < work || waited > work+ttl/4) {
+		return fmt.Errorf("alice left after %v, and bob was not woken by that: he entered after %v", work, waited)
+	}
+	return cmp.Or(err, <-left, bob.Unlock(ctx))
+}
+
+// A day with the rights of the page, and with one of them missing at a time. None can be spared.
+func TestRights_ThoseOfThePageAreEnough(t *testing.T) {
+	t.Parallel()
 	const ttl = 3 * time.Second
 	for step := 5; step <= 8; step++ {
-		variant(t, fmt.Sprintf("step %02d", step), func(t *testing.T) {
-			var list []locks.Lock
-			for range 2 {
-				rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-				t.Cleanup(func() { rdb.Close() })
-				list = append(list, newLock(fmt.Sprint("lock:", step), step, []redis.UniversalClient{rdb}, ttl))
+		rights := rightsOnThePage(t, step)
+		for i, missing := range append([]string{"nothing"}, rights...) {
+			if missing == "resetchannels" || missing == "-@all" {
+				continue // what a new user has anyway
 			}
-			require.NoError(t, aDay(step, ttl, list[0], list[1]))
-		})
+			variant(t, fmt.Sprintf("step %02d without %s", step, strings.ReplaceAll(missing, "*", "")), func(t *testing.T) {
+				s := newScene(t, 1, ttl) // for step 08 as well: all nodes need the same
+				admin := s.admins()[0]
+				args := []any{"acl", "setuser", "locks", "on", ">secret"}
+				for j, right := range rights {
+					if j != i-1 {
+						args = append(args, right)
+					}
+				}
+				require.NoError(t, admin.Do(ctx, args...).Err())
+				var day [2]locks.Lock
+				for i := range day {
+					rdbs := connect(t, s.addrs(), redis.Options{Username: "locks", Password: "secret"})
+					day[i] = newLock("lock:coupons", step, rdbs, ttl)
+				}
+				err := aDay(step, ttl, day[0], day[1])
+				log := admin.ACLLog(ctx, 100).Val()
+				refused := slices.DeleteFunc(log, func(e *redis.ACLLogEntry) bool { // of go-redis
+					return strings.HasPrefix(e.Object, "client")
+				})
+				if i == 0 {
+					require.NoError(t, err)
+					require.Empty(t, refused, "the lock asked for something that the page does not allow")
+					return
+				}
+				require.Error(t, err, "the page gives a right that the lock does not need: %s", missing)
+				require.NotEmpty(t, refused, "nothing in ACL LOG says that %s is missing", missing)
+				if slices.Contains([]string{"&redislock:lock:*", "+publish", "+subscribe"}, missing) {
+					require.ErrorContains(t, err, "was not woken", "a right for messages is missing, and a call fails: say so in server.md")
+				}
+				s.note("%v", err)
+				s.note("ACL LOG: reason %s, context %s, object %s", refused[0].Reason, refused[0].Context, refused[0].Object)
+			})
+		}
 	}
 }
 
-// A dead master does not say who was promoted: the lock tells go-redis to ask the others (send.go).
-func TestCluster_AMasterIsKilled_TheLockIsKept(t *testing.T) {
-	if os.Getenv("REALFAULTS") != "urls" {
-		t.Skip("REALFAULTS=urls plays it each week: an election takes as long as the machine lets it")
+// service returns a party whose client logs to a file, as production.md recommends.
+func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, log func() string) {
+	file, err := os.Create(filepath.Join(s.t.TempDir(), name))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { file.Close() })
+	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(file, nil))}
+	rdbs := connect(s.t, s.addrs(), redis.Options{DialerRetries: 1})
+	for _, rdb := range rdbs {
+		rdb.AddHook(hook)
 	}
-	s := newScene(t, 0, 15*time.Second)
-	s.servers = serveCluster(t, 1)
-	join := func(name, key string) *party {
-		rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.addrs()})
-		t.Cleanup(func() { rdb.Close() })
-		return s.party(name, key, 7, []redis.UniversalClient{rdb})
+	return s.party(name, step, rdbs), hook, func() string {
+		text, err := os.ReadFile(file.Name())
+		require.NoError(s.t, err)
+		return string(text)
 	}
-	s.start = time.Now()
-	alice, bob := join("alice", key), join("bob", "{"+key+"}:2") // in the same slot
-	bob.enters()                                                 // now his client knows the masters
-	bob.leaves()
-	alice.enters()
-	admins := s.admins()
-	var holder, replica int // the nodes with alice's key
-	require.Eventually(t, func() bool {
-		for i := range 3 {
-			if admins[i].DBSize(ctx).Val() == 1 && admins[i+3].DBSize(ctx).Val() == 1 {
-				holder, replica = i, i+3
-				return true
-			}
-		}
-		return false
-	}, 20*time.Second, time.Millisecond, "the replica does not receive alice's lock")
-	for _, admin := range admins {
-		require.NoError(t, admin.ConfigSet(ctx, "cluster-node-timeout", "1000").Err())
-	}
+}
 
-	s.servers[holder].Kill()
-	s.start = time.Now()
-	s.note("the master with alice's lock is killed (SIGKILL)")
-	lease := alice.lock.(renewed).ValidUntil()
-	require.Eventually(t, func() bool {
-		return strings.Contains(admins[replica].Info(ctx, "replication").Val(), "role:master")
-	}, 20*time.Second, 10*time.Millisecond, "the replica is not promoted")
-	s.note("its replica is promoted")
-	var err error
-	var done sync.WaitGroup
-	done.Go(func() {
-		for end := time.Now().Add(15 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-			if err = bob.tryLock(); err == nil || time.Now().After(end) {
-				return
-			}
-		}
+func TestAtNight_TheHolderIsFound(t *testing.T) {
+	eachStep(t, []int{5, 6, 7, 8}, func(t *testing.T, step int) {
+		s := newScene(t, nodesOf(step), long)
+		alice, _, aliceLog := s.service("alice", step)
+		bob, _, bobLog := s.service("bob", step)
+		alice.enters()
+		bob.isRefused()
+		admin := s.admins()[0] // of 08, it may not be of the majority at once
+		require.Eventually(t, func() bool {
+			token := admin.Get(ctx, key).Val() + strings.Join(admin.HKeys(ctx, key).Val(), "") // of 05, of later ones
+			return token != "" && strings.Contains(aliceLog(), fmt.Sprintf(`msg="lock acquired" key=%s token=%s`, key, token))
+		}, 5*slack, 10*time.Millisecond, "alice holds the lock, and her log does not say so")
+		require.True(t, step == 8 || bobLog() == "", "bob was refused, and his log says that he holds the lock")
+		alice.leaves()
 	})
-	for !alice.lock.(renewed).ValidUntil().After(lease) && !locks.Lost(alice.lock) {
-		time.Sleep(10 * time.Millisecond)
+}
+
+func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
+	t.Parallel()
+	for outage, stop := range map[string]func(*redisproc.Process){
+		"killed": (*redisproc.Process).Kill,
+		"hangs":  func(server *redisproc.Process) { server.Signal(syscall.SIGSTOP) },
+	} {
+		for step := 7; step <= 8; step++ {
+			variant(t, fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
+				s := newScene(t, nodesOf(step), 10*time.Second)
+				alice, hook, log := s.service("alice", step)
+				alice.enters()
+				isRenewed := func() bool { return hook.Renewed.Load() >= int64(nodesOf(step)) }
+				require.Eventually(t, isRenewed, s.ttl, time.Millisecond, "a renewal is not counted")
+				require.Zero(t, hook.Failed.Load())
+				s.note("renewed, 0 failures")
+				for _, server := range s.servers {
+					stop(server)
+				}
+				s.note("Redis: %s", outage)
+				for hook.Failed.Load() == 0 && !locks.Lost(alice.lock) {
+					time.Sleep(time.Millisecond)
+				}
+				require.False(t, locks.Lost(alice.lock), "the lock is lost, and no renewal has been counted as failed")
+				s.note("the hook has counted a failure")
+				require.Contains(t, log(), `msg="lock not renewed" key=`+key)
+				<-alice.lock.(renewed).Lost()
+				s.note("alice is notified that the lock is lost; %d failures", hook.Failed.Load())
+			})
+		}
 	}
-	s.note("alice has been renewed: %t; keys on the promoted replica: %v", !locks.Lost(alice.lock),
-		admins[replica].Keys(ctx, "*").Val())
-	done.Wait()
-	assert.NoError(t, err, "the replica was promoted 15s ago, but bob's TryLock still fails")
-	require.False(t, locks.Lost(alice.lock), "the promoted replica has alice's lock, but she has lost it")
-	alice.leaves()
-	bob.leaves()
 }

@@ -5,18 +5,13 @@ package redisproc
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A Process is one redis-server or redis-sentinel.
@@ -51,7 +46,7 @@ func start(program, dir string, args []string) (p *Process, err error) {
 	}
 	for range 3 {
 		p = new(Process)
-		if p.Addr, err = FreeAddr(); err != nil {
+		if p.Addr, err = freeAddr(); err != nil {
 			return nil, err
 		}
 		_, port, _ := net.SplitHostPort(p.Addr)
@@ -63,60 +58,8 @@ func start(program, dir string, args []string) (p *Process, err error) {
 	return nil, err
 }
 
-// Cluster starts a Redis Cluster of n masters, and of as many replicas for each, whose files
-// are in dir, and waits until it is up. The masters come first, then a replica of each, and
-// so on. With an error it returns those that it has started.
-func Cluster(ctx context.Context, dir string, n, replicas int) (nodes []*Process, err error) {
-	end := time.Now().Add(30 * time.Second)
-	var admins []*redis.Client
-	for i := range n * (1 + replicas) {
-		bus, err := FreeAddr()
-		if err != nil {
-			return nodes, err
-		}
-		_, busPort, _ := net.SplitHostPort(bus)
-		own, err := os.MkdirTemp(dir, "node")
-		if err != nil {
-			return nodes, err
-		}
-		p, err := Server(own, "--cluster-enabled", "yes", "--cluster-port", busPort, "--repl-diskless-sync-delay", "0")
-		if err != nil {
-			return nodes, err
-		}
-		nodes = append(nodes, p)
-		admin := redis.NewClient(&redis.Options{Addr: p.Addr})
-		defer admin.Close()
-		admins = append(admins, admin)
-		host, port, _ := net.SplitHostPort(p.Addr)
-		err = admins[0].Do(ctx, "cluster", "meet", host, port, busPort).Err()
-		if err == nil && i < n {
-			err = admin.ClusterAddSlotsRange(ctx, i*16384/n, (i+1)*16384/n-1).Err()
-		}
-		if err != nil {
-			return nodes, err
-		}
-	}
-	for i, admin := range admins {
-		up := func() bool { return strings.Contains(admin.ClusterInfo(ctx).Val(), "cluster_state:ok") }
-		if i >= n {
-			master := admins[i%n].ClusterMyID(ctx).Val()
-			up = func() bool { // it cannot replicate a master of which it has not heard yet
-				return admin.ClusterReplicate(ctx, master).Err() == nil &&
-					strings.Contains(admin.Info(ctx, "replication").Val(), "master_link_status:up")
-			}
-		}
-		for !up() {
-			if time.Now().After(end) {
-				return nodes, errors.New("the cluster does not come up")
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
-	return nodes, nil
-}
-
-// FreeAddr returns an address that another process may take first.
-func FreeAddr() (string, error) {
+// freeAddr returns an address that another process may take first.
+func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

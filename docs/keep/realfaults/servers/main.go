@@ -22,11 +22,10 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	args := os.Args[1:]
-	if len(args) == 0 {
+	if len(os.Args) == 1 {
 		log.Fatal("usage: go run -C docs/keep ./realfaults/servers command [argument...]")
 	}
-	if err := run(args); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		log.Fatal(err)
 	}
 }
