@@ -5,8 +5,8 @@ package redislock
 // takes no time, and keys expire by it. A story runs in one goroutine; hooks inject what
 // happens in between.
 //
-// This file has what stories call. Below it are the network, in lab_net_test.go, and the
-// timeline, in lab_trace_test.go. docs/read/testing.md explains it.
+// This file has what stories call. Below it are the network and the timeline, in
+// lab_net_test.go. docs/read/testing.md explains it.
 //
 //lint:file-ignore U1000 some of this only later steps need
 
@@ -268,14 +268,6 @@ func (l *lab) endLease() {
 		l.server(node).FastForward(ttl)
 	}
 	l.fault("the clock of Redis jumps ahead by %v: all leases have expired", ttl)
-}
-
-// far makes each round trip of a client take longer from now on, even those that make a
-// connection.
-func (l *lab) far(name string, roundTrip time.Duration) {
-	l.wait()
-	l.client(name).far.Store(int64(roundTrip))
-	l.fault("from now on, a round trip of %s takes %v", name, roundTrip)
 }
 
 // stop makes a node unreachable. It keeps its data, and may be started again.

@@ -488,3 +488,11 @@ func TestAReplyIsLostAndAnotherGoroutineLocksWithTheHandle_UnlockReturnsNil(t *t
 		})
 	})
 }
+
+// far makes each round trip of a client take longer from now on, even those that make a
+// connection.
+func (l *lab) far(name string, roundTrip time.Duration) {
+	l.wait()
+	l.client(name).far.Store(int64(roundTrip))
+	l.fault("from now on, a round trip of %s takes %v", name, roundTrip)
+}

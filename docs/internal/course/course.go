@@ -206,6 +206,7 @@ var Unfenced = Step{
 const (
 	LockFile    = "lock.go"
 	LabFile     = "lab_test.go"     // of the test harness, what authors of stories read
+	NetFile     = "lab_net_test.go" // what is below it: the network, the timeline
 	NewFile     = "new_test.go"     // how the test harness calls New
 	BugFile     = "bug_test.go"     // what is still broken, weaker variants, common mistakes: for its own step only
 	ExampleFile = "example_test.go" // for go doc, from step 05 on

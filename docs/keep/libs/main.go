@@ -81,7 +81,7 @@ const steps = "../../"
 // tells the test harness how to call New is step 07's, for one Redis or five.
 func (c column) compile(ctx context.Context, b *story.Builder) (story.Binary, error) {
 	of := story.Build{Dir: "libs/" + c.dir, Name: c.dir, Replace: map[string]string{}}
-	for _, file := range append(files(), course.LabFile, "lab_net_test.go", "lab_trace_test.go") {
+	for _, file := range append(files(), course.LabFile, course.NetFile) {
 		of.Replace[file] = steps + course.Last.Home(file) + "/" + file
 	}
 	of.Replace[course.HereFile] = steps + course.SecondDir + "/testdata/" + course.HereFile
