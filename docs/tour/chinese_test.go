@@ -178,7 +178,8 @@ func TestChinese_TheAuthorsCommandsStayEnglish(t *testing.T) {
 
 func TestChinese_FitsATerminal(t *testing.T) {
 	speakingChinese(t)
-	fits(t, "help", usage())
+	fits(t, "help", usage(false)+usage(true))
+	require.LessOrEqual(t, strings.Count(usage(false), "\n"), 25, "it is one screen")
 	for _, s := range course.Steps {
 		require.LessOrEqual(t, course.Wide(word(s.Problem)), 53, "next to the word for it, and mylock, on a line of 80 columns")
 		require.Equal(t, columns, course.Wide(banner(s)))

@@ -96,19 +96,28 @@ func TestCopy_WhatTheProgramLacks(t *testing.T) {
 	}
 }
 
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+// committed commits all, and returns the name of that.
+func committed(t *testing.T, dir string) string {
+	t.Helper()
+	gitIn(t, dir, "add", ".")
+	gitIn(t, dir, "commit", "-q", "-m", "all", "--date", "2026-11-26T12:00:00Z")
+	return gitIn(t, dir, "log", "-1", "--format=%h")
+}
+
 // A clone knows its commit.
 func TestCopy_SaysWhereItComesFrom(t *testing.T) {
 	root := inOwnMini(t)
-	git := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
-		cmd.Dir = root
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	git("init", "-q")
-	git("add", ".")
-	git("commit", "-q", "-m", "all", "--date", "2026-11-26T12:00:00Z")
+	gitIn(t, root, "init", "-q")
+	committed(t, root)
 	tr, ctx, err := newTour(t.Context(), console{})
 	require.NoError(t, err)
 	defer tr.Close()
@@ -123,25 +132,43 @@ const someChanges = "# Changes\n\n## 26 November 2026\n\nYour copy has these\nch
 	"| 05 to 08 | it never was | it is | **all** |\n\n## 25 November 2026\n\nYour copy has these if its `lock.go` has `MaxHold`.\n\n" +
 	"| 07, 08 | `Unlock` lied | it [tells](x.md) | all |\n| 05 to 08 | slow | fast | you |\n| 05, 06 | not this | step | no |\n\n## From one step to another\n\n`a` `b`\n\n| 05 to 08 | a | b | c |\n"
 
-func TestCopy_WhatHasChangedSince(t *testing.T) {
+// Where the commit is not known, what the copy lacks decides.
+func TestCopyDiff_NoCommit(t *testing.T) {
 	inOwnMini(t)
 	require.NoError(t, write("docs/read/changes.md", someChanges))
 	dir := t.TempDir()
 	shows(t, "copy 7 -diff "+dir, 1, "has no copy of step 07: lock.go is not there")
 	require.NoError(t, write(dir+"/lock.go", "// Copied from somewhere, version 3.\n\n"+miniLock(7)))
-	shows(t, "copy -diff 7 "+dir, 0, "Copied from somewhere, version 3.\n", "It is the same as step 07 now.\n")
-
-	require.NoError(t, write(dir+"/lock.go", "// Copied from somewhere, version 2.\n\n"+strings.Replace(miniLock(7), "MaxHold", "Hold", 1)))
-	require.NoError(t, write("step07_watchdog/send.go", "package redislock\n"))
-	out := shows(t, "copy -diff 7 "+dir, 0, "Copied from somewhere, version 2.\n", "--- "+dir+"/lock.go\n+++ step07_watchdog/lock.go\n", "-type Lock struct{ Hold int }\n",
-		"+type Lock struct{ MaxHold int }\n", "+++ step07_watchdog/send.go\n", "+package redislock\n", "(before -> now -> who must update; docs/read/changes.md):\n  - `Unlock` lied -> it tells -> all\n  - slow -> fast -> you\n", "copy overwrites nothing")
-	for _, text := range []string{"-// Copied", "never was", "not this", "a -> b", "_test.go"} {
+	shows(t, "copy -diff 7 "+dir, 0, "Copied from somewhere, version 3.\n", "Nothing has changed here since your copy.\n")
+	require.NoError(t, write(dir+"/lock.go", miniLock(7)+"\n// mine\n"))
+	shows(t, "copy -diff 7 "+dir, 0, "does not say of which version it is.\nNo entry of docs/read/changes.md is newer than your copy of step 07.\n")
+	require.NoError(t, write(dir+"/lock.go", strings.Replace(miniLock(7), "MaxHold", "Hold", 1)))
+	out := shows(t, "copy -diff 7 "+dir, 0, "(before -> now -> who must update; docs/read/changes.md):\n  - `Unlock` lied -> it tells -> all\n  - slow -> fast -> you\n", "copy overwrites nothing")
+	for _, text := range []string{"@@", "never was", "not this", "a -> b"} {
 		require.NotContains(t, out, text)
 	}
-	require.Equal(t, []string{"lock.go"}, namesIn(t, dir))
-	shows(t, "copy -diff -tests 7 "+dir, 0, "+++ step07_watchdog/7_watchdog_test.go\n")
-	require.NoError(t, write(dir+"/lock.go", miniLock(6)))
-	shows(t, "copy -diff 7 "+dir, 0, "does not say of which version")
+}
+
+// Where it is known, the reader's own change is none of ours.
+func TestCopyDiff_TheReadersOwnChangeIsNoUpdate(t *testing.T) {
+	root := inOwnMini(t)
+	require.NoError(t, write("docs/read/changes.md", someChanges))
+	lock := read(t, "step07_watchdog/lock.go")
+	require.NoError(t, write("step07_watchdog/lock.go", strings.ReplaceAll(lock, "MaxHold", "Hold")))
+	gitIn(t, root, "init", "-q")
+	old := committed(t, root)
+	require.NoError(t, write("step07_watchdog/lock.go", lock))
+	now := committed(t, root)
+	dir := t.TempDir()
+	copied := func(commit, text string) {
+		require.NoError(t, write(dir+"/lock.go", "// Copied from somewhere, version "+commit+" (2026-11-26).\n\n"+text))
+	}
+	copied(now, "package mine // without MaxHold\n")
+	shows(t, "copy -diff 7 "+dir, 0, "(2026-11-26).\nNothing has changed here since your copy.\n")
+	copied(old, "package mine // with MaxHold\n")
+	shows(t, "copy -diff 7 "+dir, 0, "  - `Unlock` lied -> it tells -> all\n")
+	copied("0123456", lock)
+	shows(t, "copy -diff 7 "+dir, 0, "Nothing has changed here since your copy.\n")
 }
 
 // A section that is added to the page must name what a copy has since then.

@@ -56,7 +56,7 @@ func TestWrongUsage_Exit2(t *testing.T) {
 		"red 1 2":                     "2 is none",
 		"red 1 -al":                   "red has no flag -al (did you mean -all?)",
 		"green 1 -all":                "green has no flag -all",
-		"diff 1 -al":                  "diff has no flag -al (did you mean -all?)",
+		"diff 1 -all":                 "diff has no flag -all",
 		"try -watch":                  "try needs a step",
 		"try 4 -wach":                 "try has no flag -wach (did you mean -watch?)",
 		"try fencing":                 "try is for the locks of steps 1 to 8",
@@ -97,11 +97,13 @@ func TestWrongUsage_Exit2(t *testing.T) {
 func TestHelp_Exit0_FitsATerminal(t *testing.T) {
 	for _, arg := range []string{"help", "-h", "--help"} {
 		out, errs, code := tourOf(t, arg)
-		require.Equal(t, []any{usage(), "", 0}, []any{out, errs, code}, arg)
+		require.Equal(t, []any{usage(false), "", 0}, []any{out, errs, code}, arg)
 	}
-	fits(t, "help", usage())
+	fits(t, "help", usage(false)+usage(true))
+	require.LessOrEqual(t, strings.Count(usage(false), "\n"), 25, "it is one screen")
+	shows(t, "help authors", 0, usage(true))
 	for _, c := range commands {
-		require.Contains(t, usage(), "\n  "+c.name)
+		require.Contains(t, usage(false)+"\n"+usage(true), "\n  "+c.name)
 	}
 }
 

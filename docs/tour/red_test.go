@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/internal/trace"
 )
 
 func TestRed_TheLeadInFull_TheOthersInShort_ControlsAsANumber(t *testing.T) {
@@ -113,15 +111,4 @@ func TestTheCourse(t *testing.T) {
 		"Red, as expected", "green: 1_mutual_exclusion_test.go", "ok    TestLeadMutual_exclusion\n          0.1ms  alice  SET 01 two_of\n\n",
 		"still broken: A holder that dies", "== step 08", "== epilogue: fencing tokens =", "ok    TestLeadFencing\n", "What to run next:")
 	require.NotContains(t, out.String(), "ok    TestOther")
-}
-
-func TestJSON_IsTheRecordsOfOneStory(t *testing.T) {
-	buildsMany(t)
-	records := lines(shows(t, "red 4 -json TestALateHolder_CannotDeleteTheNextOwnersLock", 0))
-	var last trace.Record
-	require.NoError(t, json.Unmarshal([]byte(records[len(records)-1]), &last))
-	require.Equal(t, trace.Verdict, last.Kind)
-	require.Equal(t, "alice came late and deleted bob's lock: carol is inside with bob", last.Text)
-
-	shows(t, "green 4 -json TestTryLock_InvalidTTL_SendsNothing", 0)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -211,23 +210,6 @@ func TestTry_WhatHasChangedStays(t *testing.T) {
 	require.Contains(t, read(t, myLockFile), "// mine, at 4")
 }
 
-// go test plays the learner's lock, whose lines are in mylock.
-func TestTry_Overlay(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
-	work(t, miniLock(2))
-	shows(t, "try 3 TestLeadCrashed_holder -overlay", 0, "mylock/_overlay.json is there.", "\ngo test -overlay mylock/_overlay.json -run '^TestLeadCrashed_holder$' -v ./step03_atomic_set\n")
-	goTest := func(story string) string {
-		out, _ := exec.Command("go", "test", "-overlay", "mylock/_overlay.json", "-run", "^"+story+"$", "-v", "./step03_atomic_set").CombinedOutput()
-		return string(out)
-	}
-	require.Contains(t, goTest("TestLeadCrashed_holder"), "--- PASS")
-	require.Contains(t, goTest("TestLeadAtomic_acquire"), "--- FAIL", "the lock of 2 lacks what 3 has")
-	work(t, strings.Replace(miniLock(3), "return nil", "return", 1))
-	shows(t, "try 3 -overlay", 0, "-run '^TestX$'")
-	require.Contains(t, goTest("TestLeadAtomic_acquire"), "mylock/lock.go:8:")
-}
-
 // A seer calls a function when it receives something.
 type seer struct {
 	strings.Builder
@@ -277,7 +259,7 @@ func TestTry_TheKeysOfAWatch(t *testing.T) {
 	inOrder(t, watch("n", "h", "q"), "Step 02 is solved", "No story has failed in this run.\nNo story has failed in this run.\n", "No longer watching.")
 }
 
-func TestTry_ALineForTheGroup_AndASummaryToKeep(t *testing.T) {
+func TestTry_ALineForTheGroup(t *testing.T) {
 	buildsMany(t)
 	inOwnMini(t)
 	shows(t, "try -report Ana, Bo", 0, "\"Ana, Bo\",,0,0,0,0,0\n")
@@ -294,9 +276,7 @@ func TestTry_ALineForTheGroup_AndASummaryToKeep(t *testing.T) {
 	require.NotRegexp(t, `^,`, shows(t, "try -report", 0), "the name of the user")
 	shows(t, "reset 3", 0, "a copy of step02_expire")
 	shows(t, "try 3", 1, "Stories passed: 7 of 9")
-	shows(t, "try -summary", 0, "  02  solved     6/6        1      0  ", "  03             7/9        3      1  ", "Steps solved: 1 of 8. Stories passed: 13. Tries: 4. Hints: 1.")
 	shows(t, "try -report 3", 2, "try -report [NAME]")
-	shows(t, "try 3 -summary", 2, "too many arguments: 3")
 }
 
 func TestTry_WhatIsSolvedStays(t *testing.T) {
