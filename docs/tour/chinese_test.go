@@ -135,47 +135,6 @@ func verbs(format string) map[int]string {
 	return list
 }
 
-func TestChineseLocale(t *testing.T) {
-	for _, tt := range []struct {
-		env  map[string]string
-		want bool
-	}{
-		{map[string]string{}, false},
-		{map[string]string{"LANG": "en_US.UTF-8"}, false},
-		{map[string]string{"LANG": "zh_CN.UTF-8"}, true},
-		{map[string]string{"LANG": "zh_TW.UTF-8"}, true},
-		{map[string]string{"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, true},
-		{map[string]string{"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, false},
-	} {
-		require.Equal(t, tt.want, course.ChineseLocale(func(name string) string { return tt.env[name] }), tt.env)
-	}
-}
-
-func TestLang_StandsAnywhere(t *testing.T) {
-	t.Cleanup(func() { course.Chinese = false })
-	for args, want := range map[string]string{
-		"-lang zh wyh":   "tour：没有这个命令：wyh（你是不是想输入 why？）\n全部命令：go run ./docs/tour help\n",
-		"try 9 -lang zh": "tour：没有这一步：9（有 1 到 8）\n全部命令：go run ./docs/tour help\n",
-		"wyh --lang en":  "tour: no such command: wyh (did you mean why?)\nAll commands: go run ./docs/tour help\n",
-		"red 1 -lang":    "tour: -lang takes zh or en:\nAll commands: go run ./docs/tour help\n",
-		"red 1 -lang fr": "tour: -lang takes zh or en: fr\nAll commands: go run ./docs/tour help\n",
-	} {
-		course.Chinese = false
-		_, errs, code := tourOf(t, args)
-		require.Equal(t, 2, code, args)
-		require.Equal(t, want, errs, args)
-	}
-}
-
-// TestChinese_TheAuthorsCommandsStayEnglish looks at what writes the pages.
-func TestChinese_TheAuthorsCommandsStayEnglish(t *testing.T) {
-	for args, want := range map[string]bool{"matrix": true, "matrix -check": true, "why -all": true, "why -all 3": true, "why 3": false, "why 3 40": false, "try 3": false} {
-		req, err := parseArgs(strings.Fields(args))
-		require.NoError(t, err, args)
-		require.Equal(t, want, req.forAuthors(), args)
-	}
-}
-
 func TestChinese_FitsATerminal(t *testing.T) {
 	speakingChinese(t)
 	fits(t, "help", usage(false)+usage(true))
@@ -186,29 +145,5 @@ func TestChinese_FitsATerminal(t *testing.T) {
 	}
 	for _, state := range []string{"solved ", "later  ", "missing", "holds  ", "not run"} {
 		require.Equal(t, 7, course.Wide(word(state)), state)
-	}
-}
-
-func TestChinese_ALearnersWay(t *testing.T) {
-	buildsMany(t)
-	inOwnMini(t)
-	speakingChinese(t)
-	for _, tt := range []struct {
-		args string
-		code int
-		want []string
-	}{
-		{"try", 0, []string{"你自己写的锁", "  02           持锁者崩溃，锁永远不释放\n", "接下来：go run ./docs/tour try 1"}},
-		{"red 2", 0, []string{"red：用 2_crashed_holder_test.go 测第 01 步的锁（SETNX；DEL）\n", "这些测试故事的要求：持锁者崩溃", "结果是红的", "第 02 步修好这些问题。\n"}},
-		{"green 2", 0, []string{"green：用", " 现在保证：\n", "还没解决的问题："}},
-		{"try 7", 1, []string{"mylock 里放好了一把新的锁", "第 07 步：", "  + 每 ttl/3 续期一次", "用第 07 步的测试检验 mylock\n",
-			"  满足     6_waiting_test.go           3/3\n", "  未满足   7_watchdog_test.go          1/3", "  待写     2. Lost       0/3", "  FAIL  TestLeadWatchdog\n", "还没做完"}},
-		{"hint 7", 0, []string{"提示 1/3：TestLeadWatchdog\n\n", "最后一次续期", "还想要提示：go run ./docs/tour hint 7\n"}},
-		{"try 7 -rules", 0, []string{"规则：\n\n  + 每 ttl/3", "\n  - 所有错误都以"}},
-		{"try 7 -compare", 0, []string{"下面就是答案", "（你的）", "（参考实现）"}},
-		{"try 6", 2, []string{"mylock 里是你在第 07 步写的锁"}},
-	} {
-		out := shows(t, tt.args, tt.code, tt.want...)
-		require.NotContains(t, out, "%!", tt.args)
 	}
 }
