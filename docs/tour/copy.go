@@ -144,7 +144,7 @@ func (t *tour) version(ctx context.Context, dir string) string {
 	}
 }
 
-// git is what git prints here; "" without it, and where this is no clone.
+// git is what git prints here; "" without it, and outside a clone.
 func (t *tour) git(ctx context.Context, args ...string) string {
 	if _, err := os.Stat(t.Path("", ".git")); err != nil { // otherwise the commit is another repository's
 		return ""

@@ -91,7 +91,7 @@ const someChanges = "# Changes\n\n## 26 November 2026\n\nYour copy has these\nch
 	"| 05 to 08 | it never was | it is | **all** |\n\n## 25 November 2026\n\nYour copy has these if its `lock.go` has `MaxHold`.\n\n" +
 	"| 07, 08 | `Unlock` lied | it [tells](x.md) | all |\n| 05 to 08 | slow | fast | you |\n| 05, 06 | not this | step | no |\n\n## From one step to another\n\n`a` `b`\n\n| 05 to 08 | a | b | c |\n"
 
-// What the copy's owner has changed is no update; where the commit is not known, what it lacks is.
+// What the owner of a copy has changed does not count. Without the commit, what it lacks does.
 func TestCopyDiff(t *testing.T) {
 	inOwnMini(t)
 	lock := read(t, "step07_watchdog/lock.go")

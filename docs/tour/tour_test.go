@@ -36,7 +36,7 @@ func edit(name, old, now string) act {
 
 func remove(name string) act { return func(t *testing.T) { require.NoError(t, os.RemoveAll(name)) } }
 
-// has wants this text in a file; "" is no such file.
+// has wants this text in a file; "" means that the file is not there.
 func has(name, text string) act {
 	return func(t *testing.T) {
 		if text == "" {
@@ -157,7 +157,7 @@ var situations = []struct {
 		do("try 2", 2, "mylock has your attempt at step 03. To keep that and go back to step 02:\n  go run ./docs/tour try 2 -back\n"),
 		do("try 2 TestNope -back", 2, "has no story TestNope"), do("try 2 -watch", 2, "try 2 -back"), has(keptDir(3)+"/lock.go", ""), // nothing has moved
 		do("try 5", 1, "Your attempt at step 03 is kept", "is new: a copy of step04_owner_token"),
-		do("try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved", "!kept"), // the copy at 5 was no attempt
+		do("try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved", "!kept"), // no one had touched the copy at 5
 		do("try 4", 1, "is yours that solved step 03"),
 		mine(miniLock(4) + "\n// mine, at 4\n"), do("try 4", 0, "solved"), do("try 5", 1, "is yours that solved step 04"),
 		mine(miniLock(4) + "\n// mine, at 5\n"),
@@ -263,7 +263,7 @@ var situations = []struct {
 		do("try 7 -rules", 0, "规则：\n\n  + 每 ttl/3", "\n  - 所有错误都以"), do("try 7 -compare", 0, "下面就是答案", "（你的）", "（参考实现）", "!%!"), do("try 6", 2, "mylock 里是你在第 07 步写的锁"),
 		do("-lang zh wyh", 2, "tour：没有这个命令：wyh（你是不是想输入 why？）\n全部命令：go run ./docs/tour help\n"),
 	}},
-	{"try: what hangs, breaks or leaks is told by the line of the learner", []act{
+	{"try: what hangs, breaks or leaks names the line of the learner", []act{
 		inOwnCourse, func(t *testing.T) { t.Setenv(watchEnv, "400ms") },
 		learner("", `	if os.Getenv("NOBODY") == "" { ; for n := 1; n > 0; n = n%7 + 1 { }; }`),
 		do("try 1", 1, "missing  1_mutual_exclusion_test.go", "Not run, because 4 stories hang: 14 stories.", "HANGS Test", "It hangs; your code runs in a loop at mylock/lock.go:", "\n        lock.go:", "  if os.Getenv"),
