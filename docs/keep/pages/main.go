@@ -133,7 +133,8 @@ func (m maker) run(ctx context.Context, files []string, check bool) error {
 			if check {
 				program += " -check"
 			}
-			files = slices.DeleteFunc(files, func(file string) bool { return file == page }) // it writes the whole page
+			// It writes the whole page.
+			files = slices.DeleteFunc(files, func(file string) bool { return file == page })
 			jobs = append(jobs, func() (map[string]string, error) {
 				_, err := m.print(program)
 				return nil, err
