@@ -86,3 +86,14 @@ func TestTheReplyToTheAcquireIsLost_NobodyIsLockedOut(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx), "alice has unlocked once, but bob was refused")
 	})
 }
+
+// requireRefused fails unless a client is refused because another one is inside; inside says
+// what it means if the client gets in.
+func requireRefused(t *T, l *handle, inside string, args ...any) {
+	t.Helper()
+	err := l.TryLock(ctx)
+	if err != nil {
+		inside, args = "another client is inside, but %s's error does not match ErrNotAcquired", []any{l.who}
+	}
+	require.ErrorIsf(t, err, ErrNotAcquired, inside, args...)
+}

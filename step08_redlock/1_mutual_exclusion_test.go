@@ -107,14 +107,3 @@ func sellCoupons(t *T, lab *lab, locked bool) (sold, left int) {
 	require.NoError(t, err)
 	return int(sales.Load()), left
 }
-
-// requireRefused fails unless a client is refused because another one is inside; inside says
-// what it means if the client gets in.
-func requireRefused(t *T, l *handle, inside string, args ...any) {
-	t.Helper()
-	err := l.TryLock(ctx)
-	if err != nil {
-		inside, args = "another client is inside, but %s's error does not match ErrNotAcquired", []any{l.who}
-	}
-	require.ErrorIsf(t, err, ErrNotAcquired, inside, args...)
-}

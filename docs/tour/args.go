@@ -54,6 +54,14 @@ func (r request) atMost(n int, args []string) error {
 
 func readNothing(req *request, args []string) error { return req.atMost(0, args) }
 
+func readHelp(req *request, args []string) error {
+	if len(args) == 1 && args[0] == "authors" {
+		req.names = args
+		return nil
+	}
+	return req.atMost(0, args)
+}
+
 // readStep reads a step, and leaves to behind what is behind it.
 func readStep(behind reader) reader {
 	return func(req *request, args []string) error {
@@ -92,8 +100,8 @@ func readTry(req *request, args []string) error {
 		}
 		req.names = args
 		return nil
-	case req.has("-summary"), len(args) == 0 && req.flags == nil:
-		return req.atMost(0, args)
+	case len(args) == 0 && req.flags == nil:
+		return nil
 	}
 	return readStep(readNames)(req, args)
 }

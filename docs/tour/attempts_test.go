@@ -44,6 +44,7 @@ func TestAttempts_EachIsWhole(t *testing.T) {
 	for _, a := range attempts(t) {
 		if !a.wrong {
 			assert.Empty(t, a.caughtBy, "%s: nothing catches a right one", a.name)
+			assert.Empty(t, brokenRules(lock{course.LockFile: a.src}, a.step.N), "%s: a right lock is refused", a.name)
 			continue
 		}
 		if a.refused != "" {
@@ -237,55 +238,4 @@ func assemble(src lock, without []string, body string) ([]byte, error) {
 		}
 	}
 	return format.Source([]byte(strings.Replace(code, "\n", "\n"+head, 1)))
-}
-
-func TestAssemble(t *testing.T) {
-	src := lock{"lock.go": []byte(`package redislock // the lock
-
-import "errors"
-
-var (
-	ErrA = errors.New("a") // the first
-	ErrB = errors.New("b")
-)
-
-// TryLock tries.
-func (l *Lock) TryLock() error { return send() }
-`), "send.go": []byte(`package redislock
-
-import (
-	mathrand "math/rand/v2"
-	"time"
-)
-
-// send sends.
-func send() error {
-	time.Sleep(1 + mathrand.N(2))
-	return ErrA
-}
-`)}
-	const theirs = "var (\n\tErrA = errors.New(\"a\")\n)\n\n"
-	for _, tt := range []struct {
-		without    string
-		body, want string // want is the source without its package clause, or an error
-	}{
-		{"ErrB", "func (l *Lock) TryLock() error { return rand.Text() + help() }\n\nfunc help() error { return send() }\n",
-			"import errors \"errors\"\nimport mathrand \"math/rand/v2\"\nimport rand \"crypto/rand\"\nimport time \"time\"\n\n" + theirs +
-				"func send() error {\n\ttime.Sleep(1 + mathrand.N(2))\n\treturn ErrA\n}\n\n" +
-				"func (l *Lock) TryLock() error { return rand.Text() + help() }\n\nfunc help() error { return send() }\n"},
-		{"send", "import \"math/rand\"\n\nvar ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n",
-			"import errors \"errors\"\nimport os \"os\"\nimport rand \"math/rand\"\n\n" + theirs +
-				"var ErrB error\n\nfunc (Lock) TryLock() error { return os.ErrExist + rand.Int() + ErrB }\n"},
-		{"ErrB", "func help() {}", "the lock has no help to leave out"},
-		{"ErrB", "func (l *Lock) help() {}", "the lock has no Lock.help to leave out"},
-		{"help", "func send() {}", "the lock has no help to leave out"},
-		{"send", "func TryLock() {", "expected"},
-	} {
-		got, err := assemble(src, []string{tt.without}, tt.body)
-		if err != nil {
-			require.ErrorContains(t, err, tt.want)
-			continue
-		}
-		require.Equal(t, "package redislock\n\n"+tt.want, string(got))
-	}
 }

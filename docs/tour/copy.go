@@ -17,6 +17,9 @@ import (
 // runCopy copies a lock into another program, and checks it there if that has what it needs.
 func (t *tour) runCopy(ctx context.Context, req request) error {
 	s, folder, checks := req.steps[0], req.names[0], [][]string{{"vet", "."}}
+	if req.has("-diff") {
+		return t.diffCopy(ctx, s, folder)
+	}
 	files := t.Sources(s.Dir)
 	if req.has("-tests") {
 		tests, err := filepath.Glob(t.Path(s.Dir, "*_test.go"))
@@ -30,9 +33,6 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 			files = append(files, append(second, course.HereFile)...)
 		}
 		checks = append(checks, []string{"test", "-count=1", "."})
-	}
-	if req.has("-diff") {
-		return t.diffCopy(s, folder, files)
 	}
 	mod, err := modOf(folder)
 	if err != nil {
@@ -134,23 +134,25 @@ var originLine = regexp.MustCompile(`^// (Copied from .*)\r?\n\r?\n`)
 
 // version is the commit of a clone, and its date.
 func (t *tour) version(ctx context.Context, dir string) string {
-	git := func(args ...string) string {
-		cmd := exec.CommandContext(ctx, "git", args...)
-		cmd.Dir = t.Path("", "")
-		out, _ := cmd.Output() // without git the version is not known
-		return strings.TrimSpace(string(out))
-	}
-	commit := ""
-	if _, err := os.Stat(t.Path("", ".git")); err == nil { // otherwise the commit is another repository's
-		commit = git("log", "-1", "--format=%h (%cs)")
-	}
-	switch {
+	switch commit := t.git(ctx, "log", "-1", "--format=%h (%cs)"); {
 	case commit == "":
 		return "unknown"
-	case git("status", "--porcelain", "--", dir) != "":
+	case t.git(ctx, "status", "--porcelain", "--", dir) != "":
 		return commit + " with changes"
+	default:
+		return commit
 	}
-	return commit
+}
+
+// git is what git prints here; "" without it, and outside a clone.
+func (t *tour) git(ctx context.Context, args ...string) string {
+	if _, err := os.Stat(t.Path("", ".git")); err != nil { // otherwise the commit is another repository's
+		return ""
+	}
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = t.Path("", "")
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out))
 }
 
 // required is a module in go.mod that is needed directly, or indirectly.
@@ -211,51 +213,60 @@ func (t *tour) tooOld(version, src string) bool {
 	return true
 }
 
-// diffCopy shows what has changed in a step since it was copied.
-func (t *tour) diffCopy(s course.Step, folder string, files []string) error {
-	copied := map[string]string{}
+// diffCopy says what has changed in a step since it was copied: here, not in the copy, which is
+// its owner's to change. Where the commit is not known, what the copy lacks has to do.
+func (t *tour) diffCopy(ctx context.Context, s course.Step, folder string) error {
 	from := word("Your copy does not say of which version it is.")
-	for _, file := range files {
+	then, lack, same := map[string]string{}, "", true
+	for _, file := range t.Sources(s.Dir) {
 		text, err := os.ReadFile(filepath.Join(folder, file))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		if err != nil && file == s.Source {
+			lack = file
 		}
 		if found := originLine.FindSubmatch(text); found != nil {
 			from, text = string(found[1]), text[len(found[0]):]
 		}
-		copied[file] = strings.Replace(string(text), inUse, lesson, 1)
+		then[file] = strings.Replace(string(text), inUse, lesson, 1)
 	}
-	if copied[s.Source] == "" {
-		return errorf("%s has no copy of %s: %s is not there", folder, s.Label(), s.Source)
+	if lack != "" {
+		return errorf("%s has no copy of %s: %s is not there", folder, s.Label(), lack)
 	}
-	t.prose("", "%s", from)
-	same := true
-	for _, file := range files {
-		now, err := os.ReadFile(t.Path(t.Home(s.Dir, file), file))
+	commit := ofCommit.FindStringSubmatch(from)
+	known := commit != nil && t.git(ctx, "cat-file", "-t", commit[1]) == "commit"
+	for file := range then {
+		if known {
+			then[file] = t.git(ctx, "show", commit[1]+":"+s.Dir+"/"+file)
+		}
+		now, err := os.ReadFile(t.Path(s.Dir, file))
 		if err != nil {
 			return err
 		}
-		list := unified(filepath.Join(folder, file), t.Home(s.Dir, file)+"/"+file, copied[file], string(now))
-		same = same && list == nil
-		t.diffLines(list)
+		same = same && slices.Equal(lines(strings.TrimSpace(then[file])), lines(strings.TrimSpace(string(now))))
 	}
+	t.prose("", "%s", from)
 	if same {
-		t.printf("It is the same as %s now.\n", s.Label())
+		t.printf("Nothing has changed here since your copy.\n")
 		return nil
 	}
 	page, err := os.ReadFile(t.Path("", word("docs/read/changes.md")))
 	if err != nil {
 		return err
 	}
-	if list := changesSince(string(page), s.N, copied); list != nil {
-		t.printf("\nNewer than your copy (before -> now -> who must update; docs/read/changes.md):\n")
-		for _, entry := range list {
-			t.item("- ", entry)
-		}
+	list := changesSince(string(page), s.N, then)
+	if list == nil {
+		t.prose("", "No entry of docs/read/changes.md is newer than your copy of %s.", s.Label())
+		return nil
+	}
+	t.printf("\nNewer than your copy (before -> now -> who must update; docs/read/changes.md):\n")
+	for _, entry := range list {
+		t.item("- ", entry)
 	}
 	t.prose("", "\nTo update, copy the step to a new folder: copy overwrites nothing.")
 	return nil
 }
+
+// ofCommit finds the commit in what a copied file begins with.
+var ofCommit = regexp.MustCompile(`version ([0-9a-f]{7,}) `)
 
 var (
 	dated    = regexp.MustCompile(`(?m)^## `)
@@ -264,12 +275,12 @@ var (
 	linkText = regexp.MustCompile(`\[([^][]*)\]\([^()]*\)`)
 )
 
-// changesSince returns the rows of changes.md for a step that a copy is older than: it lacks what
-// the section names.
-func changesSince(page string, step int, copied map[string]string) (list []string) {
+// changesSince returns the rows of changes.md for a step that a version of its files is older than:
+// it lacks what the section names.
+func changesSince(page string, step int, then map[string]string) (list []string) {
 	for _, section := range dated.Split(page, -1) {
 		found := names.FindStringSubmatch(section)
-		if found == nil || strings.Contains(copied[found[1]], found[2]) {
+		if found == nil || strings.Contains(then[found[1]], found[2]) {
 			continue
 		}
 		for line := range strings.Lines(section) {

@@ -88,8 +88,8 @@ func (s side) file(own, other string) string {
 }
 
 // runDiff compares lock.go, or what the epilogue has in its place, with that of the step
-// before. Of each other file that is new or changed it says so, or with -all compares it as
-// well. With names, it compares these declarations only.
+// before. Of each other file that is new or changed it says so. With names, it compares these
+// declarations only.
 func (t *tour) runDiff(_ context.Context, req request) error {
 	s := req.steps[0]
 	before, err := t.ofCourse(s.Before())
@@ -108,7 +108,7 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 		list := unified(before.path(name), after.path(name), string(before.files[name]), string(after.files[name]))
 		switch {
 		case list == nil:
-		case req.has("-all") || name == s.Source:
+		case name == s.Source:
 			t.diffLines(list)
 		default:
 			more = true
@@ -125,7 +125,7 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 		}
 	}
 	if more {
-		t.printf("\nAll of it: go run ./docs/tour diff %s -all\n", s.Arg())
+		t.printf("\nTheir declarations, by name: go run ./docs/tour diff %s NAME...\n", s.Arg())
 	}
 	return nil
 }

@@ -16,8 +16,6 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 	switch {
 	case req.has("-report"):
 		return t.report(strings.Join(req.names, " "))
-	case req.has("-summary"):
-		return t.summaryToKeep()
 	case req.steps == nil:
 		return t.overview()
 	}
@@ -27,8 +25,6 @@ func (t *tour) tryCommand(ctx context.Context, req request) error {
 		return t.box(s, true)
 	case req.has("-compare"):
 		return t.compare(s)
-	case req.has("-overlay"):
-		return t.writeOverlay(req)
 	case req.has("-watch"):
 		return t.runWatch(ctx, req)
 	}

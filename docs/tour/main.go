@@ -23,6 +23,7 @@ import (
 type subcommand struct {
 	name  string
 	usage [][2]string // how it is asked for, and what it does then
+	more  [][2]string // the same, for few
 	flags []string
 	read  reader // of all arguments but these
 	run   func(t *tour, ctx context.Context, req request) error
@@ -30,83 +31,74 @@ type subcommand struct {
 
 // commands are all of them, in the order of the help. It adds itself.
 var commands = []subcommand{
-	{"", [][2]string{{"(no command)", "the whole course: each lock fails, the next one holds"}}, nil, nil,
+	{"", [][2]string{{"(no command)", "the whole course: each lock fails, the next one holds"}}, nil, nil, nil,
 		func(t *tour, ctx context.Context, _ request) error { return t.runCourse(ctx, course.Entries()) }},
-	{"red", [][2]string{
-		{"red N", "step N's stories on the lock before it, the first in full; exit 0 only if they fail by their own assertions"},
-		{"red N -all", "the same, every story in full"},
-		{"red N Test...", "only these stories of step N's own guarantee, in full"},
-		{"red N -json Test", "what happened in this story as records (docs/internal/trace), one in a line"},
-	}, []string{"-all", "-json"}, readStep(readNames), (*tour).runRed},
-	{"green", [][2]string{
-		{"green N", "step N as it is: all its tests, with the timelines of its stories"},
-		{"green N Test...", "only these tests of step N's folder; also with -json, as red"},
-	}, []string{"-json"}, readStep(readNames), (*tour).runGreen},
-	{"diff", [][2]string{
-		{"diff N", "what step N changes in lock.go, and which other files are new"},
-		{"diff N -all", "what it changes in all files"},
-		{"diff N Name...", "only these declarations, whole and in this order: New, Lock.TryLock, releaseScript"},
-	}, []string{"-all"}, readStep(readNames), (*tour).runDiff},
+	{"red", [][2]string{{"red N [-all] [Test...]", "step N's stories on the lock before it: they fail"}},
+		[][2]string{{"red N", "the first in full, with -all or by name all of them; exit 0 only if they fail by their own assertions"}},
+		[]string{"-all"}, readStep(readNames), (*tour).runRed},
+	{"green", [][2]string{{"green N [Test...]", "step N as it is: its tests, and their timelines"}},
+		nil, nil, readStep(readNames), (*tour).runGreen},
+	{"diff", [][2]string{{"diff N [Name...]", "what step N changes, or these: New, Lock.TryLock"}},
+		nil, nil, readStep(readNames), (*tour).runDiff},
 	{"try", [][2]string{
-		{"try", "your own lock: what is solved, where you stand, what to do next"},
-		{"try N", "step N's stories on it, the Go files in mylock (made at first use from the lock before step N): what holds, what fails, the first failure in full"},
-		{"try N Test...", "only these stories, in full"},
-		{"try N -watch", "again at each save in mylock, with keys for hints and the next failing story"},
-		{"try N -back", "go back from a later step, whose attempt is kept"},
+		{"try", "your own lock: where you stand, what to do next"},
+		{"try N [Test...]", "step N's stories on it, the Go files in mylock"},
+		{"try N -watch", "again at each save, with keys for hints"},
 		{"try N -rules", "what step N's lock must have, and must not do"},
 		{"try N -compare", "your lock next to the reference solution"},
-		{"try N -overlay", "for a debugger: a file with which go test plays step N on your lock"},
-		{"try -report [NAME]", "where you stand as a line for the sheet of a group: name, steps solved, then of your present step: number, stories passed, of how many, tries, hints"},
-		{"try -summary", "what you have done in each step, to keep"},
-	}, []string{"-watch", "-rules", "-compare", "-back", "-overlay", "-report", "-summary"}, readTry, (*tour).tryCommand},
-	{"hint", [][2]string{
-		{"hint N [Test]", "a hint for the first failing story of the last try, or for this one; each time the next one"},
-	}, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
-	{"reset", [][2]string{
-		{"reset N", "begin step N again, from the reference solution before it; what you have is kept"},
-		{"reset N -mine", "the same from your own last solved lock"},
-	}, []string{"-mine"}, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
-	{"real", [][2]string{
-		{"real N URL,...", "all stories of step N on your own Redis, in real time: HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS"},
-		{"real all URL,...", "all steps at once"},
-	}, nil, readReal, (*tour).runReal},
-	{"matrix", [][2]string{
+		{"try N -back", "go back from a later step, whose attempt is kept"},
+		{"try -report [NAME]", "where you stand, a line for the sheet of a group"},
+	}, [][2]string{{"try -report [NAME]", "name, steps solved, then of your present step: number, stories passed, of how many, tries, hints"}},
+		[]string{"-watch", "-rules", "-compare", "-back", "-report"}, readTry, (*tour).tryCommand},
+	{"hint", [][2]string{{"hint N [Test]", "a hint for the first failing story, or this one"}},
+		nil, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
+	{"reset", [][2]string{{"reset N [-mine]", "begin again, from the reference or your last lock"}},
+		nil, []string{"-mine"}, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
+	{"real", [][2]string{{"real N URL,...", "all stories of step N on your own Redis servers"}},
+		[][2]string{{"real N URL,...", "HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS. For N, all is all steps"}},
+		nil, readReal, (*tour).runReal},
+	{"why", [][2]string{{"why N [LINE]", "what step N's lock loses without a line of it"}},
+		[][2]string{
+			{"why N FILE:LINE", "a line of another file than lock.go"},
+			{"why -all N", "every line of step N (minutes): which changes no story notices"},
+			{"why -all", "every line of every step (half an hour), written to " + whyDir},
+		}, []string{"-all"}, readWhy, (*tour).runWhy},
+	{"copy", [][2]string{
+		{"copy N FOLDER [-tests]", "step N's lock for your program, with its tests"},
+		{"copy N FOLDER -diff", "what has changed since then, and who must update"},
+	}, [][2]string{{"copy N FOLDER", "copies its files, overwrites nothing, runs go vet there, and with -tests go test"}},
+		[]string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
+	{"matrix", nil, [][2]string{
 		{"matrix", "every guarantee against every lock, written to " + matrixFile},
 		{"matrix -check", "the same, but compare: exit 1 if the page is stale"},
 	}, []string{"-check"}, readNothing, (*tour).runMatrix},
-	{"why", [][2]string{
-		{"why N", "step N's lock, with a mark at each line that can be taken out or changed"},
-		{"why N LINE", "one line of lock.go (of another file: send.go:LINE): take it out, change it, and play the stories on that: what fails, and what it says"},
-		{"why -all N", "every line of step N (minutes): which changes no story notices"},
-		{"why -all", "every line of every step (half an hour), written to " + whyDir},
-	}, []string{"-all"}, readWhy, (*tour).runWhy},
-	{"copy", [][2]string{
-		{"copy N FOLDER", "step N's lock for your program: copies its files, overwrites nothing, runs go vet there"},
-		{"copy N FOLDER -tests", "copies and runs its tests as well"},
-		{"copy N FOLDER -diff", "what has changed in step N since that copy, and who must update; with -tests its tests as well"},
-	}, []string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
 }
 
-// usage is the text of the help.
-func usage() string {
+// usage is the text of the help, one screen; that for authors has the rest.
+func usage(authors bool) string {
 	var b strings.Builder
-	b.WriteString(word("Tour plays the course of the eight locks.\n\nusage: go run ./docs/tour [command]\n\n"))
 	const left = 26
-	for _, c := range append(commands, subcommand{usage: [][2]string{{"help", "this text"}}}) {
-		for _, u := range c.usage {
+	list := func(usage [][2]string) {
+		for _, u := range usage {
 			for i, line := range wrap(columns-left, word(u[1])) {
-				if i > 0 {
-					u[0] = ""
-				}
-				fmt.Fprintf(&b, "  %s%s\n", pad(left-2, word(u[0])), line)
+				fmt.Fprintf(&b, "  %s%s\n", pad(left-2, []string{word(u[0]), ""}[min(i, 1)]), line)
 			}
 		}
 	}
+	if authors {
+		for _, c := range commands {
+			list(c.more)
+		}
+		return b.String()
+	}
+	b.WriteString(word("Tour plays the course of the eight locks: go run ./docs/tour [command]\n\n"))
+	for _, c := range commands {
+		list(c.usage)
+	}
+	list([][2]string{{"help [authors]", "this text; the rest, and how the pages are made"}})
 	b.WriteString(word(`
-N is a step, 1 to 8; for red, green, diff and copy also "fencing", the epilogue
-in docs/fencing, whose red side is the resources without the check.
--lang zh, anywhere, makes the tour speak Chinese, and -lang en English. Without
-it LC_ALL, LC_MESSAGES or LANG decides.
+N is a step, 1 to 8; for red, green, diff and copy also "fencing", the epilogue.
+-lang zh makes the tour speak Chinese, -lang en English; else the locale does.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 `))
 	return b.String()
@@ -137,7 +129,7 @@ func run(ctx context.Context, args []string, c console) int {
 		course.Chinese = false
 	}
 	if req.name == "help" {
-		fmt.Fprint(c.out, usage())
+		fmt.Fprint(c.out, usage(req.names != nil))
 		return 0
 	}
 	t, playing, err := newTour(ctx, c)
@@ -163,7 +155,7 @@ func run(ctx context.Context, args []string, c console) int {
 func called(name string) (subcommand, bool) {
 	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
 	if i < 0 {
-		return subcommand{name: name, read: readNothing}, name == "help"
+		return subcommand{name: name, read: readHelp}, name == "help"
 	}
 	return commands[i], true
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -202,55 +200,19 @@ func inOwnMini(t *testing.T) string {
 	return root
 }
 
-// tourOf runs the program.
-func tourOf(t *testing.T, args string) (out, errs string, code int) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), strings.Fields(args), console{out: &stdout, err: &stderr})
-	return stdout.String(), stderr.String(), code
-}
+// realRoot is that of the repository, before a test has changed into another folder.
+var realRoot, _ = course.Root()
 
-// shows runs the program and wants these texts in its output, in this order.
-func shows(t *testing.T, args string, wantCode int, want ...string) string {
+// inOwnCourse changes into a copy of what the first steps of the real course need.
+func inOwnCourse(t *testing.T) {
 	t.Helper()
-	out, errs, code := tourOf(t, args)
-	require.Equal(t, wantCode, code, "%s\n%s", out, errs)
-	// Of these two, tables of code and logs may be wider.
-	if !strings.HasPrefix(args, "why") && !strings.HasPrefix(args, "matrix") {
-		fits(t, args, out+errs)
+	require.NotEmpty(t, realRoot)
+	root, real := t.TempDir(), realRoot
+	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir, course.SecondDir, "docs/tour/sync"} {
+		require.NoError(t, os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(real, dir))))
 	}
-	inOrder(t, out+"--- stderr\n"+errs, want...)
-	return out
-}
-
-// fits wants every line to fit a terminal, but for code, JSON, a story's name, and a path.
-func fits(t *testing.T, args, out string) {
-	t.Helper()
-	isDiff := strings.Contains(out, "\n@@ ")
-	for line := range strings.Lines(out) {
-		code := isDiff && strings.ContainsAny(line[:1], " +-@") || codeLine.MatchString(line)
-		if !code && len(strings.Fields(line)) > 2 && !strings.Contains(line, os.TempDir()) {
-			require.LessOrEqualf(t, course.Wide(line), columns+1, "%s: too wide for a terminal: %s", args, line)
-		}
+	for _, name := range []string{"go.mod", "go.sum", watchDir + "/" + watchFile} {
+		require.NoError(t, write(filepath.Join(root, name), read(t, filepath.Join(real, name))))
 	}
-}
-
-// codeLine is one of the compiler, of a lock, of JSON, or a command of Go.
-var codeLine = regexp.MustCompile(`\.go:\d+(:\d+: |  )|^\{"|^go test `)
-
-// inOrder wants these texts, in this order. Prose may break anywhere.
-func inOrder(t *testing.T, out string, want ...string) {
-	t.Helper()
-	rest := out
-	for _, text := range want {
-		_, after, ok := strings.Cut(rest, text)
-		if !ok && !strings.Contains(text, "\n") {
-			words := regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), " ", `\s+`))
-			if at := words.FindStringIndex(rest); at != nil {
-				after, ok = rest[at[1]:], true
-			}
-		}
-		require.Truef(t, ok, "%q is missing, or not where it should be:\n%s", text, out)
-		rest = after
-	}
+	t.Chdir(root)
 }

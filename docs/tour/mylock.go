@@ -319,9 +319,6 @@ func playable(src []byte) []byte {
 
 // asMine is a file as playable makes it, which the compiler and a panic call
 // mylock/lock.go, wherever it is built. A byte order mark may only begin a file.
-func asMine(name string, src []byte) []byte { return linesOf(myDir+"/"+name, src) }
-
-// linesOf makes them the lines of another file.
-func linesOf(file string, src []byte) []byte {
-	return fmt.Appendf(nil, "//line %s:1:1\n%s", file, bytes.TrimPrefix(playable(src), []byte("\ufeff")))
+func asMine(name string, src []byte) []byte {
+	return fmt.Appendf(nil, "//line %s/%s:1:1\n%s", myDir, name, bytes.TrimPrefix(playable(src), []byte("\ufeff")))
 }

@@ -26,9 +26,6 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 		return err
 	}
 	wrong := checkRed(s, results)
-	if req.has("-json") && wrong == nil {
-		return t.records(results[0])
-	}
 	t.playing("red: %s on %s (%s)", results, s.Before())
 	if !some {
 		t.prose("", "%s\n", s.Before().Words)

@@ -24,9 +24,6 @@ func (t *tour) tryReport(a attemptAt) error {
 	before := p.Steps[s.N]
 	now.Hints, now.Start = before.Hints, before.Start
 	p.Step, p.Steps[s.N] = s.N, now
-	e := p.Effort[s.N]
-	e.Best, e.Of = max(e.Best, now.Passed), now.Of
-	p.Effort[s.N] = e
 	if err := t.writeProgress(p); err != nil {
 		return err
 	}
@@ -332,7 +329,6 @@ func (t *tour) solved(a attemptAt) {
 	t.printf("Your lock next to the reference solution: go run ./docs/tour try %d -compare\n", s.N)
 	if s.N == course.Last.N {
 		t.printf("It was the last one.\n")
-		t.printf("A summary to keep: go run ./docs/tour try -summary\n")
 		return
 	}
 	t.prose("", "Next: go run ./docs/tour try %d (%s)", s.N+1, course.Steps[s.N].Problem)

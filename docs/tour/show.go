@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,19 +113,6 @@ func (c console) success(r story.Result, variant string, limit int) {
 		return
 	}
 	c.printf("\n")
-}
-
-// records prints what happened in a story, one record in a line.
-func (c console) records(r story.Result) error {
-	records := r.Records()
-	if records == nil {
-		return errorf("%s has no test harness, and leaves no records", r.Name)
-	}
-	lines := json.NewEncoder(c.out)
-	for _, record := range records {
-		lines.Encode(record)
-	}
-	return nil
 }
 
 // text prints a timeline or a panic, and an empty line.

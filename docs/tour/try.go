@@ -185,12 +185,17 @@ const stubsFile = "lab_stubs_test.go"
 func (t *tour) stubs(s course.Step, src lock) string {
 	list, _ := t.declared(s) // hasOlderNew says what is wrong with it
 	stubs := ""
+	var names []string // two files may need the same
 	for _, f := range s.Guarantees() {
 		for _, name := range lacks(src, f.Needs) {
 			item, ok := offered(list, name)
 			if !ok || item.Field {
 				return ""
 			}
+			if slices.Contains(names, name) {
+				continue
+			}
+			names = append(names, name)
 			text := item.Text
 			if strings.HasPrefix(text, "func ") {
 				text = fmt.Sprintf("%s { panic(\"%s is not written yet\") }", text, name)

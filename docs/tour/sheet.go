@@ -14,8 +14,6 @@ import (
 type effort struct {
 	Tries int `json:"tries"` // runs that compiled
 	Hints int `json:"hints"` // stages that were shown
-	Best  int `json:"best"`  // the most stories that passed in a run, of how many
-	Of    int `json:"of"`
 }
 
 func (t *tour) countTry(s course.Step) error {
@@ -53,31 +51,4 @@ func (t *tour) report(name string) error {
 	w.Write(cells)
 	w.Flush()
 	return w.Error()
-}
-
-// summaryToKeep shows what each step has taken.
-func (t *tour) summaryToKeep() error {
-	p, err := t.readProgress()
-	if err != nil {
-		return err
-	}
-	t.heading("What you have done: steps, stories passed, tries, hints")
-	var all effort
-	steps := 0
-	for _, s := range course.Steps {
-		e, state := p.Effort[s.N], ""
-		if t.hasLock(solvedDir(s.N)) {
-			state = "solved "
-			steps++
-		}
-		if e == (effort{}) && state == "" {
-			continue
-		}
-		t.printf("  %02d  %s  %3d/%-3d  %5d  %5d  %s\n", s.N, pad(7, word(state)), e.Best, e.Of, e.Tries, e.Hints, s.Lock)
-		all.Best += e.Best
-		all.Tries += e.Tries
-		all.Hints += e.Hints
-	}
-	t.prose("", "\nSteps solved: %d of %d. Stories passed: %d. Tries: %d. Hints: %d.", steps, len(course.Steps), all.Best, all.Tries, all.Hints)
-	return nil
 }
