@@ -33,7 +33,7 @@ copies: ## check that equal files are equal
 docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, faults.md, docs/play
 	go run -C docs/keep ./pages
 
-kit: ## one zip for a workshop without a network: the last commit and its modules (docs/read/workshop-setup.md)
+kit: ## one zip for a workshop without a network: the last commit and its modules (docs/read/workshop.md)
 	bash docs/keep/kit.sh
 
 prose: ## words, form, links and Chinese spacing of everything that people read (needs npm and a C compiler)

@@ -490,7 +490,7 @@ type trace struct {
 	shared  map[string]bool   // clients and tokens that were looked at
 }
 
-// A record is one event. docs/read/harness.md explains its fields.
+// A record is one event. docs/read/testing.md explains its fields.
 type record struct {
 	At    int64  `json:"at"`
 	Who   string `json:"who,omitempty"`

@@ -135,7 +135,7 @@ func TestNoModules_TheTourStarts(t *testing.T) {
 	for path := range strings.FieldsSeq(string(out)) {
 		require.True(t, strings.HasPrefix(path, course.Module+"/"), "%s must be downloaded first", path)
 	}
-	for _, page := range []string{"workshop-setup.md: ## Without a network", "workshop-setup.zh-CN.md: ## 没有网络"} {
+	for _, page := range []string{"workshop.md: ## Without a network", "workshop.zh-CN.md: ## 没有网络"} {
 		name, title, _ := strings.Cut(page, ": ")
 		require.Contains(t, read(t, "../read/"+name), title)
 	}
@@ -152,9 +152,9 @@ func TestNoModules_WhatCannotBeBuiltNamesThePage(t *testing.T) {
 	require.NoError(t, write(root+"/go.sum", "example.com/x v1.0.0 h1:"+hash+"\nexample.com/x v1.0.0/go.mod h1:"+hash+"\n"))
 	imports := func(n int) string { return strings.Replace(miniLock(n), "\n", "\n\nimport _ \"example.com/x\"\n", 1) }
 	require.NoError(t, write(root+"/step02_expire/lock.go", imports(2)))
-	shows(t, "red 3", 1, "did not compile:\n", "module lookup disabled by GOPROXY=off", "docs/read/workshop-setup.md, \"Without a network\"")
+	shows(t, "red 3", 1, "did not compile:\n", "module lookup disabled by GOPROXY=off", "docs/read/workshop.md, \"Without a network\"")
 	mine(imports(2))(t)
-	shows(t, "try 3", 1, "module lookup disabled by GOPROXY=off", "docs/read/workshop-setup.md, \"Without a network\"")
+	shows(t, "try 3", 1, "module lookup disabled by GOPROXY=off", "docs/read/workshop.md, \"Without a network\"")
 }
 
 func TestBrokenRules(t *testing.T) {

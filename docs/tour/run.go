@@ -67,7 +67,7 @@ func unfetched(out string) string {
 	if !notFetched.MatchString(out) {
 		return ""
 	}
-	return word("\nModules are missing here, and the go command cannot download them. What to do: docs/read/workshop-setup.md, \"Without a network\".")
+	return word("\nModules are missing here, and the go command cannot download them. What to do: docs/read/workshop.md, \"Without a network\".")
 }
 
 var notFetched = regexp.MustCompile(`module\slookup\sdisabled|(Get\s"|reading\s)https?://`)
