@@ -226,7 +226,7 @@ func TestTheReplyToTheAcquireIsLostAndTheHolderDies_BobEntersWhenTheTTLEnds(t *t
 // Also passes on step 03, whose TryLock sends a single command.
 func TestRedisHangsInTheMiddleOfARefusedTryLock_ItReturnsInTime(t *testing.T) {
 	each(t, func(t *testing.T) {
-		for _, readTimeout := range []time.Duration{1100 * time.Millisecond, 3100 * time.Millisecond} {
+		for _, readTimeout := range []time.Duration{1100 * time.Millisecond, 5100 * time.Millisecond} {
 			inLab(t, func(t *T, lab *lab) {
 				options := func(opt *redis.Options) { opt.ReadTimeout = readTimeout }
 				alice, bob := lab.lock("alice"), lab.lock("bob", options)
