@@ -161,8 +161,13 @@ func TestUnlock_RetriedAfterUnknownOutcome_ReturnsNil(t *testing.T) {
 			}, ""},
 			{"a reply was lost, and then alice had no right to write", func(lab *lab) func() {
 				for node := range nodes {
-					lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, lose: func(*message) bool { return true }})
-					lab.inject("alice", &hook{match: isWrite, nodes: []int{node}, reply: errors.New("NOPERM no right"), again: true})
+					written := false
+					begun := func(command string, nth int) bool {
+						written = written || isWrite(command, nth)
+						return written
+					}
+					lab.inject("alice", &hook{match: begun, nodes: []int{node}, lose: func(*message) bool { return true }})
+					lab.inject("alice", &hook{match: begun, nodes: []int{node}, reply: errors.New("NOPERM no right"), again: true})
 				}
 				return func() { lab.removeHooks("alice") }
 			}, "NOPERM"},
