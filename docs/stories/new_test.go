@@ -53,6 +53,9 @@ func each(t *testing.T, story func(t *testing.T)) {
 	if *on > 0 {
 		from, to = *on, *on
 	}
+	if from < 1 || to >= len(locks) {
+		t.Fatalf("no step plays this: -on takes 1 to %d, and docs/internal/course must name %s", len(locks)-1, filepath.Base(file))
+	}
 	for n := from; n <= to; n++ {
 		t.Run(fmt.Sprintf("step%02d", n), func(t *testing.T) {
 			enter(n)
