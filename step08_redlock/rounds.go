@@ -74,8 +74,8 @@ func (l *Lock) extend(h *hold) (bool, error) {
 			t.votes <- vote{n.number, owns, err}
 		}()
 	}
-	// This renewal began ttl/3 after the last one. If it ends by then, at 0.88 ttl, another one still
-	// comes in time, ttl/30 later: one node may hang, and others fail once.
+	// This renewal began ttl/3 after the last one. If it ends at 0.88 ttl, another one, ttl/30
+	// later, still comes in time: one node may hang, and others fail once.
 	t.count(h.lost, time.Now().Add(l.ttl*11/20), t.decided)
 	if t.majority() {
 		for _, n := range l.nodes {
