@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// demoted is what a server replies to a write once a failover has made it a replica.
+const demoted = "READONLY You can't write against a read only replica."
+
 // More of guarantee 5: lost replies, contexts that end, calls that are repeated, and what they
 // leave behind in Redis.
 

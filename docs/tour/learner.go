@@ -106,6 +106,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 			t.item("- ", r.Text)
 		}
 	}
+	t.item("- ", word("All of this holds for Lock as for TryLock."))
 	t.item("- ", say("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	if !everything && older != nil {
 		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)

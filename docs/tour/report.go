@@ -170,7 +170,7 @@ func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 			if slices.Contains(before.Passing, r.Name) {
 				passed = say("  <- passed before")
 			}
-			t.printf("  %s %s%s\n", t.trialTag(r), r.Name, passed)
+			t.printf("  %s %s%s%s\n", t.trialTag(r), r.Name, r.through(), passed)
 		}
 		t.printf("\n")
 	}
@@ -200,7 +200,7 @@ func (t *tour) trial(a attemptAt, r trial) {
 		shown = r.Log.Tests[len(r.Log.Tests)-1] // the variant in which it ended
 		name = shown.Name
 	}
-	t.printf("  %s %s\n", t.trialTag(r), name)
+	t.printf("  %s %s%s\n", t.trialTag(r), name, r.through())
 	switch {
 	case shown != nil && shown.Timeline != "":
 		t.text(shown.Timeline, screen)
@@ -224,6 +224,14 @@ func (t *tour) trial(a attemptAt, r trial) {
 		}
 	}
 	t.printf("\n")
+}
+
+// through is behind the name of a story that has passed with TryLock, but not with Lock.
+func (r trial) through() string {
+	if r.lock && r.Verdict != story.Passed {
+		return say(", with Lock for TryLock")
+	}
+	return ""
 }
 
 // end says how the process ended, and shows the lines it speaks of.
