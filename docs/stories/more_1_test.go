@@ -402,3 +402,17 @@ func TestSeveralGoroutinesShareAHandle_TheLockIsFreeAfterwards(t *testing.T) {
 		})
 	})
 }
+
+// Also passes on step 00, because DEL returns 0 if there was nothing to delete.
+func TestUnlockWithoutTheLock_SaysNotHeld(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
+			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+				"alice unlocked twice, but the second Unlock did not return ErrNotHeld")
+		})
+	})
+}

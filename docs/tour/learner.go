@@ -171,26 +171,6 @@ func differing(a, b side) (names []string) {
 	return names
 }
 
-// aFew is how many declarations may differ for the difference to be a hint.
-const aFew = 3
-
-// changes are the declarations in which the learner's attempt at s differs from what it began
-// with; none if that is not known, or if they are more than a few.
-func (t *tour) changes(s course.Step, from string) (start, mine side, names []string) {
-	if from == "" {
-		return start, mine, nil
-	}
-	mine, err := t.mine(s)
-	start, wrong := t.side(from, "your start")
-	if cmp.Or(err, wrong) != nil {
-		return start, mine, nil
-	}
-	if names = differing(start, mine); len(names) > aFew {
-		names = nil
-	}
-	return start, mine, names
-}
-
 // uncommented is a declaration without the lines that are comments.
 func uncommented(d source.Declaration) string {
 	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
@@ -232,20 +212,8 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	case !ok:
 		h, _ = s.HintFor(of.File, of.Name)
 	}
-	started := last.How == "" && !slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
-	show := []func() error{}
-	for _, text := range h.Stages {
-		show = append(show, func() error { t.prose("", "\n%s\n", unfolded.Replace(text)); return nil })
-	}
-	start, mine, names := t.changes(s, st.Start)
-	if started && names != nil { // after the question
-		show = slices.Insert(show, min(1, len(show)), func() error {
-			t.prose("", "\nIt held at the start of %s. What have you changed since?\n", s.Label())
-			return t.diffNamed(start, mine, names)
-		})
-	}
 	given := st.Hints[of.Name]
-	if given >= len(show) {
+	if given >= len(h.Stages) {
 		t.prose("", "All hints for %s have been given. The story is in %s/%s. The reference solution next to yours: go run ./docs/tour try %d -compare", of.Name, s.Dir, of.File, s.N)
 		return nil
 	}
@@ -256,15 +224,13 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	e := p.Effort[s.N]
 	e.Hints++
 	p.Steps[s.N], p.Effort[s.N] = st, e
-	t.strong("Hint %d of %d for %s", given+1, len(show), of.Name)
+	t.strong("Hint %d of %d for %s", given+1, len(h.Stages), of.Name)
 	if last.How != "" {
 		t.prose("", "(It %s.)", last.How)
 	}
-	if err := show[given](); err != nil {
-		return err
-	}
+	t.prose("", "\n%s\n", unfolded.Replace(h.Stages[given]))
 	switch {
-	case given+1 == len(show):
+	case given+1 == len(h.Stages):
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
 	case t.watching:
 		t.printf("More: h\n")

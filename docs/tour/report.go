@@ -74,11 +74,17 @@ func (a attemptAt) failing() (list []trial) {
 // weight is how much a failure tells of the lock.
 func (r trial) weight() int {
 	failing := r.Log.Failing(r.Name)
-	if r.Verdict != story.Failed || failing == nil {
+	switch {
+	case r.Verdict != story.Failed || failing == nil:
 		return 0
+	case twoInside.MatchString(strings.Join(failing[0].Message(), " ")):
+		return 4
 	}
 	return 1 + trace.Harm(failing[0].Records)
 }
+
+// twoInside is in a sentence that says so itself.
+var twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
 
 // tally is how many trials have one of these verdicts.
 func tally(trials []trial, list ...story.Verdict) (n int) {

@@ -212,12 +212,7 @@ var situations = []struct {
 		do("hint 2 TestNope", 2, "step 02 has no story TestNope"),
 		mine(miniLock(2)), do("try 2", 0, "solved"), do("hint 2", 2, "step 02 is solved"),
 	}},
-	{"hint: what held at the start says what has changed", []act{
-		mine(brokenTTL), do("try 3", 1, "FAIL  TestLeadCrashed_holder"), do("hint 3", 0, "Hint 1 of 3 for TestLeadCrashed_holder", "!start of"), // brought along
-		do("reset 3", 0, "a copy of step02_expire"), mine(brokenTTL), do("try 3", 1, "FAIL  TestLeadCrashed_holder"),
-		do("hint 3", 0, "Hint 1 of 4 for TestLeadCrashed_holder"),
-		do("hint 3", 0, "Hint 2 of 4", "It held at the start of step 03. What have you changed since?", "\n\n--- step02_expire/lock.go (your start)\n+++ mylock/lock.go (yours)\n@@ -3,1 +3,1 @@\n-const at = 2\n+const at = 1\n"),
-		mine(brokenTTL + "\nfunc a() {}\nfunc b() {}\nfunc c() {}\n"), do("hint 3 TestOtherCrashed_holder", 0, "Hint 1 of 3"), // too many
+	{"hint: by what the failure says", []act{
 		mine(miniLock(3) + "\nfunc mine() {}\n"), do("try 3", 0, "solved"),
 		edit("step04_owner_token/lab_test.go", `\"got\":\"ErrNotHeld\"`, `\"got\":\"redis: nil\"`),
 		do("try 4", 1, "FAIL  TestLeadOwner_release"), do("hint 4", 0, "Hint 1 of 3 for TestLeadOwner_release\n\nThe call returned `redis: nil`"), // by what it says
@@ -297,9 +292,6 @@ const (
 	// myLockFile is the learner's lock where it is one file.
 	myLockFile = myDir + "/" + course.LockFile
 )
-
-// brokenTTL is a lock of step 2 that has lost what step 2 has brought.
-var brokenTTL = strings.Replace(miniLock(1), "key string)", "key string, ttl int)", 1)
 
 // learner writes the lock of step 1 with something before the last line of TryLock.
 func learner(top, more string) act {

@@ -13,7 +13,7 @@ var rules = []Rule{
 	{1, 8, "ErrNotAcquired means \"another client has it\". Redis being down, a lost reply or an ended context is another error.",
 		"TestTryLock_RedisDown_IsNotErrNotAcquired"},
 	{1, 8, "Unlock without the lock is ErrNotHeld.",
-		"TestTheHolderLeaves_TheNextOneGetsIn"},
+		"TestUnlockWithoutTheLock_SaysNotHeld"},
 	{1, 8, "TryLock and Lock whose context has ended before the call return its error, and send nothing.",
 		"TestLock_ContextEndsTheWait"},
 	{1, 8, "If Lock has been refused and its context ends during the wait, the error matches both ErrNotAcquired and the context's error.",
