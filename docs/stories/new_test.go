@@ -146,6 +146,9 @@ type (
 	}
 )
 
+// Lock is what a folder calls it.
+type Lock = lockOf
+
 // A lockOf is a lock of any step. Each call first gives the lock the fields that a story has set.
 type lockOf struct {
 	MaxHold, NodeTimeout time.Duration

@@ -25,6 +25,11 @@ const stories = [last, 'docs/stories'].flatMap((dir) => readdirSync(dir).filter(
 const [schedules] = one('docs/read/faults.md', /^(\d+) schedules in all/m), faults = count('docs/read/faults.md', /^\| (?!\*\*|fault |nothing fails|-)[^|]+ \| [✓✗–]/gm);
 const [changes, noticed, reasons] = one('docs/read/why/README.md', /\*\*Of (\d+) changes, (\d+) make a story fail, or the\s+lock panic or hang. The other (\d+)/);
 const libraries = new Set(one('docs/read/libraries.md', /^\| \| (.*) \|$/m)[0].match(/keep\/libs\/[a-z]+/g)).size, servers = count('docs/read/server.md', /^\| (?:Redis|Valkey|KeyDB)/gm);
+// The alerts of production ask for what its recipe counts.
+const recipe = read('docs/stories/more_7_wait_test.go');
+for (const file of ['docs/read/production.md', 'docs/read/production.zh-CN.md'])
+  for (const [, metric, result] of read(file).matchAll(/(redis_lock_\w+)(?:\{result="(\w+)"\})?/g))
+    if (![metric, result ?? metric].every((name) => recipe.includes(`"${name}"`))) wrong(`${file}: the recipe counts no ${metric} ${result ?? ''}`);
 const wanted = {
   stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
 };
