@@ -1,7 +1,8 @@
 // Ours checks what no public tool knows: that the page in the browser has the levels and schedules that pages name, and that
-// README's reasons to trust it have the figures of the pages that they name. With -w it writes these.
-import { readFileSync, writeFileSync, readdirSync } from 'node:fs';
+// README's reasons to trust it have the figures of the pages that they name. With -w it writes these. And that nothing is lost.
+import { existsSync, readFileSync, writeFileSync, readdirSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
+import { slug } from 'github-slugger';
 
 const read = (file) => readFileSync(file, 'utf8');
 const wrong = (why) => { console.log(why); process.exitCode = 1; };
@@ -30,6 +31,16 @@ const recipe = read('docs/stories/more_7_wait_test.go');
 for (const file of ['docs/read/production.md', 'docs/read/production.zh-CN.md'])
   for (const [, metric, result] of read(file).matchAll(/(redis_lock_\w+)(?:\{result="(\w+)"\})?/g))
     if (![metric, result ?? metric].every((name) => recipe.includes(`"${name}"`))) wrong(`${file}: the recipe counts no ${metric} ${result ?? ''}`);
+// What the sources of the course describe (systems 1 to 20, failures F1 to F11, rules R1 to R6) is taught on a page and shown by a test.
+const tsv = 'docs/internal/course/testdata/coverage.tsv', rows = read(tsv).trim().split('\n').slice(1).map((row) => row.split('\t'));
+for (const [id, what, , pages, tests] of rows) {
+  const missing = [...pages.split(' ').map((page) => page.split('#')).filter(([page, heading]) => page !== '-' &&
+    !(existsSync(page) && (!heading || read(page).match(/^#+ .*/gm).some((line) => slug(line.replace(/^#+ /, '')) === heading)))),
+  ...tests.split(' ').map((test) => test.split('#')).filter(([file, test]) => file !== '-' && !(existsSync(file) && read(file).includes(`func ${test}(`)))];
+  if (missing.length) wrong(`${tsv}: ${id}, ${what}: there is no ${missing.map((all) => all.join('#')).join(', ')}`);
+}
+for (const [kind, last] of [['', 20], ['F', 11], ['R', 6]])
+  for (let n = 1; n <= last; n++) if (!rows.some(([id]) => id.split(',').includes(kind + n))) wrong(`${tsv} has no ${kind}${n}`);
 const wanted = {
   stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
 };
