@@ -1,5 +1,6 @@
 // Ours checks what no public tool knows: that the page in the browser has the levels and schedules that pages name, and that
-// README's reasons to trust it have the figures of the pages that they name. With -w it writes these. And that nothing is lost.
+// README's reasons to trust it have the figures of the pages that they name. With -w it writes these. And that nothing
+// is lost, or said twice.
 import { existsSync, readFileSync, writeFileSync, readdirSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { slug } from 'github-slugger';
@@ -49,4 +50,18 @@ for (const file of ['README.md', 'README.zh-CN.md']) {
   if (right === page) continue;
   if (process.argv.includes('-w')) writeFileSync(file, right);
   else wrong(`${file}: figures are not those of the pages: node docs/keep/prose/ours.mjs -w`);
+}
+
+// One fact stands in one place, elsewhere is a link: no two pages of a language have more than twenty equal words in a row (of Chinese,
+// forty characters). What is pasted or made by a program, code, rows of figures and quotations are left out.
+const first = new Map();
+for (const page of process.argv.slice(2).filter((file) => file.endsWith('.md') && !/docs\/read\/(faults|matrix)\.md/.test(file))) {
+  const text = read(page).replace(/^<!-- table[^]*?^<!-- \/table -->|^ *(```+)[^]*?^ *\1$|^(English \||\[English).*|“[^”]*”|"[^"\n]*\n?[^"\n]*"/gm, ' ¦ ').replace(/<[^>]*>|\]\([^)]*\)/g, ' ');
+  const isChinese = page.includes('.zh-CN.'), most = isChinese ? 40 : 20, words = text.toLowerCase().match(/[\u4e00-\u9fff]|[a-z0-9']+|¦/g) ?? [];
+  for (let i = 0; i + most < words.length; i++) {
+    const block = words.slice(i, i + most + 1).join(' '), other = first.get(block) ?? page;
+    if (block.includes('¦')) continue;
+    first.set(block, other);
+    if (other !== page) { wrong(`${page} has this from ${other}: say it once, and link to it: ${block}`); i += most; }
+  }
 }
