@@ -51,15 +51,12 @@ func saidBefore(t *testing.T, s Step, says string) bool {
 	})
 }
 
-func TestHintSaying_IsForWhatTheFailureSays(t *testing.T) {
+func TestHints_AreFoundByWhatAFailureSaysAndHowAStoryEnds(t *testing.T) {
 	h, ok := Steps[3].HintSaying("alice unlocked twice\nexpected: ok   got: redis: nil")
 	require.True(t, ok)
 	require.Contains(t, h.Stages[Stages-1], "errors.Is(err, redis.Nil)")
 	_, ok = Steps[3].HintSaying("alice was inside when bob came")
 	require.False(t, ok)
-}
-
-func TestEveryWrongEnding_HasAHint(t *testing.T) {
 	for _, how := range []string{"hangs", "leaks", "breaks", "sings"} {
 		_, ok := HintForEnding(how)
 		require.Equal(t, how != "sings", ok, how)
@@ -75,17 +72,6 @@ func TestParts_NameStoriesOfTheirStep(t *testing.T) {
 					return d.File == of || d.IsTest() && strings.HasPrefix(d.Name, of)
 				}), "part %s: no story begins with %s", p.Name, of)
 			}
-		}
-	}
-}
-
-func TestRules_AreLookedAtByStories(t *testing.T) {
-	for _, r := range rules {
-		for _, s := range Steps[r.From-1 : r.To] {
-			found := slices.ContainsFunc(s.Guarantees(), func(f File) bool {
-				return strings.Contains(read(t, s.Home(f.Name)+"/"+f.Name), "func "+r.Story+"(")
-			})
-			assert.Truef(t, found, "%s has no %s: %s", s.Dir, r.Story, r.Text)
 		}
 	}
 }
