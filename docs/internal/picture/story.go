@@ -223,7 +223,7 @@ func (p *panel) clock(m moment) string {
 		return "0"
 	case tenths < 100:
 		return px(float64(tenths)/10) + " ms"
-	case tenths < 10_000 || ms%10 != 0 && ms < 100_000:
+	case tenths < 10_000 || ms%10 != 0:
 		return fmt.Sprintf("%d ms", ms)
 	}
 	return fmt.Sprint(math.Round(float64(tenths)/100)/100) + " s"
@@ -259,7 +259,7 @@ func (c *canvas) keys(p *panel) {
 			}
 			half := wide / 2
 			if s.until > 0 {
-				half *= max(0, float64(s.until-end)/float64(longest))
+				half *= float64(s.until-end) / float64(longest)
 			}
 			right += px(p.lanes[s.lane]+half) + "," + px(p.y[i]) + " "
 			left = " " + px(p.lanes[s.lane]-half) + "," + px(p.y[i]) + left
@@ -293,7 +293,6 @@ func (c *canvas) event(p *panel, e event) {
 		to = p.lanes[e.of]
 		if side := math.Copysign(1, to-x); e.heard { // Redis sends it
 			c.arrow(to-side*bar/2, x+side*4, e.y, color)
-			to = 0
 		} else {
 			c.arrow(x, to-side*bar/2, e.y, color)
 		}
