@@ -212,10 +212,6 @@ const (
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
-// OwnFiles differ from step to step by intent. All others are copies, but for the
-// waiting.go of step 08.
-var OwnFiles = []string{LockFile, NewFile, BugFile, ExampleFile, "README.md", "README.zh-CN.md"}
-
 // A File is what a step guarantees: the guarantee itself, or what has its own
 // file next to it. The files with a number are a first reading: they hold the fix.
 type File struct {
