@@ -54,6 +54,19 @@ func codeOf(t *testing.T, s Step) []string {
 	})
 }
 
+// The files of the test harness, by reader: what the author of a story writes, and what is
+// below it. And the stories that tell a fix: the others are in docs/stories.
+func TestTheLaboratoryAndTheFirstReadingStaySmall(t *testing.T) {
+	limits := map[string]int{LabFile: 380, NetFile: 700, "7_lost_test.go": 225, "8_validity_test.go": 125}
+	for _, s := range Steps {
+		limits[s.File] = 125
+	}
+	for name, most := range limits {
+		lines := strings.Count(read(t, Last.Dir+"/"+name), "\n")
+		assert.LessOrEqualf(t, lines, most, "%s: who needs these lines, and what goes out instead?", name)
+	}
+}
+
 // What proves the course must not bury it. Of these lines, two thousand are the epilogue's lesson,
 // and four hundred use libraries as their READMEs do.
 func TestTheToolsStaySmall(t *testing.T) {
