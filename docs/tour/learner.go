@@ -98,18 +98,18 @@ func (t *tour) box(s course.Step, everything bool) error {
 	}
 	fresh, older := s.Rules()
 	t.printf("\nRules:\n\n")
-	for _, r := range fresh {
-		t.item(t.paint(green, "+ "), r.Text)
-	}
 	if everything {
+		for _, r := range fresh {
+			t.item(t.paint(green, "+ "), r.Text)
+		}
 		for _, r := range older {
 			t.item("- ", r.Text)
 		}
 	}
 	t.item("- ", word("All of this holds for Lock as for TryLock."))
 	t.item("- ", say("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
-	if !everything && older != nil {
-		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
+	if !everything {
+		t.item("- ", say("%d new ones, and those of the steps before: go run ./docs/tour try %d -rules", len(fresh), s.N))
 	}
 	stories, err := t.stories(s.Dir, s.Beginning())
 	if err != nil {

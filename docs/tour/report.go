@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,6 +24,9 @@ func (t *tour) tryReport(a attemptAt) error {
 	now := a.standing()
 	before := p.Steps[s.N]
 	now.Hints, now.Start = before.Hints, before.Start
+	if now.Start == "" {
+		now.Belongs = a.belongs()
+	}
 	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
 		return err
@@ -63,11 +67,14 @@ func (t *tour) tryReport(a attemptAt) error {
 // fails by its assertion, and of these one in which people lose something.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
-		if !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict) {
+		if r.fails() {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b trial) int { return b.weight() - a.weight() })
+	last := cmp.Or(a.belongs(), a.step.N)
+	slices.SortStableFunc(list, func(a, b trial) int {
+		return cmp.Or(boolean(b.from() <= last)-boolean(a.from() <= last), b.weight()-a.weight())
+	})
 	return list
 }
 
@@ -171,14 +178,20 @@ func (t *tour) group(name string, of []trial) {
 func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
-		for _, r := range fails {
+		for _, r := range a.named(fails) {
 			passed := ""
 			if slices.Contains(before.Passing, r.Name) {
 				passed = say("  <- passed before")
 			}
 			t.printf("  %s %s%s%s\n", t.trialTag(r), r.Name, r.through(), passed)
 		}
+		if n := len(fails) - len(a.named(fails)); n > 0 {
+			t.printf("  and %d more\n", n)
+		}
 		t.printf("\n")
+	}
+	if n := a.belongs(); n > 0 {
+		t.prose("  ", "Your lock is one of step %02d: go run ./docs/tour try %[1]d\n", n)
 	}
 	if n := tally(a.trials, story.NotRun); n > 0 {
 		t.printf("  Not run, because %s hang: %s.\n\n", count(patient, "story"), count(n, "story"))

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -68,7 +71,7 @@ func (t *tour) prepare(req request) error {
 	if err != nil {
 		return err
 	}
-	if p.Step > s.N && t.hasLock(myDir) && !req.has("-back") {
+	if p.Step > s.N && p.Steps[p.Step].Belongs != s.N && t.hasLock(myDir) && !req.has("-back") {
 		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
 	}
 	fresh, err := t.begin(p, s)
@@ -110,7 +113,9 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err != nil {
 		return err
 	}
+	counted := t.countPackages(ctx, b)
 	bin, err := t.build(ctx, b)
+	counted()
 	if ce, ok := errors.AsType[*story.CompileError](err); ok {
 		return t.doesNotCompile(ce, s)
 	}
@@ -152,6 +157,38 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return t.namedReport(a)
 	}
 	return t.tryReport(a)
+}
+
+// countPackages says how much of a first build is done, until the returned function is called: it
+// takes minutes.
+func (t *tour) countPackages(ctx context.Context, b story.Build) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var counting sync.WaitGroup
+	if !t.live {
+		return cancel
+	}
+	stop = func() {
+		cancel()
+		counting.Wait()
+		fmt.Fprintf(t.err, "\r%s\r", strings.Repeat(" ", columns))
+	}
+	counting.Go(func() {
+		for most := 0; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Second):
+			}
+			list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-f", "{{if .Stale}}x{{end}}", "./"+b.Dir)
+			list.Dir = t.Root
+			out, _ := list.Output()
+			n := bytes.Count(out, []byte("x"))
+			if most = max(most, n); most > 20 && n > 0 && ctx.Err() == nil {
+				fmt.Fprintf(t.err, "\r%s", say("building %s: %d of %d packages", b.Name, most-n, most))
+			}
+		}
+	})
+	return stop
 }
 
 // tryBuild is the tests of the step with the learner's lock.
@@ -289,6 +326,50 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 
 // watchdogs is the step from which on a lock that no one unlocks stays, unless it has MaxHold.
 const watchdogs = 7
+
+// few is how many of many are named.
+const few = 3
+
+// from is the step in which the story begins.
+func (r trial) from() int {
+	for _, f := range course.Files() {
+		if f.Name == r.File {
+			return f.From
+		}
+	}
+	return 0
+}
+
+// fails reports whether it was played, and did not pass.
+func (r trial) fails() bool {
+	return !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict)
+}
+
+// belongs is the last step before one that most of its stories say the lock does not know; 0 if that
+// is the one that is tried.
+func (a attemptAt) belongs() int {
+	for n := 2; n < a.step.N; n++ {
+		failing, all := 0, 0
+		for _, r := range a.trials {
+			if r.from() == n {
+				failing, all = failing+boolean(r.fails()), all+1
+			}
+		}
+		if 2*failing > all {
+			return n - 1
+		}
+	}
+	return 0
+}
+
+// named are the failures to name: ten, and if the lock is one of an earlier step, what it lacks there.
+func (a attemptAt) named(fails []trial) []trial {
+	fails = fails[:min(len(fails), 10)]
+	if last := a.belongs(); last > 0 {
+		return slices.DeleteFunc(slices.Clone(fails), func(r trial) bool { return r.from() > last })
+	}
+	return fails
+}
 
 // patient is how many stories may hang before the others are not run: each takes seconds.
 const patient = 4
