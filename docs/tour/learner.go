@@ -82,14 +82,19 @@ func (t *tour) box(s course.Step, everything bool) error {
 		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
-	t.prose("", "\n%s\n", s.Asks)
+	t.prose("", "\n%s", s.Asks)
 	if s.N == 1 && !everything && p.Steps[1].Start != "" { // all of it is in the start, which keeps the rules
-		t.prose("", "Only TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
+		t.prose("", "\nOnly TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
 		return nil
 	}
-	t.printf("What your lock must offer (+ is new):\n\n")
-	old := source.API(before, "Lock")
-	for _, item := range source.API(now, "Lock") {
+	old, offers := source.API(before, "Lock"), source.API(now, "Lock")
+	if !everything && s.N > 1 {
+		offers = slices.DeleteFunc(offers, func(item source.Item) bool { return slices.Contains(old, item) })
+	}
+	if len(offers) > 0 {
+		t.printf("\nWhat your lock must offer (+ is new):\n\n")
+	}
+	for _, item := range offers {
 		mark := t.paint(green, "+ ")
 		if slices.Contains(old, item) {
 			mark = "  "
@@ -97,8 +102,9 @@ func (t *tour) box(s course.Step, everything bool) error {
 		t.printf("  %s%s\n", mark, item.Text)
 	}
 	fresh, older := s.Rules()
-	t.printf("\nRules:\n\n")
+	t.printf("\n")
 	if everything {
+		t.printf("Rules:\n\n")
 		for _, r := range fresh {
 			t.item(t.paint(green, "+ "), r.Text)
 		}
@@ -119,11 +125,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	for _, f := range s.Beginning() {
 		files = append(files, f.Name)
 	}
-	more := ""
-	if s.N > 1 {
-		more = " Those of the steps before must pass as well."
-	}
-	t.prose("", "\nIts %s are in %s of %s.%s", count(len(stories), "story"), strings.Join(files, word(" and ")), s.Dir, more)
+	t.prose("", "\nIts %s: %s", count(len(stories), "story"), strings.Join(files, ", "))
 	return nil
 }
 

@@ -124,7 +124,16 @@ func (a attemptAt) standing() standing {
 
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
+	isOld := func(r trial) bool { return r.from() < a.step.N }
+	if old := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return !isOld(r) }); len(old) > 0 && !slices.ContainsFunc(old, trial.fails) {
+		t.group(word("all of the steps before"), old)
+	} else {
+		isOld = func(trial) bool { return false }
+	}
 	for _, f := range a.step.Guarantees() {
+		if isOld(trial{Result: story.Result{Story: story.Story{File: f.Name}}}) {
+			continue
+		}
 		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.File != f.Name })
 		t.group(f.Name, of)
 	}
@@ -317,8 +326,8 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 		t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(declared(list, "New")))
 	}
 	if a.missing != nil {
-		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
-			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
+		t.printf("%s is not complete: some of its tests cannot run yet.\n%s\n",
+			capital(a.step.Label()), indent("  ", a.missing))
 	}
 	if a.broken != nil && !fails {
 		t.printf("A rule is broken. No story can see it, but your source shows it:\n\n")

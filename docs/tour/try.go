@@ -362,9 +362,9 @@ func (a attemptAt) belongs() int {
 	return 0
 }
 
-// named are the failures to name: ten, and if the lock is one of an earlier step, what it lacks there.
+// named are the failures to name: four, and if the lock is one of an earlier step, what it lacks there.
 func (a attemptAt) named(fails []trial) []trial {
-	fails = fails[:min(len(fails), 10)]
+	fails = fails[:min(len(fails), 4)]
 	if last := a.belongs(); last > 0 {
 		return slices.DeleteFunc(slices.Clone(fails), func(r trial) bool { return r.from() > last })
 	}
