@@ -49,6 +49,9 @@ func (t *tour) tryReport(a attemptAt) error {
 			lost++
 		}
 	}
+	if done := a.solvedPart(); done != "" {
+		t.prose("  ", done)
+	}
 	if before.Of > 0 && gained+lost > 0 {
 		t.prose("  ", "Since the last try: +%d, -%d.", gained, lost)
 	}
@@ -324,6 +327,9 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 	if a.older {
 		list, _ := t.declared(a.step)
 		t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(declared(list, "New")))
+	}
+	if both := a.sameToken(); both != "" {
+		t.prose("", "%s have the same token. One process plays all clients here: the owner is a handle, not a process or a goroutine.\n", both)
 	}
 	if a.missing != nil {
 		t.printf("%s is not complete: some of its tests cannot run yet.\n%s\n",

@@ -127,6 +127,8 @@ var situations = []struct {
 			"Step 07 is not complete: some of its tests cannot run yet.\n  7_lost_test.go needs Lost", "MaxHold is missing for 1 story of earlier steps", "Change the lock in mylock and run it again:\n  go run ./docs/tour try 7\n", "hint 7", "not solved yet"),
 		has(myLockFile, miniLock(6)),
 		do("try", 0, "  07  21/27    the lease ends during the work", "<- mylock\n", "Next: change the lock in mylock, then go run ./docs/tour try 7"),
+		mine(strings.Replace(miniLock(7), "{ MaxHold int }", "{}", 1)), do("try 7", 1, "solved  1. renew", "Part 1, renew, is solved. Next is part 2, Lost: The holder"),
+		edit("step05_lua_release/lock.go", "// Lock is", "// A Lock is"), do("try 7", 1, "You have changed step05_lua_release, but try plays mylock."),
 		mine(strings.Replace(miniLock(7), "crypto/rand", "math/rand", 1)),
 		do("try 7", 1, "Stories passed: 27 of 27.", "A rule is broken. No story can see it, but your source shows it:\n\n  - The token does not come from crypto/rand.", "not solved yet"),
 		mine(miniLock(7)),

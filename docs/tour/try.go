@@ -74,6 +74,11 @@ func (t *tour) prepare(req request) error {
 	if p.Step > s.N && p.Steps[p.Step].Belongs != s.N && t.hasLock(myDir) && !req.has("-back") {
 		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
 	}
+	if mine, err := t.readLock(myDir); err == nil && mine.digest() == p.Seen {
+		if dir := t.editedStep(); dir != "" {
+			t.complain("You have changed %s, but try plays %s.", dir, myDir)
+		}
+	}
 	fresh, err := t.begin(p, s)
 	if err != nil || !fresh {
 		return err
@@ -157,6 +162,19 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return t.namedReport(a)
 	}
 	return t.tryReport(a)
+}
+
+// editedStep is the step whose lock was written since the last try; "" if there is none.
+func (t *tour) editedStep() string {
+	last, err := os.Stat(t.Path("", myProgress))
+	for _, s := range course.Steps {
+		for _, name := range t.lockFiles(s.Dir) {
+			if now, wrong := os.Stat(t.Path(s.Dir, name)); cmp.Or(err, wrong) == nil && now.ModTime().After(last.ModTime()) {
+				return s.Dir
+			}
+		}
+	}
+	return ""
 }
 
 // countPackages says how much of a first build is done, until the returned function is called: it
@@ -361,6 +379,35 @@ func (a attemptAt) belongs() int {
 	}
 	return 0
 }
+
+// solvedPart says which part is solved, and which one is next.
+func (a attemptAt) solvedPart() string {
+	for i, p := range a.step.Parts() {
+		if slices.ContainsFunc(a.trials, func(r trial) bool { return r.part == i && r.Verdict != story.Passed }) {
+			if i == 0 {
+				break
+			}
+			return say("Part %d, %s, is solved. Next is part %d, %s: %s", i, a.step.Parts()[i-1].Name, i+1, p.Name, p.Asks)
+		}
+	}
+	return ""
+}
+
+// sameToken names two clients that stored the same token in a story that fails; "" if there are none.
+func (a attemptAt) sameToken() string {
+	for _, r := range a.failing() {
+		for _, failed := range r.Log.Failing(r.Name) {
+			for _, e := range failed.Records {
+				if found := notNew.FindStringSubmatch(e.Text); found != nil && found[1] != found[2] {
+					return say("%s and %s", found[2], found[1])
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var notNew = regexp.MustCompile(`^(\w+)'s token is <(\w+)-\d+>, which is not new$`)
 
 // named are the failures to name: four, and if the lock is one of an earlier step, what it lacks there.
 func (a attemptAt) named(fails []trial) []trial {
