@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"slices"
-	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/story"
@@ -16,8 +14,7 @@ type tour struct {
 	console
 	*story.Builder
 
-	watching bool      // for the next save: no one has to run anything
-	judged   attemptAt // in the last run
+	watching bool // for the next save: no one has to run anything
 }
 
 // newTour makes the temporary directory; Close removes it.
@@ -36,18 +33,8 @@ func greenBuild(s course.Step) story.Build {
 // redBuild is a step's tests with the lock before it, or in the epilogue with the resources
 // before it.
 func (t *tour) redBuild(s course.Step) story.Build {
-	if !s.IsEpilogue() {
-		return t.lockBuild(s, s.Before())
-	}
 	b := t.Red(s)
-	b.Name = say("the stories of %s with %s", s.Label(), s.Before().Subject())
-	return b
-}
-
-// lockBuild is the guarantees of one step's folder with the lock of another step.
-func (t *tour) lockBuild(tests, lock course.Step) story.Build {
-	b := t.WithLock(tests, lock)
-	b.Name = say("the tests of %s with the lock %s", tests.Label(), lock.Of())
+	b.Name = say("the tests of %s with %s", s.Label(), s.Before().Subject())
 	return b
 }
 
@@ -110,29 +97,3 @@ func (t *tour) stories(dir string, files []course.File) (all []story.Story, err 
 	}
 	return all, nil
 }
-
-// pick returns the stories with these names, in the order of the names; all if there are none.
-func pick(command string, list []story.Story, names []string) (picked []story.Story, err error) {
-	if names == nil {
-		return list, nil
-	}
-	var all, files []string
-	for _, st := range list {
-		all, files = append(all, st.Name), append(files, st.File)
-	}
-	for _, name := range names {
-		i := slices.Index(all, name)
-		if i < 0 {
-			return nil, wrongUsage("%s has no %s in %s%s", command, name, strings.Join(slices.Compact(files), ", "), didYouMean(name, all))
-		}
-		picked = append(picked, list[i])
-	}
-	return picked, nil
-}
-
-// Of a learner's lock a try knows more than a run says.
-const (
-	leaked story.Verdict = story.NotRun + 1 + iota // nothing failed, but a goroutine is left
-	hung                                           // it did not end
-	notYet                                         // it needs what the lock lacks
-)

@@ -13,6 +13,13 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
+// Of a learner's lock a try knows more than a run says.
+const (
+	leaked story.Verdict = story.NotRun + 1 + iota // nothing failed, but a goroutine is left
+	hung                                           // it did not end
+	notYet                                         // it needs what the lock lacks
+)
+
 // tryReport says what holds and what is missing next, and remembers it.
 func (t *tour) tryReport(a attemptAt) error {
 	s := a.step
@@ -20,8 +27,7 @@ func (t *tour) tryReport(a attemptAt) error {
 	if err != nil {
 		return err
 	}
-	now := a.standing()
-	before := p.Steps[s.N]
+	now, before := a.standing(), p.Steps[s.N]
 	now.Hints, now.Start = before.Hints, before.Start
 	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
@@ -34,22 +40,22 @@ func (t *tour) tryReport(a attemptAt) error {
 
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
-	t.prose("  ", "\nStories passed: %d of %d.", now.Passed, now.Of)
+	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
 	fails := a.failing()
-	gained, lost := 0, 0
-	for _, r := range a.trials {
-		switch passed := slices.Contains(before.Passing, r.Name); {
-		case r.Verdict == story.Passed && !passed:
-			gained++
-		case passed && slices.ContainsFunc(fails, func(f trial) bool { return f.Name == r.Name }):
-			lost++
+	if len(fails) > 1 {
+		t.printf("  Failing:\n\n")
+		for _, r := range fails {
+			passed := ""
+			if slices.Contains(before.Passing, r.Name) {
+				passed = say("  <- passed before")
+			}
+			t.printf("  %s %s%s\n", t.trialTag(r), r.Name, passed)
 		}
+		t.printf("\n")
 	}
-	if before.Of > 0 && gained+lost > 0 {
-		t.prose("  ", "Since the last try: +%d, -%d.", gained, lost)
+	if n := tally(a.trials, story.NotRun); n > 0 {
+		t.printf("  Not run, because %s hang: %s.\n\n", count(patient, "story"), count(n, "story"))
 	}
-	t.printf("\n")
-	t.failingList(a, fails, before)
 	if fails != nil {
 		t.printf("  In full:\n\n")
 		t.trial(a, fails[0])
@@ -111,27 +117,27 @@ func (a attemptAt) standing() standing {
 
 // groups shows what holds, file by file, and the parts of the step's own.
 func (t *tour) groups(a attemptAt) {
+	of := func(is func(r trial) bool) []trial {
+		return slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return !is(r) })
+	}
 	for _, f := range a.step.Guarantees() {
-		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.File != f.Name })
-		t.group(f.Name, of)
+		t.group(f.Name, of(func(r trial) bool { return r.File == f.Name }))
 	}
 	if a.step.Parts() != nil {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)
 	}
 	for i, p := range a.step.Parts() {
-		of := slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return r.part != i })
-		if len(of) == 0 {
-			continue
-		}
-		ok := tally(of, story.Passed)
-		state := t.paint(green, "solved ")
+		list := of(func(r trial) bool { return r.part == i })
+		ok, state := tally(list, story.Passed), t.paint(green, "solved ")
 		switch {
+		case len(list) == 0:
+			continue
 		case lacks(a.src, p.Needs) != nil:
 			state = t.paint(dim, "later  ")
-		case ok < len(of):
+		case ok < len(list):
 			state = t.paint(red, "missing")
 		}
-		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, len(of))
+		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, len(list))
 		for _, line := range wrap(columns-37, word(p.Asks)) {
 			t.printf("  %s  %s %s\n", state, pad(24, text), line)
 			state, text = pad(7, ""), ""
@@ -161,32 +167,11 @@ func (t *tour) group(name string, of []trial) {
 	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of), more)
 }
 
-// failingList names what fails, a line each.
-func (t *tour) failingList(a attemptAt, fails []trial, before standing) {
-	if len(fails) > 1 {
-		t.printf("  Failing:\n\n")
-		for _, r := range fails {
-			passed := ""
-			if slices.Contains(before.Passing, r.Name) {
-				passed = say("  <- passed before")
-			}
-			t.printf("  %s %s%s\n", t.trialTag(r), r.Name, passed)
-		}
-		t.printf("\n")
-	}
-	if n := tally(a.trials, story.NotRun); n > 0 {
-		t.printf("  Not run, because %s hang: %s.\n\n", count(patient, "story"), count(n, "story"))
-	}
-}
-
 func (t *tour) trialTag(r trial) string {
-	switch {
-	case r.Verdict == story.NotRun:
-		return "     "
-	case r.Verdict == story.Failed || r.end == nil:
-		return t.tag(r.Verdict)
+	if r.end != nil && r.Verdict != story.Failed {
+		return t.paint(red, map[string]string{leaks: "LEAK ", hangs: "HANGS", breaks: "ERROR"}[r.end.kind])
 	}
-	return t.paint(red, map[string]string{leaks: "LEAK ", hangs: "HANGS", breaks: "ERROR"}[r.end.kind])
+	return t.tag(r.Verdict)
 }
 
 // trial shows a story in full.
@@ -304,17 +289,17 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 
 // whatNow says what to do next.
 func (t *tour) whatNow(s course.Step, fails bool) {
-	next := func(what, command string) {
+	next := func(command, what string) {
 		line := fmt.Sprintf("  %-36s %s", fmt.Sprintf("go run ./docs/tour "+command, s.N), word(what))
 		t.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	if !t.watching {
 		t.printf("Change the lock in %s and run it again:\n", myDir)
-		next("", "try %d")
-		next("the same at each save", "try %d -watch")
+		next("try %d", "")
+		next("try %d -watch", "the same at each save")
 	}
 	if fails {
-		next("a hint for the story above", "hint %d")
+		next("hint %d", "a hint for the story above")
 	}
 	if t.hasLock(solvedDir(s.N)) {
 		t.printf("The lock that solved %s is in %s.\n", s.Label(), solvedDir(s.N))
@@ -344,5 +329,25 @@ func (t *tour) namedReport(a attemptAt) error {
 		return errUnsolved
 	}
 	t.printf("%d of %d passed. All of the step: go run ./docs/tour try %d\n", len(a.trials), len(a.trials), a.step.N)
+	return nil
+}
+
+// sheet prints a line for the sheet of a group. Commas survive terminals and chats, tabs do not.
+func (t *tour) sheet(name string) error {
+	p, err := t.readProgress()
+	if err != nil {
+		return err
+	}
+	var solved []string
+	for _, s := range course.Steps {
+		if t.hasLock(solvedDir(s.N)) {
+			solved = append(solved, strconv.Itoa(s.N))
+		}
+	}
+	st, hints := p.Steps[p.Step], 0
+	for _, n := range st.Hints {
+		hints += n
+	}
+	fmt.Fprintf(t.out, "%s,%s,%d,%d,%d,%d\n", strings.ReplaceAll(name, ",", ""), strings.Join(solved, " "), p.Step, st.Passed, st.Of, hints)
 	return nil
 }
