@@ -58,10 +58,6 @@ func (c console) printf(format string, args ...any) {
 	fmt.Fprint(c.out, say(format, args...))
 }
 
-func (c console) complain(format string, args ...any) {
-	fmt.Fprint(c.err, indent("", wrap(columns, say(format, args...))))
-}
-
 // prose prints a paragraph, all lines behind the prefix.
 func (c console) prose(prefix, format string, args ...any) {
 	c.printf("%s", indent(prefix, wrap(columns-len(prefix), say(format, args...))))

@@ -43,11 +43,10 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 		if err != nil {
 			return err
 		}
-		lead := t.courseRed(s, results)
-		if err := checkRed(s, results); err != nil {
+		lead, err := t.red(s, results, false, true)
+		if err != nil {
 			return err
 		}
-		t.wanted(s)
 		t.printf("\n")
 		tests, err := t.Tests(s.Dir)
 		if err != nil {
@@ -57,7 +56,7 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 			return err
 		}
 		// Green shows the same story passing.
-		err = t.green(s, results, func(r story.Result) {
+		err = t.green(s, results, false, func(r story.Result) {
 			if r.Name == story.Of(lead) {
 				t.success(r, lead, short)
 			}
@@ -65,27 +64,10 @@ func (t *tour) runCourse(ctx context.Context, list []course.Step) error {
 		if err != nil {
 			return err
 		}
-		t.prose("", "\nstill broken: %s\n\n", s.Broken)
+		t.printf("\n")
 	}
 	t.printf("%s", closing)
 	return nil
-}
-
-// courseRed shows the first failing story in full and the others by name. It returns the
-// full name of the first.
-func (t *tour) courseRed(s course.Step, results []story.Result) (lead string) {
-	t.playing("red: %s on %s (%s)", results, s.Before())
-	for _, r := range results {
-		if r.Verdict == story.Passed || r.Verdict == story.Failed && lead != "" {
-			t.line(r)
-			continue
-		}
-		t.failure(r, short)
-		if r.Verdict == story.Failed {
-			lead = r.Log.Failing(r.Name)[0].Name
-		}
-	}
-	return lead
 }
 
 // banner is the line that begins a step.
@@ -94,11 +76,10 @@ func banner(s course.Step) string {
 	return head + strings.Repeat("=", max(0, columns-course.Wide(head)))
 }
 
-// runRed runs stories that begin in a step on the lock before it. Of all, it shows the first
-// of each file with a number in full, and of the others what went wrong. Some, by their names,
-// it shows in full: the judgement is the same, the rest of the lesson is left out.
+// runRed runs stories that begin in a step on the lock before it. Some, by their names, it shows in
+// full: the judgement is the same, the rest of the lesson is left out.
 func (t *tour) runRed(ctx context.Context, req request) error {
-	s, some, full := req.steps[0], req.names != nil, req.names != nil || req.has("-all")
+	s, some := req.steps[0], req.names != nil
 	list, err := t.stories(s.Dir, s.Red())
 	if err != nil {
 		return err
@@ -107,42 +88,14 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 	if err != nil {
 		return err
 	}
-	t.playing("red: %s on %s (%s)", results, s.Before())
-	if !some {
-		t.prose("", "%s\n", s.Before().Words)
-		if s.Asks != "" {
-			t.prose("", "What these stories ask for: %s\n", s.Asks)
-		}
-		t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
+	if _, err := t.red(s, results, some, false); err != nil || some {
+		return err
 	}
-	lead := "" // of the file
-	for _, r := range results {
-		switch {
-		case r.Verdict == story.Passed && some:
-			t.line(r)
-		case r.Verdict == story.Passed: // they are counted below
-		case r.Verdict == story.Failed && (r.File == lead || course.IsSecond(r.File)) && !full:
-			t.summary(r)
-		default:
-			t.failure(r, whole)
-			lead = r.File
-		}
-	}
-	wrong := checkRed(s, results)
-	if wrong != nil || some {
-		return wrong
-	}
-	if n := held(results); n > 0 {
-		t.prose("  ", "\nPassing on %s as well, as the comments say: %s.", s.Before().Subject(), count(n, "story"))
-	}
-	t.wanted(s)
 	t.printf("\nNext:\n")
 	next := func(command, what string) {
 		t.printf("  %-36s %s\n", "go run ./docs/tour "+fmt.Sprintf(command, s.Arg()), what)
 	}
-	if !full {
-		next("red %s -all", "every failure in full")
-	}
+	next("red %s TestName...", "other failures in full")
 	if !s.IsEpilogue() {
 		next("try %s", "write the fix yourself")
 	}
@@ -151,21 +104,55 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 	return nil
 }
 
-// checkRed says what keeps a red run from being the lesson: every story must fail by its
-// own assertion, except those whose comment says that they also pass.
-func checkRed(s course.Step, results []story.Result) error {
+// red shows the first story of each file with a number in full, and of the others what went wrong.
+// In brief, it shows only the first of all, whose full name it returns. What keeps red from being
+// the lesson is an error: every story must fail by its own assertion, except those whose comment
+// says that they also pass.
+func (t *tour) red(s course.Step, results []story.Result, some, brief bool) (lead string, err error) {
+	t.playing("red: %s on %s (%s)", results, s.Before())
+	if !some && !brief {
+		t.prose("", "%s\n", s.Before().Words)
+		if s.Asks != "" {
+			t.prose("", "What these stories ask for: %s\n", s.Asks)
+		}
+		t.prose("", "Times are virtual, in milliseconds since the story began. coupons is the lock's key.\n")
+	}
 	var wrong []string
+	file, limit := "", map[bool]int{true: short, false: whole}[brief]
 	for _, r := range results {
-		switch also := course.AlsoPasses + "..."; {
-		case r.Control && r.Verdict == story.Failed:
-			wrong = append(wrong, say("%s failed on %s, but its comment says %q", r.Name, s.Before().Subject(), also))
-		case r.Verdict != story.Passed && r.Verdict != story.Failed:
-			wrong = append(wrong, say("%s did not end with an assertion: %s", r.Name, whyNot(r)))
+		failed := r.Verdict == story.Failed
+		switch {
+		case r.Verdict == story.Passed && !some && !brief: // they are counted below
+		case r.Verdict == story.Passed, failed && brief && lead != "":
+			t.line(r)
+		case failed && !some && (r.File == file || course.IsSecond(r.File)):
+			t.summary(r)
+		default:
+			t.failure(r, limit)
+			file = r.File
+		}
+		if failed && lead == "" {
+			lead = r.Log.Failing(r.Name)[0].Name
+		}
+		switch {
+		case r.Control && failed:
+			wrong = append(wrong, say("%s fails, but its comment says %q", r.Name, course.AlsoPasses+"..."))
 		case !r.Control && r.Verdict == story.Passed:
-			wrong = append(wrong, say("%s passes on %s: make it fail there, or let its comment say %q", r.Name, s.Before().Subject(), also))
+			wrong = append(wrong, say("%s passes, but its comment does not say %q", r.Name, course.AlsoPasses+"..."))
+		case !failed && r.Verdict != story.Passed:
+			wrong = append(wrong, say("%s did not end with an assertion: %s", r.Name, whyNot(r)))
 		}
 	}
-	return unless(wrong, "red %s is not red as expected:\n  %s", s)
+	if wrong != nil || some {
+		return lead, unless(wrong, "red %s is not red as expected:\n  %s", s)
+	}
+	if n := held(results); n > 0 && !brief {
+		t.prose("  ", "\nPassing on %s as well, as the comments say: %s.", s.Before().Subject(), count(n, "story"))
+	}
+	t.printf("\n")
+	t.strong("Red, as expected: these failures show what is wrong with %s.", s.Before().Subject())
+	t.printf("%s fixes it.\n", capital(s.Label()))
+	return lead, nil
 }
 
 // unless is an error if something is wrong with a run of s.
@@ -195,21 +182,17 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 	if err != nil {
 		return err
 	}
-	show := func(r story.Result) { t.success(r, "", whole) }
-	if req.names != nil {
-		return t.onOwnLock(s, results, results, show)
-	}
-	if err := t.green(s, results, show); err != nil {
-		return err
-	}
-	t.prose("", "\nstill broken: %s", s.Broken)
-	return nil
+	return t.green(s, results, req.names != nil, func(r story.Result) { t.success(r, "", whole) })
 }
 
-// onOwnLock shows tests of step s on its own lock: those that failed in full, and if none
-// did, some as show does.
-func (t *tour) onOwnLock(s course.Step, results, some []story.Result, show func(story.Result)) error {
-	t.playing("green: %s on %s (%s)", some, s)
+// green shows tests of step s on its own lock: those that failed in full, and if none did, as show
+// does, some that were asked for, or the stories that begin there and what the step guarantees by that.
+func (t *tour) green(s course.Step, results []story.Result, some bool, show func(story.Result)) error {
+	shown := results
+	if !some {
+		shown = of(results, s.Beginning())
+	}
+	t.playing("green: %s on %s (%s)", shown, s)
 	var wrong []string
 	for _, r := range results {
 		if r.Verdict != story.Passed {
@@ -217,19 +200,14 @@ func (t *tour) onOwnLock(s course.Step, results, some []story.Result, show func(
 			wrong = append(wrong, r.Name)
 		}
 	}
-	if wrong == nil {
-		for _, r := range some {
-			show(r)
-		}
+	if wrong != nil {
+		return unless(wrong, "green %s failed:\n  %s", s)
 	}
-	return unless(wrong, "green %s failed:\n  %s", s)
-}
-
-// green shows how all tests of step s end, of those that pass the stories that begin there,
-// and what the step guarantees by that.
-func (t *tour) green(s course.Step, results []story.Result, show func(story.Result)) error {
-	if err := t.onOwnLock(s, results, of(results, s.Beginning()), show); err != nil {
-		return err
+	for _, r := range shown {
+		show(r)
+	}
+	if some {
+		return nil
 	}
 	t.printf("  All %s passed.\n  What %s guarantees now:\n\n", count(len(results), "test"), s.Dir)
 	for _, f := range s.Guarantees() {
@@ -240,6 +218,7 @@ func (t *tour) green(s course.Step, results []story.Result, show func(story.Resu
 			t.printf("    %-27s %s\n", []string{f.Name, ""}[min(i, 1)], line)
 		}
 	}
+	t.prose("", "\nstill broken: %s", s.Broken)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -29,7 +30,7 @@ const help = `Tour plays the course of the eight locks: go run ./docs/tour [comm
 
 To watch:
   (no command)            the whole course: each lock fails, the next one holds
-  red N [-all] [Test...]  step N's stories on the lock before it: they fail
+  red N [Test...]         step N's stories on the lock before it: they fail
   green N [Test...]       step N as it is: its tests, and their timelines
   diff N [Name...]        what step N changes, or these: New, Lock.TryLock
 To write your own lock:
@@ -75,7 +76,7 @@ const many = 1000
 
 var commands = map[string]subcommand{
 	"":      {nil, 0, func(t *tour, ctx context.Context, _ request) error { return t.runCourse(ctx, course.Entries()) }},
-	"red":   {[]string{"-all"}, many, (*tour).runRed},
+	"red":   {nil, many, (*tour).runRed},
 	"green": {nil, many, (*tour).runGreen},
 	"diff":  {nil, many, (*tour).runDiff},
 	"try":   {[]string{"-watch", "-rules", "-compare", "-back", "-report"}, many, (*tour).tryCommand},
@@ -107,7 +108,7 @@ func run(ctx context.Context, args []string, c console) int {
 	case ctx.Err() != nil:
 		return 130
 	}
-	c.complain("tour: %v", word(err.Error()))
+	fmt.Fprint(c.err, indent("", wrap(columns, say("tour: %v", word(err.Error())))))
 	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
 	}

