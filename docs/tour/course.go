@@ -122,7 +122,7 @@ func (t *tour) red(s course.Step, results []story.Result, some, brief bool) (lea
 	for _, r := range results {
 		failed := r.Verdict == story.Failed
 		switch {
-		case r.Verdict == story.Passed && !some && !brief: // they are counted below
+		case r.Verdict == story.Passed && !some: // they are counted below
 		case r.Verdict == story.Passed, failed && brief && lead != "":
 			t.line(r)
 		case failed && !some && (r.File == file || course.IsSecond(r.File)):
@@ -146,7 +146,7 @@ func (t *tour) red(s course.Step, results []story.Result, some, brief bool) (lea
 	if wrong != nil || some {
 		return lead, unless(wrong, "red %s is not red as expected:\n  %s", s)
 	}
-	if n := held(results); n > 0 && !brief {
+	if n := held(results); n > 0 {
 		t.prose("  ", "\nPassing on %s as well, as the comments say: %s.", s.Before().Subject(), count(n, "story"))
 	}
 	t.printf("\n")
