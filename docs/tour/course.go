@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -91,16 +90,11 @@ func (t *tour) runRed(ctx context.Context, req request) error {
 	if _, err := t.red(s, results, some, false); err != nil || some {
 		return err
 	}
-	t.printf("\nNext:\n")
-	next := func(command, what string) {
-		t.printf("  %-36s %s\n", "go run ./docs/tour "+fmt.Sprintf(command, s.Arg()), what)
-	}
-	next("red %s TestName...", "other failures in full")
+	t.printf("\nNext:\n  other failures in full    go run ./docs/tour red %s TestName...\n", s.Arg())
 	if !s.IsEpilogue() {
-		next("try %s", "write the fix yourself")
+		t.printf("  write the fix yourself    go run ./docs/tour try %s\n", s.Arg())
 	}
-	next("diff %s", "see the fix")
-	next("green %s", "see the same stories pass")
+	t.printf("  see the fix               go run ./docs/tour diff %[1]s\n  see it pass               go run ./docs/tour green %[1]s\n", s.Arg())
 	return nil
 }
 
@@ -186,7 +180,7 @@ func (t *tour) runGreen(ctx context.Context, req request) error {
 }
 
 // green shows tests of step s on its own lock: those that failed in full, and if none did, as show
-// does, some that were asked for, or the stories that begin there and what the step guarantees by that.
+// does, some that were asked for, or the stories that begin there and what the step guarantees.
 func (t *tour) green(s course.Step, results []story.Result, some bool, show func(story.Result)) error {
 	shown := results
 	if !some {

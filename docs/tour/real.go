@@ -32,8 +32,9 @@ const (
 // they sleep most of the time.
 const atOnce = 16
 
-// runReal plays all stories of the steps.
-func (t *tour) runReal(ctx context.Context, req request) (err error) {
+// runReal plays all stories of the steps, one step after the other: they go by the clock, so
+// nothing is compiled while they play.
+func (t *tour) runReal(ctx context.Context, req request) error {
 	servers, err := readServers(req)
 	if err != nil {
 		return err
@@ -44,39 +45,9 @@ func (t *tour) runReal(ctx context.Context, req request) (err error) {
 				"redis://USER:PASSWORD@HOST:PORT, with TLS rediss://HOST:PORT, and ?skip_verify=true behind that trusts any certificate", u.Host, err)
 		}
 	}
-	var builds []story.Build
-	for _, s := range req.steps {
-		b := greenBuild(s)
-		b.Replace[realFile] = realDir + "/" + realFile
-		builds = append(builds, b)
-	}
-	// They go by the clock: the first one plays when all have been compiled.
-	var bins []story.Binary
-	for _, on := range t.Ahead(ctx, builds...) {
-		bin, err := t.await(on)
-		if err != nil {
-			return err
-		}
-		bins = append(bins, bin)
-	}
-	var wait []func() ([]story.Result, error)
-	free := make(chan struct{}, atOnce)
-	for i, s := range req.steps {
-		list, err := t.Tests(s.Dir)
-		if err != nil {
-			return err
-		}
-		var env []string
-		for _, u := range servers[:s.Nodes] {
-			env = append(env, u.String())
-		}
-		wait = append(wait, apart(ctx, bins[i], []string{realEnv + "=" + strings.Join(env, ",")}, list, free))
-	}
 	var wrong []error
-	for i, s := range req.steps {
-		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
-		results, err := wait[i]()
-		done()
+	for _, s := range req.steps {
+		results, err := t.playReal(ctx, s, servers[:s.Nodes])
 		if err != nil {
 			return err
 		}
@@ -85,22 +56,35 @@ func (t *tour) runReal(ctx context.Context, req request) (err error) {
 	return errors.Join(wrong...)
 }
 
-// apart starts each story in its own process, as many at once as free has room for. What
-// it returns waits for all of them.
-func apart(ctx context.Context, bin story.Binary, env []string, list []story.Story, free chan struct{}) func() ([]story.Result, error) {
+func (t *tour) playReal(ctx context.Context, s course.Step, servers []*url.URL) ([]story.Result, error) {
+	b := greenBuild(s)
+	b.Replace[realFile] = realDir + "/" + realFile
+	list, err := t.Tests(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := t.build(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	defer t.progress(say("playing %s in real time, which takes minutes", s.Label()))()
+	var addrs []string
+	for _, u := range servers {
+		addrs = append(addrs, u.String())
+	}
 	results, errs := make([]story.Result, len(list)), make([]error, len(list))
 	var group sync.WaitGroup
+	free := make(chan struct{}, atOnce)
 	for i, st := range list {
+		free <- struct{}{}
 		group.Go(func() {
-			free <- struct{}{}
-			results[i], errs[i] = bin.Alone(ctx, story.InRealTime, env, st)
+			results[i], errs[i] = bin.Alone(ctx, story.InRealTime, []string{realEnv + "=" + strings.Join(addrs, ",")}, st)
 			<-free
 		})
 	}
-	return func() ([]story.Result, error) {
-		group.Wait()
-		return results, cmp.Or(errs...)
-	}
+	group.Wait()
+	return results, cmp.Or(errs...)
 }
 
 // realReport shows a line per story, and what failed in full.
@@ -134,7 +118,8 @@ func (t *tour) realReport(s course.Step, servers []*url.URL, results []story.Res
 	return unless(wrong, "real %s failed:\n  %s", s)
 }
 
-// readServers returns as many as the steps need, of those that the command or the environment names.
+// readServers returns as many as the steps need, of those that the command or the
+// environment names.
 func readServers(req request) (servers []*url.URL, err error) {
 	need := 0
 	for _, s := range req.steps {

@@ -71,7 +71,8 @@ func (c console) summary(r story.Result) {
 	c.alsoFailing(failing)
 }
 
-// message prints what a story says: where there is Chinese, that, and below it what is in the source.
+// message prints what a story says: where there is Chinese, that, and below it what is in the
+// source.
 func (c console) message(color string, says []string) {
 	var all []string
 	for _, line := range says {

@@ -121,50 +121,45 @@ func (t *tour) groups(a attemptAt) {
 		return slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return !is(r) })
 	}
 	for _, f := range a.step.Guarantees() {
-		t.group(f.Name, of(func(r trial) bool { return r.File == f.Name }))
+		list, more := of(func(r trial) bool { return r.File == f.Name }), ""
+		held, later, now := tally(list, story.Passed), tally(list, notYet), tally(list, story.NotRun)
+		state := t.paint(red, "missing")
+		switch {
+		case held == len(list):
+			state = t.paint(green, "holds  ")
+		case held > 0 && held+later == len(list):
+			state = t.paint(green, "so far ")
+		case held+later+now == len(list):
+			state = t.paint(dim, "not run")
+		}
+		if now > 0 {
+			more = say(" (%d not run)", now)
+		}
+		if later > 0 {
+			more += say(" (%d not yet)", later)
+		}
+		t.printf("  %s  %-27s %d of %d%s\n", state, f.Name, held, len(list), more)
 	}
 	if a.step.Parts() != nil {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)
 	}
 	for i, p := range a.step.Parts() {
 		list := of(func(r trial) bool { return r.part == i })
-		ok, state := tally(list, story.Passed), t.paint(green, "solved ")
+		held, state := tally(list, story.Passed), t.paint(green, "solved ")
 		switch {
 		case len(list) == 0:
 			continue
 		case lacks(a.src, p.Needs) != nil:
 			state = t.paint(dim, "later  ")
-		case ok < len(list):
+		case held < len(list):
 			state = t.paint(red, "missing")
 		}
-		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), ok, len(list))
+		text := say("%d. %s %d of %d", i+1, pad(10, word(p.Name)), held, len(list))
 		for _, line := range wrap(columns-37, word(p.Asks)) {
 			t.printf("  %s  %s %s\n", state, pad(24, text), line)
 			state, text = pad(7, ""), ""
 		}
 	}
-}
-
-// group shows what holds of the stories of a file.
-func (t *tour) group(name string, of []trial) {
-	held, later, now := tally(of, story.Passed), tally(of, notYet), tally(of, story.NotRun)
-	color, state := red, "missing"
-	switch {
-	case held == len(of):
-		color, state = green, "holds  "
-	case held > 0 && held+later == len(of):
-		color, state = green, "so far "
-	case held+later+now == len(of):
-		color, state = dim, "not run"
-	}
-	more := ""
-	if now > 0 {
-		more = say(" (%d not run)", now)
-	}
-	if later > 0 {
-		more += say(" (%d not yet)", later)
-	}
-	t.printf("  %s  %-27s %d of %d%s\n", t.paint(color, state), name, held, len(of), more)
 }
 
 func (t *tour) trialTag(r trial) string {
@@ -245,8 +240,7 @@ func returned(t *story.Test) []string {
 
 // printed is what the learner's code has printed: what package testing and testify print
 // is indented, or marked.
-func printed(output string) []string {
-	var list []string
+func printed(output string) (list []string) {
 	for _, line := range lines(output) {
 		switch {
 		case line == storyBegins: // before that, the test harness has tried the lock
@@ -289,17 +283,11 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 
 // whatNow says what to do next.
 func (t *tour) whatNow(s course.Step, fails bool) {
-	next := func(command, what string) {
-		line := fmt.Sprintf("  %-36s %s", fmt.Sprintf("go run ./docs/tour "+command, s.N), word(what))
-		t.printf("%s\n", strings.TrimRight(line, " "))
-	}
 	if !t.watching {
-		t.printf("Change the lock in %s and run it again:\n", myDir)
-		next("try %d", "")
-		next("try %d -watch", "the same at each save")
+		t.printf("Change the lock in %s and run it again:\n  go run ./docs/tour try %[2]d\n  go run ./docs/tour try %[2]d -watch      the same at each save\n", myDir, s.N)
 	}
 	if fails {
-		next("hint %d", "a hint for the story above")
+		t.printf("  go run ./docs/tour hint %d            a hint for the story above\n", s.N)
 	}
 	if t.hasLock(solvedDir(s.N)) {
 		t.printf("The lock that solved %s is in %s.\n", s.Label(), solvedDir(s.N))
