@@ -157,13 +157,6 @@ func unless(wrong []string, format string, s course.Step) error {
 	return errorf(format, s.Arg(), strings.Join(wrong, "\n  "))
 }
 
-// wanted says that red is not an accident.
-func (t *tour) wanted(s course.Step) {
-	t.printf("\n")
-	t.strong("Red, as expected: these failures show what is wrong with %s.", s.Before().Subject())
-	t.printf("%s fixes it.\n", capital(s.Label()))
-}
-
 // runGreen runs all tests of a step as it is, or those with some names, even those that
 // show what is still broken.
 func (t *tour) runGreen(ctx context.Context, req request) error {

@@ -13,14 +13,12 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// contextLines is how many equal lines a hunk shows around a change.
-const contextLines = 3
-
-// unified returns the lines of a unified diff, none if the texts are equal.
+// unified returns the lines of a unified diff, none if the texts are equal. Around a change, a hunk
+// shows three lines.
 func unified(oldName, newName, oldText, newText string) (out []string) {
 	list := source.Diff(lines(oldText), lines(newText))
 	shown := func(i int) bool { // a change, or near one
-		near := list[max(0, i-contextLines):min(len(list), i+contextLines+1)]
+		near := list[max(0, i-3):min(len(list), i+4)]
 		return slices.ContainsFunc(near, func(e source.Edit) bool { return e.Op != ' ' })
 	}
 	oldLine, newLine := 1, 1 // of list[from]
