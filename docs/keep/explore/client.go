@@ -31,7 +31,7 @@ type Client struct {
 	rules  rules
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
-	atGate atomic.Bool
+	atGate atomic.Bool // it waits to continue at the resource
 	dead   atomic.Bool
 	died   chan struct{}
 
@@ -47,11 +47,9 @@ type Client struct {
 	passed bool      // another client was inside: having the key again does not help
 }
 
-// A Phase of a client's program.
-type Phase = int32
-
+// The phases of a client's program.
 const (
-	Idle Phase = iota
+	Idle int32 = iota
 	Acquiring
 	Holding
 	Releasing
@@ -144,7 +142,7 @@ func nested(c *Client) {
 	c.phase.Store(Acquiring)
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
-	if err != nil && !c.Dead() && !c.Lost() && c.s.owns(c) {
+	if err != nil && !c.dead.Load() && !c.Lost() && c.s.owns(c) {
 		c.s.violate(c, Blocked, "%s is kept out by its own lock", c.Name)
 	}
 	if err == nil {
@@ -168,10 +166,10 @@ func (c *Client) acquire() bool {
 	c.phase.Store(Acquiring)
 	c.freed.Store(0)
 	err := c.Call(method, func() error { return try(ctx) })
-	if err != nil && c.rules.Passes && !c.Dead() {
+	if err != nil && c.rules.Passes && !c.dead.Load() {
 		c.s.violate(c, Unavailable, "%s gives up: %v", c.Name, err)
 	}
-	if err != nil || c.Dead() {
+	if err != nil || c.dead.Load() {
 		c.phase.Store(Idle)
 		return false
 	}
@@ -198,7 +196,7 @@ func (c *Client) use() {
 	if !goOn && c.Frozen.Load() { // the pause came between the last look at Lost and the write
 		goOn = c.atTheGate(nil)
 	}
-	if !goOn && !c.Dead() {
+	if !goOn && !c.dead.Load() {
 		c.hearsOfLoss()
 		if c.rules.Keeps {
 			c.s.violate(c, FalseAlarm, "%s hears that its lock is lost", c.Name)
@@ -219,7 +217,7 @@ func (c *Client) hearsOfLoss() {
 
 // release reports whether it is known what came of it.
 func (c *Client) release() (known bool) {
-	if c.Dead() {
+	if c.dead.Load() {
 		return true
 	}
 	c.phase.Store(Releasing)
@@ -232,7 +230,7 @@ func (c *Client) release() (known bool) {
 	notHeld := strings.Contains(err.Error(), "lock not held")
 	lost := strings.Contains(err.Error(), "lock lost") // known before: the key may be there
 	lasted := int(c.freed.Load()) > len(c.s.Nodes)/2 || c.s.owns(c)
-	if notHeld && !lost && !c.Dead() && lasted {
+	if notHeld && !lost && !c.dead.Load() && lasted {
 		c.s.violate(c, FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
 	return notHeld
@@ -251,15 +249,6 @@ func (c *Client) atTheGate(lost <-chan struct{}) bool {
 	}
 	return false
 }
-
-// AtGate reports whether the client waits to continue.
-func (c *Client) AtGate() bool { return c.atGate.Load() }
-
-// Phase is where the client is in its program.
-func (c *Client) Phase() Phase { return c.phase.Load() }
-
-// Dead reports whether the client has crashed.
-func (c *Client) Dead() bool { return c.dead.Load() }
 
 // Lost reports whether the lock has said so.
 func (c *Client) Lost() bool { return locks.Lost(c.Lock) }

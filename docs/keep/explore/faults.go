@@ -64,7 +64,7 @@ var (
 	renewing  = [2]int{7, 8}
 	many      = [2]int{8, 8}
 
-	busy = []Phase{Acquiring, Holding, Releasing}
+	busy = []int32{Acquiring, Holding, Releasing}
 )
 
 // endsHolds is what a fault does after which a holder works on without the lock. Steps 01
@@ -170,17 +170,17 @@ var faults = []fault{
 	}},
 	{"flush", "the script cache is flushed", scripted,
 		rules{Keeps: true, Scripts: true, Strike: anywhere(flushScripts)}, nil},
-	{"down-1", "one node is down", all, rules{Gone: 1, Strike: anywhere(down(1))}, []red{
+	{"down-1", "one node is down", all, rules{Gone: true, Strike: anywhere(down(1))}, []red{
 		{1, 1, "KU", only1 + "; " + noExpiry},
 		{2, 2, "KU", only1 + "; " + halfDone},
 		{3, 7, "U", only1},
 		{9, 9, "U", only1},
 	}},
-	{"down-2", "two nodes are down", many, rules{Gone: 2, Strike: anywhere(down(2))}, nil},
-	{"down-3", "three nodes are down", many, rules{Gone: 3, Strike: anywhere(down(3))}, nil},
+	{"down-2", "two nodes are down", many, rules{Strike: anywhere(down(2))}, nil},
+	{"down-3", "three nodes are down", many, rules{Strike: anywhere(down(3))}, nil},
 	{"outage-waits", "a majority is down for a while, the clients wait in Lock", many,
 		rules{Wait: true, Keeps: true, Passes: true, Strike: anywhere(outage)}, nil},
-	{"hung-1", "one node hangs", all, rules{Options: timeouts, Gone: 1, Strike: anywhere(hang(1))}, []red{
+	{"hung-1", "one node hangs", all, rules{Options: timeouts, Gone: true, Strike: anywhere(hang(1))}, []red{
 		{1, 1, "KU", only1 + "; " + noExpiry},
 		{2, 2, "DKU", only1 + "; the DEL is sent again; " + halfDone},
 		{3, 3, "DU", only1 + "; the DEL is sent again, and runs when the node continues"},
@@ -188,8 +188,8 @@ var faults = []fault{
 		{5, 7, "U", only1},
 		{9, 9, "U", only1},
 	}},
-	{"hung-2", "two nodes hang", many, rules{Options: timeouts, Gone: 2, Strike: anywhere(hang(2))}, nil},
-	{"hung-3", "three nodes hang", many, rules{Options: timeouts, Gone: 3, Strike: anywhere(hang(3))}, nil},
+	{"hung-2", "two nodes hang", many, rules{Options: timeouts, Strike: anywhere(hang(2))}, nil},
+	{"hung-3", "three nodes hang", many, rules{Options: timeouts, Strike: anywhere(hang(3))}, nil},
 }
 
 func faultNamed(id string) (fault, error) {
@@ -211,10 +211,10 @@ func impatient(o *redis.Options)   { o.ReadTimeout, o.ContextTimeoutEnabled = 9*
 type strike = func(*Schedule) []Option
 
 // during strikes at alice, at every point of these phases.
-func during(what func(*Schedule, *Client), phases ...Phase) strike {
+func during(what func(*Schedule, *Client), phases ...int32) strike {
 	return func(s *Schedule) []Option {
 		alice := s.Clients[0]
-		if !slices.Contains(phases, alice.Phase()) || alice.Dead() {
+		if !slices.Contains(phases, alice.phase.Load()) || alice.dead.Load() {
 			return nil
 		}
 		return []Option{s.Strike("", nil, func() { what(s, alice) })}
@@ -235,7 +235,7 @@ func inFlight(what func(*Schedule, *Client)) strike {
 func eachInFlight(what func(*Schedule, *Message)) strike {
 	return func(s *Schedule) (opts []Option) {
 		alice := s.Clients[0]
-		if !slices.Contains(busy, alice.Phase()) {
+		if !slices.Contains(busy, alice.phase.Load()) {
 			return nil
 		}
 		for _, m := range alice.InFlight() {
@@ -249,7 +249,7 @@ func eachInFlight(what func(*Schedule, *Message)) strike {
 // a holder can be notified of its loss.
 func anywhere(what func(*Schedule)) strike {
 	return func(s *Schedule) []Option {
-		if !slices.ContainsFunc(s.Clients, func(c *Client) bool { return c.Phase() != Done && !c.Dead() }) {
+		if !slices.ContainsFunc(s.Clients, func(c *Client) bool { return c.phase.Load() != Done && !c.dead.Load() }) {
 			return nil
 		}
 		return []Option{s.Strike("", nil, func() {
@@ -301,7 +301,7 @@ func holdBack(s *Schedule, m *Message) {
 // effect later.
 func delayWrite(s *Schedule) []Option {
 	alice := s.Clients[0]
-	if !alice.AtGate() || alice.Phase() != Holding {
+	if !alice.atGate.Load() || alice.phase.Load() != Holding {
 		return nil
 	}
 	return []Option{s.Strike(alice.Name, nil, func() {

@@ -75,7 +75,7 @@ func (s *Schedule) enter(c *Client) {
 		if !other.gone.IsZero() {
 			other.passed = true
 		}
-		if !fenced && other != c && other.inside && !other.Dead() {
+		if !fenced && other != c && other.inside && !other.dead.Load() {
 			s.found(c, TwoInside, "%s and %s are inside", other.Name, c.Name)
 		}
 	}
@@ -152,6 +152,6 @@ func (s *Schedule) look() {
 
 // unaware reports whether a holder works on, has lost the lock, and could know that and does not.
 func (s *Schedule) unaware(c *Client) bool {
-	could := s.Tells() && c.Phase() == Holding && !c.Dead() && !c.Frozen.Load() && !c.Lost()
+	could := s.Tells() && c.phase.Load() == Holding && !c.dead.Load() && !c.Frozen.Load() && !c.Lost()
 	return c.inside && could && (!s.owns(c) || c.passed)
 }

@@ -54,9 +54,10 @@ var steps = func() (list []lock) {
 
 // lockNamed is a step or a design.
 func lockNamed(name string) (lock, error) {
-	all := slices.Concat(steps, designs)
-	if i := slices.IndexFunc(all, func(l lock) bool { return l.name == name }); i >= 0 {
-		return all[i], nil
+	for _, l := range slices.Concat(steps, designs) {
+		if l.name == name {
+			return l, nil
+		}
 	}
 	return lock{}, fmt.Errorf("there is no lock %q; try 05, or build/121201 "+
 		"(take, expiry, value, release, watchdog, lost replies)", name)

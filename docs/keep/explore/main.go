@@ -29,7 +29,7 @@ import (
 )
 
 const usage = `usage:
-  explore                     all locks under all faults: minutes; writes docs/explore/README.md's table and docs/play/index.html
+  explore                     all locks under all faults: minutes; writes the table in docs/explore and docs/play/index.html
   explore -check              the same, and compares both with what it finds
   explore -step N -fault F    one cell, with schedules that show its violations; without -step or -fault: all
   explore -lock DIR -step N [-html FILE]
@@ -135,11 +135,6 @@ func surprises(cells []cell) (err error) {
 	return err
 }
 
-const (
-	tableFile = "docs/explore/README.md"
-	playFile  = "docs/play/index.html"
-)
-
 // pages explores the cells of the table, the first level of docs/play, and those of its bench, and
 // writes what it has found into the two pages that show it. With check, it compares them.
 func pages(table []cell, check bool) error {
@@ -155,16 +150,15 @@ func pages(table []cell, check bool) error {
 		return err
 	}
 	levels := all[:1+len(table)]
-	play, err1 := playPage(levels, bench(all), "")
-	old, err2 := os.ReadFile(tableFile)
-	if err := cmp.Or(surprises(levels[1:]), err1, err2); err != nil {
+	play, err := playPage(levels, bench(all), "")
+	chinese := map[string]string{"fault": "故障", "holds": "守住", "of": "/", "schedules": "共 %d 条执行顺序。"} // and the titles of faults
+	js, err1 := os.ReadFile("docs/play/page/words/zh-CN.json")
+	if err := cmp.Or(surprises(levels[1:]), err, err1, json.Unmarshal(js, &chinese)); err != nil {
 		return err
 	}
-	const begin, end = "<!-- explored -->\n", "<!-- /explored -->\n"
-	before, rest, _ := bytes.Cut(old, []byte(begin))
-	_, after, _ := bytes.Cut(rest, []byte(end))
-	text := slices.Concat(before, []byte(begin+tableOf(levels[1:])+end), after)
-	return errors.Join(put(tableFile, text, check), put(playFile, play, check))
+	english := map[string]string{"fault": "fault", "holds": "holds", "of": " of ", "schedules": "%d schedules in all."}
+	return errors.Join(putTable("docs/explore/README.md", levels[1:], english, check),
+		putTable("docs/explore/README.zh-CN.md", levels[1:], chinese, check), put("docs/play/index.html", play, check))
 }
 
 // put writes a page, or compares it.
@@ -179,12 +173,17 @@ func put(file string, page []byte, check bool) error {
 	return err
 }
 
-// tableOf has a row for each fault, and a column for each lock.
-func tableOf(cells []cell) string {
-	head, rows, holds, schedules := "| fault |", "", "| **holds (✓)** |", 0
+// putTable puts a table into a page, between its two marks: with a row for each fault, and a
+// column for each lock.
+func putTable(file string, cells []cell, words map[string]string, check bool) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	head, rows, holds, schedules := "| "+words["fault"]+" |", "", "| **"+words["holds"]+" (✓)** |", 0
 	green, all := make([]int, len(steps)), make([]int, len(steps))
 	for _, f := range faults {
-		rows += fmt.Sprintf("| %s (`%s`) |", f.title, f.id)
+		rows += fmt.Sprintf("| %s (`%s`) |", cmp.Or(words["fault."+f.id], f.title), f.id)
 		for _, l := range steps[1:] {
 			if !f.applies(l) {
 				rows += " – |"
@@ -205,9 +204,13 @@ func tableOf(cells []cell) string {
 	}
 	for _, l := range steps[1:] {
 		head += " " + strings.Replace(l.name, "09", "fencing", 1) + " |"
-		holds += fmt.Sprintf(" **%d of %d** |", green[l.step], all[l.step])
+		holds += fmt.Sprintf(" **%d%s%d** |", green[l.step], words["of"], all[l.step])
 	}
-	return fmt.Sprintf("%s\n%s|\n%s\n%s\n%d schedules in all.\n", head, strings.Repeat("|---", len(steps)), holds, rows, schedules)
+	table := fmt.Sprintf("%s\n%s|\n%s\n%s\n"+words["schedules"]+"\n", head, strings.Repeat("|---", len(steps)), holds, rows, schedules)
+	const begin, end = "<!-- table: explored -->\n", "<!-- /table -->\n"
+	before, rest, _ := strings.Cut(string(page), begin)
+	_, after, _ := strings.Cut(rest, end)
+	return put(file, []byte(before+begin+table+end+after), check)
 }
 
 // playPage is docs/play/index.html, or the same of the own lock in a folder, without a bench.

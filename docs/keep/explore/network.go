@@ -64,7 +64,7 @@ func (s *Schedule) send(m *Message) {
 		return
 	}
 	s.sent.Add(1)
-	m.Back = m.Phase() == Holding
+	m.Back = m.phase.Load() == Holding
 	m.at = s.Now()
 	s.flight = append(s.flight, m)
 	slices.SortStableFunc(s.flight, func(a, b *Message) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.order, b.order)) })
@@ -205,7 +205,7 @@ func (m *Message) Drop() {
 
 // Crash ends a client: its connections break, it cannot dial, and what it has in flight is lost.
 func (c *Client) Crash() {
-	if !c.Dead() {
+	if !c.dead.Load() {
 		c.s.mu.Lock()
 		c.dead.Store(true)
 		c.s.inside = slices.DeleteFunc(c.s.inside, func(name string) bool { return name == c.Name })
@@ -245,12 +245,12 @@ func (c *Client) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	n := c.s.Nodes[addr[len("10.0.0.")]-'1']
-	if c.Dead() || n.Down || c.Cut {
+	if c.dead.Load() || n.Down || c.Cut {
 		called := "Redis"
 		if len(c.s.Nodes) > 1 {
 			called = "node " + n.String()
 		}
-		if !c.Dead() {
+		if !c.dead.Load() {
 			c.later(0, trace.Record{Kind: trace.Refused, Node: n.N, Text: "cannot reach " + called + ": connection refused"})
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}

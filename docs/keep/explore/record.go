@@ -125,7 +125,7 @@ func (c *Client) Call(method string, call func() error) error {
 	c.later(0, trace.Record{Kind: trace.Call, Text: method})
 	c.s.mu.Unlock()
 	err := call()
-	if !c.Dead() {
+	if !c.dead.Load() {
 		reply, _, _ := strings.Cut(trace.Outcome(err), " [node ") // which of several that fail at once is chance
 		c.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: reply})
 	}

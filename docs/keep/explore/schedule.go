@@ -45,7 +45,7 @@ type rules struct {
 	Reorder bool                       // commands may overtake each other
 	Scripts bool                       // sending a script again is a separate step
 	Grace   time.Duration              // how late a holder may be notified of a sudden loss
-	Gone    int                        // nodes that are gone for the rest of the schedule
+	Gone    bool                       // a node is gone for the rest of the schedule, and a newcomer tries the lock
 	Missing bool                       // from the start only a majority of nodes is there
 	Strike  func(s *Schedule) []Option // in what ways it can strike now
 }
@@ -164,9 +164,9 @@ func (s *Schedule) settled(opts []Option) bool {
 	}
 	left := 0
 	for _, c := range s.Clients {
-		if c.Phase() == Acquiring && !c.Dead() {
+		if c.phase.Load() == Acquiring && !c.dead.Load() {
 			left++
-		} else if c.Phase() != Done && !c.Dead() {
+		} else if c.phase.Load() != Done && !c.dead.Load() {
 			left = len(s.Clients) + 1
 		}
 	}
@@ -200,9 +200,9 @@ func (s *Schedule) options() (opts []Option) {
 		return 0
 	})
 	for _, c := range clients {
-		if c.AtGate() {
+		if c.atGate.Load() {
 			text := "tries" // to get the lock
-			if c.Phase() == Holding {
+			if c.phase.Load() == Holding {
 				text = "writes"
 			}
 			opts = append(opts, Option{Label: strings.ToUpper(c.Name[:1]), by: c.Name, Text: text, do: func() { c.Gate <- struct{}{} }})
@@ -243,11 +243,11 @@ func (s *Schedule) Strike(by string, m *Message, strike func()) Option {
 func (s *Schedule) idle() (idle string) {
 	for _, c := range s.Clients {
 		switch {
-		case c.Dead():
+		case c.dead.Load():
 			idle += "d" // it is dead
-		case c.Phase() == Done:
+		case c.phase.Load() == Done:
 			idle += "e" // it has ended
-		case c.AtGate() || len(c.InFlight()) > 0:
+		case c.atGate.Load() || len(c.InFlight()) > 0:
 			idle += "." // it can continue
 		case slices.ContainsFunc(s.flight, func(m *Message) bool { return m.Client == c && m.Node.Hung }):
 			idle += "h" // a node hangs
@@ -309,13 +309,13 @@ func (s *Schedule) arrive(d time.Duration, arrives func(*Message) bool) {
 
 // advance lets time pass until something moves. It returns false when all programs have ended.
 func (s *Schedule) advance() bool {
-	i := slices.IndexFunc(s.Clients, func(c *Client) bool { return c.Phase() != Done && !c.Dead() })
+	i := slices.IndexFunc(s.Clients, func(c *Client) bool { return c.phase.Load() != Done && !c.dead.Load() })
 	if i < 0 {
 		return false
 	}
 	c := s.Clients[i]
 	for end := time.Now().Add(time.Hour); time.Now().Before(end); {
-		free, begin, waits := s.owned("") == 0, time.Now(), s.rules.Wait && c.Phase() == Acquiring
+		free, begin, waits := s.owned("") == 0, time.Now(), s.rules.Wait && c.phase.Load() == Acquiring
 		select {
 		case <-s.activity:
 			if s.Struck {
@@ -339,7 +339,7 @@ func (s *Schedule) settle() {
 	for _, c := range s.Clients {
 		c.Frozen.Store(false)
 	}
-	if gone := s.rules.Gone; gone == 1 || gone > 0 && gone <= (len(s.Nodes)-1)/2 {
+	if s.rules.Gone {
 		s.arrive(ttl+time.Second, everything)
 		s.probe()
 	}
@@ -374,8 +374,7 @@ func (s *Schedule) settle() {
 	synctest.Wait()
 }
 
-// probe lets a newcomer try the lock: with one node gone, or a minority of them, it must
-// be free and work.
+// probe lets a newcomer try the lock: with one node gone, it must be free and work.
 func (s *Schedule) probe() {
 	c := s.newClient(len(s.Clients))
 	result := make(chan error, 1)
