@@ -233,7 +233,7 @@ type wire struct {
 	client   *Client
 	node     *Node
 	peer     *server.Peer
-	line     atomic.Value                 // of the lock that has sent the last command, "" if none has
+	line     atomic.Value                 // of the lock that sent the last command, or ""
 	silent   atomic.Bool                  // it has died, and neither end knows
 	closed   atomic.Bool                  // by go-redis
 	broken   atomic.Bool                  // by a fault

@@ -169,8 +169,8 @@ func (s *Schedule) command(m *Message) string {
 	return strings.Join(words, " ")
 }
 
-// learn remembers the script that a command brings, and returns the reply in the words of redis-cli.
-// Another client may send in the meantime.
+// learn remembers the script that a command brings, and returns the reply in the words of
+// redis-cli. Another client may send in the meantime.
 func (s *Schedule) learn(m *Message, reply []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
