@@ -129,12 +129,12 @@ func (m maker) run(ctx context.Context, files []string, check bool) error {
 		if files, err = pages(ctx); err != nil {
 			return err
 		}
-		for page, program := range map[string]string{"docs/read/matrix.md": tourCommand + " matrix", "docs/read/faults.md": "go run ./docs/explore"} {
+		for page, program := range map[string]string{"docs/read/matrix.md": tourCommand + " matrix", "docs/explore/README.md": "go run ./docs/explore"} {
 			if check {
 				program += " -check"
 			}
-			// It writes the whole page.
-			files = slices.DeleteFunc(files, func(file string) bool { return file == page })
+			// It writes the page, and its Chinese edition.
+			files = slices.DeleteFunc(files, func(file string) bool { return english(file) == page })
 			jobs = append(jobs, func() (map[string]string, error) {
 				_, err := m.print(program)
 				return nil, err

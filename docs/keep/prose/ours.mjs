@@ -24,7 +24,7 @@ const one = (file, pattern) => { const found = read(file).match(pattern); if (!f
 const count = (file, pattern) => [...read(file).matchAll(pattern)].length;
 const last = readdirSync('.').filter((dir) => /^step\d\d_/.test(dir)).at(-1);
 const stories = [last, 'docs/stories'].flatMap((dir) => readdirSync(dir).filter((file) => /^(\d|more_|rounds_).*_test\.go$/.test(file)).map((file) => count(`${dir}/${file}`, /^func Test/gm))).reduce((n, m) => n + m, 0);
-const [schedules] = one('docs/read/faults.md', /^(\d+) schedules in all/m), faults = count('docs/read/faults.md', /^\| (?!\*\*|fault |nothing fails|-)[^|]+ \| [✓✗–]/gm);
+const [schedules] = one('docs/explore/README.md', /^(\d+) schedules in all/m), faults = count('docs/explore/README.md', /^\| (?!\*\*|fault |nothing fails|-)[^|]+ \| [✓✗–]/gm);
 const [changes, noticed, reasons] = one('docs/read/why/README.md', /\*\*Of (\d+) changes, (\d+) make a story fail, or the\s+lock panic or hang. The other (\d+)/);
 const libraries = new Set(one('docs/read/libraries.md', /^\| \| (.*) \|$/m)[0].match(/keep\/libs\/[a-z]+/g)).size, servers = count('docs/read/server.md', /^\| (?:Redis|Valkey|KeyDB)/gm);
 // The alerts of production ask for what its recipe counts.
