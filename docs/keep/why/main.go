@@ -3,11 +3,11 @@
 //
 //	go run -C docs/keep ./why [-v] N
 //
-// It prints the step's row of the table in docs/read/how-we-know.md: how many changes, on how many
-// a story fails, the lock panics, it hangs, and there is no difference. With -v, it prints a row for
-// each change as well. It fails if all stories pass on a change, unless equivalent.txt says why none
-// can fail; and if one fails anyway, unless that is by chance. Step 01 takes seconds, step 08 many
-// minutes.
+// It prints the step's row of the table in docs/read/how-we-know.md: how many changes, and on how
+// many a story fails, the lock panics, it hangs, and nothing is different. With -v, it prints a
+// row for each change as well. It fails if all stories pass on a change, unless equivalent.txt says
+// why none can fail; and if one fails anyway, unless that is by chance. Step 01 takes seconds, step
+// 08 many minutes.
 package main
 
 import (
