@@ -30,7 +30,7 @@ change: ## look at what has changed, and run what that needs
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
 
-docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, docs/explore, docs/play
+docs: ## regenerate what pages show of the code: outputs, diffs, pictures, docs/explore, docs/play
 	go run -C docs/keep ./pages
 
 kit: ## one zip for a workshop without a network: the last commit and its modules (docs/read/workshop.md)

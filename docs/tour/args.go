@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -17,8 +16,6 @@ type request struct {
 	steps []course.Step // one, or all that the command knows
 	names []string      // of stories or declarations, none is all; servers; a folder
 	flags []string
-	file  string // of a lock
-	line  int    // of that file; 0 is the whole lock
 }
 
 func (r request) has(flag string) bool { return slices.Contains(r.flags, flag) }
@@ -72,7 +69,7 @@ func readStep(behind reader) reader {
 		if err != nil {
 			return wrongUsage("no such step: %s (there are 1 to %d)", args[0], len(course.Steps))
 		}
-		if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "real", "why"}, req.name) {
+		if s.IsEpilogue() && slices.Contains([]string{"try", "hint", "reset", "real"}, req.name) {
 			return wrongUsage("%s is for the locks of steps 1 to %d", req.name, len(course.Steps))
 		}
 		req.steps = []course.Step{s}
@@ -109,33 +106,6 @@ func readTry(req *request, args []string) error {
 // readHint reads the name of a story, or nothing.
 func readHint(req *request, args []string) error {
 	return cmp.Or(readNames(req, args), req.atMost(1, args))
-}
-
-// readWhy reads a step and a line of its lock; with -all a step, or none for all.
-func readWhy(req *request, args []string) error {
-	if !req.has("-all") {
-		return readStep(readLine)(req, args)
-	}
-	if len(args) > 0 {
-		return readStep(readNothing)(req, args)
-	}
-	req.steps = course.Steps[:]
-	return nil
-}
-
-func readLine(req *request, args []string) (err error) {
-	if len(args) == 0 {
-		return nil
-	}
-	file, line, ok := strings.Cut(args[0], ":")
-	if !ok {
-		file, line = course.LockFile, args[0]
-	}
-	if req.line, err = strconv.Atoi(line); err != nil || req.line < 1 {
-		return wrongUsage("a line is LINE of lock.go, or FILE:LINE: %s", args[0])
-	}
-	req.file = file
-	return req.atMost(1, args)
 }
 
 func readFolder(req *request, args []string) error {
@@ -179,12 +149,6 @@ func readServers(req *request, args []string) error {
 		return wrongUsage("%d independent servers are needed (URL,URL,...), not %d", need, len(req.names))
 	}
 	return req.atMost(1, args)
-}
-
-// forAuthors reports whether the command writes or checks the repository's pages, or
-// plays for minutes to do so. These commands are English, as the pages are.
-func (r request) forAuthors() bool {
-	return r.name == "matrix" || r.name == "why" && r.has("-all")
 }
 
 func serversFor(list []course.Step) int {

@@ -57,21 +57,11 @@ var commands = []subcommand{
 	{"real", [][2]string{{"real N URL,...", "all stories of step N on your own Redis servers"}},
 		[][2]string{{"real N URL,...", "HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS. For N, all is all steps"}},
 		nil, readReal, (*tour).runReal},
-	{"why", [][2]string{{"why N [LINE]", "what step N's lock loses without a line of it"}},
-		[][2]string{
-			{"why N FILE:LINE", "a line of another file than lock.go"},
-			{"why -all N", "every line of step N (minutes): which changes no story notices"},
-			{"why -all", "every line of every step (half an hour), written to " + whyDir},
-		}, []string{"-all"}, readWhy, (*tour).runWhy},
 	{"copy", [][2]string{
 		{"copy N FOLDER [-tests]", "step N's lock for your program, with its tests"},
 		{"copy N FOLDER -diff", "what has changed since then, and who must update"},
 	}, [][2]string{{"copy N FOLDER", "copies its files, overwrites nothing, runs go vet there, and with -tests go test"}},
 		[]string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
-	{"matrix", nil, [][2]string{
-		{"matrix", "every guarantee against every lock, written to " + matrixFile},
-		{"matrix -check", "the same, but compare: exit 1 if the page is stale"},
-	}, []string{"-check"}, readNothing, (*tour).runMatrix},
 }
 
 // usage is the text of the help, one screen; that for authors has the rest.
@@ -95,7 +85,7 @@ func usage(authors bool) string {
 	for _, c := range commands {
 		list(c.usage)
 	}
-	list([][2]string{{"help [authors]", "this text; the rest, and how the pages are made"}})
+	list([][2]string{{"help [authors]", "this text; the rest"}})
 	b.WriteString(word(`
 N is a step, 1 to 8; for red, green, diff and copy also "fencing", the epilogue.
 -lang zh makes the tour speak Chinese, -lang en English; else the locale does.
@@ -124,9 +114,6 @@ func run(ctx context.Context, args []string, c console) int {
 	if err != nil {
 		c.complain("tour: %v\nAll commands: go run ./docs/tour help", err)
 		return 2
-	}
-	if req.forAuthors() {
-		course.Chinese = false
 	}
 	if req.name == "help" {
 		fmt.Fprint(c.out, usage(req.names != nil))

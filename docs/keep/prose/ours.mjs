@@ -1,5 +1,5 @@
 // Ours checks what no public tool knows: that the page in the browser has the levels and schedules that pages name, and that
-// README's reasons to trust it have the figures of the pages that they name. With -w it writes these. And that nothing
+// README's reasons to trust it have the figures of the tables that they name. With -w it writes these. And that nothing
 // is lost, or said twice.
 import { existsSync, readFileSync, writeFileSync, readdirSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
@@ -25,7 +25,8 @@ const count = (file, pattern) => [...read(file).matchAll(pattern)].length;
 const last = readdirSync('.').filter((dir) => /^step\d\d_/.test(dir)).at(-1);
 const stories = [last, 'docs/stories'].flatMap((dir) => readdirSync(dir).filter((file) => /^(\d|more_|rounds_).*_test\.go$/.test(file)).map((file) => count(`${dir}/${file}`, /^func Test/gm))).reduce((n, m) => n + m, 0);
 const [schedules] = one('docs/explore/README.md', /^(\d+) schedules in all/m), faults = count('docs/explore/README.md', /^\| (?!\*\*|fault |nothing fails|-)[^|]+ \| [✓✗–]/gm);
-const [changes, noticed, reasons] = one('docs/read/why/README.md', /\*\*Of (\d+) changes, (\d+) make a story fail, or the\s+lock panic or hang. The other (\d+)/);
+const lines = [...read('docs/read/how-we-know.md').matchAll(/^\| 0\d \| (\d+) \| .*\| (\d+) \|$/gm)], sum = (i) => lines.reduce((n, row) => n + Number(row[i]), 0);
+const changes = sum(1), reasons = sum(2), noticed = changes - reasons;
 const libraries = new Set(one('docs/read/libraries.md', /^\| \| (.*) \|$/m)[0].match(/keep\/libs\/[a-z]+/g)).size, servers = count('docs/read/server.md', /^\| (?:Redis|Valkey|KeyDB)/gm);
 // The alerts of production ask for what its recipe counts.
 const recipe = read('docs/stories/more_7_wait_test.go');
@@ -45,7 +46,7 @@ for (const [kind, last] of [['', 20], ['F', 11], ['R', 6]])
 const wanted = {
   stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
 };
-for (const file of ['README.md', 'README.zh-CN.md']) {
+for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 'docs/read/how-we-know.zh-CN.md']) {
   const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`);
   if (right === page) continue;
   if (process.argv.includes('-w')) writeFileSync(file, right);
