@@ -45,7 +45,7 @@ type rules struct {
 	Reorder bool                       // commands may overtake each other
 	Scripts bool                       // sending a script again is a separate step
 	Grace   time.Duration              // how late a holder may be notified of a sudden loss
-	Gone    bool                       // a node is gone for the rest of the schedule, and a newcomer tries the lock
+	Gone    bool                       // a node is gone for good, and a newcomer tries the lock
 	Missing bool                       // from the start only a majority of nodes is there
 	Strike  func(s *Schedule) []Option // in what ways it can strike now
 }
