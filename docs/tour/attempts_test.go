@@ -23,7 +23,7 @@ import (
 )
 
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
-// to each. testdata/attempts/README.md explains it.
+// to each. .github/CONTRIBUTING.md explains it.
 
 const (
 	attemptsDir = "testdata/attempts"

@@ -58,9 +58,6 @@ type request struct {
 	steps []course.Step // one, or all that the command knows; none if it was not named
 	names []string      // of stories or declarations, none is all; servers; a folder
 	flags []string
-
-	file string // of why
-	line int
 }
 
 func (r request) has(flag string) bool { return slices.Contains(r.flags, flag) }
@@ -84,9 +81,6 @@ var commands = map[string]subcommand{
 	"reset": {[]string{"-mine"}, 0, func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
 	"copy":  {[]string{"-tests", "-diff"}, 1, (*tour).runCopy},
 	"real":  {nil, 1, (*tour).runReal},
-
-	"why":    {[]string{"-all"}, 1, whyCommand},
-	"matrix": {[]string{"-check"}, 0, matrixCommand},
 }
 
 func main() {
@@ -155,9 +149,9 @@ func parse(name string, args []string) (cmd subcommand, req request, err error) 
 		}
 	}
 	switch first := append(req.names, "")[0]; {
-	case name == "" || name == "matrix" || req.has("-report") || name == "try" && len(args) == 0:
+	case name == "" || req.has("-report") || name == "try" && len(args) == 0:
 		return cmd, req, nil
-	case name == "real" && first == "all", name == "why" && first == "" && req.has("-all"):
+	case name == "real" && first == "all":
 		req.steps = course.Steps[:]
 	case first == "":
 		return cmd, req, wrongUsage("%s needs a step: %s N, 1 to %d", name, name, len(course.Steps))

@@ -172,10 +172,3 @@ func TestWrapAndUnified(t *testing.T) {
 		require.Equal(t, want, strings.Join(unified("a", "b", old, now), "|"))
 	}
 }
-
-func TestACellOnlyCountsAssertions(t *testing.T) {
-	for v := story.Skipped; v <= story.NotRun; v++ {
-		c := cell{course.Steps[5], course.Steps[3], []story.Result{{Verdict: story.Failed}, {Verdict: v, Detail: "because"}}}
-		require.ErrorContains(t, c.check(), "says nothing: : "+whyNot(c.Results[1]))
-	}
-}

@@ -226,30 +226,6 @@ var situations = []struct {
 		mine(miniLock(2)), do("try 2", 0, "solved"), do("try 3", 1, "Stories passed: 7 of 9"), do("hint 3", 0, "Hint 1"),
 		mine("no Go"), do("try 3", 1, "does not compile"), do("try -report Ana", 0, "Ana,2,3,7,9,1\n"),
 	}},
-	{"matrix", []act{
-		do("matrix -check", 1, "write it: go run ./docs/tour matrix"),
-		do("matrix", 0, "building the tests of step 08 with the lock of step 01 ..."), do("matrix -check", 0, "docs/read/matrix.md is up to date"),
-		has(matrixFile, "\n| 3 atomic acquire | **✗** | **✗** | ✓ |"), has(matrixFile, "\n| [stale write](../fencing) | **✗** |"), has(matrixFile, "Step 02 fails 2 of 3:\n\n- `TestLeadAtomic_acquire`"),
-		edit(matrixFile, "Step 02 fails", "more"), do("matrix -check", 1, "docs/read/matrix.md is stale"),
-		put("step02_expire/lock.go", miniLock(3)), do("matrix", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 02 should fail and holds"), has(matrixFile, "more 2 of 3"),
-		put("step02_expire/lock.go", miniLock(2)), put("step05_lua_release/lock.go", miniLock(2)),
-		do("matrix", 1, "guarantee 3 (3_atomic_acquire_test.go) on the lock of step 05 should hold and fails: TestLead"),
-	}},
-	{"why", []act{
-		put("step01_setnx/lock.go", whyLock), put("step01_setnx/idle.go", "package redislock\n\nvar idled int\n\nfunc idle() { idled++ }\n"), put("step01_setnx/1_mutual_exclusion_test.go", whyStories),
-		do("why 1", 0, "lock.go\n    1  package redislock\n", "*  16      count(l.n)\n", "idle.go\n    1  package redislock\n", "*   5  func idle() { idled++ }\n", "go run ./docs/tour why 1 LINE"),
-		do("why 1 13", 0, "step01_setnx/lock.go:13, in Lock.Enter", "if *l.n > 0 {", "As if `*l.n > 0` were never true:", "FAIL  TestTwo", "bob is inside with alice", "As if `*l.n > 0` were always true:", "alice was refused"),
-		do("why 1 10", 0, "`l == nil` were never true", "TestNobody", "The lock panics: runtime error"),
-		do("why 1 25", 0, "`waits <= 1` instead of `waits < 1`:", "FAIL  TestMute", "The lock goes round and round"),
-		do("why 1 idle.go:5", 0, "step01_setnx/idle.go:5, in idle", "Without `idled++`:", "SURVIVES, no story needs it."),
-		do("why 1 idle.go:3", 1, "idle.go:3 has nothing that can be taken out or changed", "The lines that have: go run ./docs/tour why 1"), do("why 1 sleep.go:5", 1, "sleep.go:5 has nothing"),
-		do("why -all 1", 1, "step01_setnx/lock.go:17: no story needs this: Lock.Enter: without `idle()`", "idle.go:5", "equivalent.txt", "!without `count"),
-		put(excusesFile, whyExcuses),
-		do("why -all 1", 0, "step 01: ", "on 1 the lock panics, on 1 it hangs, 3 make no difference, 0 survive"), do("why 1 17", 0, "No difference: no one looks at idled"),
-		put(excusesFile, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tno one looks\nstep 01: Lock.Enter: without `sleep()`\n\tno one looks\n"),
-		do("why -all 1", 1, "equivalent.txt: on the lock of step 01, TestTwo fails: Lock.Enter: without `count(l.n)`: delete the entry", "equivalent.txt: the lock of step 01 has no such change: Lock.Enter: without `sleep()`"),
-		put(excusesFile, whyExcuses+"step 01: Lock.Enter: without `count(l.n)`\n\tby chance: the order decides\n"), do("why -all 1", 0, "0 survive"),
-	}},
 	{"Chinese", []act{
 		func(t *testing.T) { speakingChinese(t) },
 		do("try", 0, "你自己写的锁", "  02           持锁者崩溃，锁永远不释放\n", "接下来：go run ./docs/tour try 1"),
@@ -259,7 +235,7 @@ var situations = []struct {
 			"  满足     6_waiting_test.go           3/3\n", "  未满足   7_watchdog_test.go          1/3", "  待写     2. Lost       0/3", "  FAIL  TestLeadWatchdog\n", "还没做完", "!%!"),
 		do("hint 7", 0, "提示 1/3：TestLeadWatchdog\n\n", "最后一次续期", "还想要提示：go run ./docs/tour hint 7\n", "!%!"),
 		do("try 7 -rules", 0, "规则：\n\n  + 每 ttl/3", "\n  - 所有错误都以"), do("try 7 -compare", 0, "下面就是答案", "（你的）", "（参考实现）", "!%!"), do("try 6", 2, "mylock 里是你在第 07 步写的锁"),
-		do("-lang zh wyh", 2, "tour：没有这个命令：wyh\n全部命令：go run ./docs/tour help\n"), do("-lang zh help", 0, "看：\n", "自己写锁：\n", "退出码"),
+		do("-lang zh rde", 2, "tour：没有这个命令：rde\n全部命令：go run ./docs/tour help\n"), do("-lang zh help", 0, "看：\n", "自己写锁：\n", "退出码"),
 	}},
 	{"try: what hangs, breaks or leaks names the line of the learner", []act{
 		inOwnCourse, func(t *testing.T) { t.Setenv(watchEnv, "400ms") },
@@ -314,73 +290,6 @@ func learner(top, more string) act {
 	}
 }
 
-// A lock of two files in which each line ends in another way when it is taken out or changed.
-const whyLock = `package redislock
-
-var at = 1
-
-type Lock struct{ n *int }
-
-func New(rdb any, key string) *Lock { return &Lock{new(int)} }
-
-func (l *Lock) Enter() bool {
-	if l == nil {
-		return false
-	}
-	if *l.n > 0 {
-		return false
-	}
-	count(l.n)
-	idle()
-	wait()
-	return true
-}
-
-func count(n *int) { *n++ }
-
-func wait() {
-	for waits := 1; waits < 1; {
-	}
-}
-`
-
-// Its changes that no story sees, with reasons.
-const whyExcuses = "step 01: Lock.Enter: without `idle()`\n\tno one looks at idled\n" +
-	"step 01: Lock.Enter: without `wait()`\n\tit does not wait\nstep 01: idle: without `idled++`\n\tno one looks at idled\n"
-
-const whyStories = `package redislock
-
-import (
-	"os"
-	"testing"
-)
-
-func says(t *testing.T, ok bool, text string) {
-	if !ok {
-		os.WriteFile(t.ArtifactDir()+"/trace.jsonl", []byte("{\"kind\":\"verdict\",\"at\":200,\"text\":\""+text+"\"}\n"), 0o666)
-		t.Fatal(text)
-	}
-}
-
-// It comes first, and says nothing.
-func TestMute(t *testing.T) {
-	if l := New(nil, "coupons"); !l.Enter() || l.Enter() {
-		t.FailNow()
-	}
-}
-
-func TestTwo(t *testing.T) {
-	l := New(nil, "coupons")
-	says(t, l.Enter(), "alice was refused")
-	says(t, !l.Enter(), "bob is inside with alice")
-}
-
-func TestNobody(t *testing.T) {
-	var l *Lock
-	says(t, !l.Enter(), "no one is inside")
-}
-`
-
 // The rows in which nothing is built.
 func TestTour_WhatIsWrongWithTheCommand(t *testing.T) {
 	t.Setenv(realEnv, "")
@@ -399,7 +308,6 @@ func TestTour_WhatIsWrongWithTheCommand(t *testing.T) {
 		"real 8 a:1,b:1,c:1": "5 independent servers are needed (URL,URL,...), not 3", "real all a:1": "5 independent servers are needed", "real 8 a:1,b:1,c:1,d:1,b:1": "b:1 is there twice: the servers must be independent",
 		"red 3 TestNone": "red 3 has no story TestNone", "green 3 TestNone": "green 3 has no story TestNone",
 		"red 3 TestOtherCrashed_holder": "red 3 has no story TestOtherCrashed_holder", "red 3 TestLeadAtomic_acquire/two_of": "has no story TestLeadAtomic_acquire/two_of",
-		"why": "why needs a step: why N, 1 to 8", "why 4 x": "a line is LINE of lock.go, or FILE:LINE: x", "why 5 send.go:x": "a line is", "why fencing": "why has no step fencing",
 	} {
 		course.Chinese = false
 		out, errs, code := tourOf(t, args)
@@ -414,9 +322,7 @@ func TestTour_WhatIsWrongWithTheCommand(t *testing.T) {
 	}
 	require.LessOrEqual(t, strings.Count(help, "\n"), 25, "it is one screen")
 	for name := range commands {
-		if name != "why" && name != "matrix" { // these move to docs/keep
-			require.Contains(t, help, "\n  "+name)
-		}
+		require.Contains(t, help, "\n  "+name)
 	}
 	t.Chdir(t.TempDir())
 	shows(t, "diff 3", 1, "change into the repository")
@@ -485,10 +391,7 @@ func shows(t *testing.T, args string, wantCode int, want ...string) string {
 	t.Helper()
 	out, errs, code := tourOf(t, args)
 	require.Equal(t, wantCode, code, "%s\n%s", out, errs)
-	// Of these two, tables of code and logs may be wider.
-	if !strings.HasPrefix(args, "why") && !strings.HasPrefix(args, "matrix") {
-		fits(t, args, out+errs)
-	}
+	fits(t, args, out+errs)
 	var there []string
 	for _, text := range want {
 		if no, ok := strings.CutPrefix(text, "!"); ok {

@@ -1,7 +1,4 @@
-// Package graph keeps all schedules of a cell in one graph. Its states are the points at
-// which something must be chosen; states from which all that can follow is the same are
-// one. It knows nothing of locks.
-package graph
+package main
 
 import (
 	"encoding/json"
@@ -10,9 +7,12 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-// A Schedule is one that was played. Its points are one more than what was chosen: in the
+// A graph keeps all schedules of a cell. Its states are the points at which something must be
+// chosen; states from which all that can follow is the same are one.
+
+// A Played is a schedule that was played. Its points are one more than what was chosen: in the
 // last one, there was nothing to choose.
-type Schedule struct {
+type Played struct {
 	Path    []string // the labels of what was chosen
 	Points  []Point
 	Records []trace.Record
@@ -24,13 +24,6 @@ type Point struct {
 	Records int // that had been written
 	Idle    string
 	Options []Option
-}
-
-// An Option is something that can be chosen.
-type Option struct {
-	Label string // as in the name of a schedule
-	Text  string // the command, or what the client does at the resource
-	Line  string // of the lock, which sends the command
 }
 
 // A Graph is the states of one cell, or of many.
@@ -46,12 +39,10 @@ type Graph struct {
 	Cells   []Cell
 }
 
-// A Cell is where the schedules of a cell begin.
+// A Cell is where the schedules of a cell begin: the edge is what comes before the first choice.
 type Cell struct {
-	Name    string
-	Records []int // before the first choice
-	At      int64 // of the first choice
-	State   int
+	Name  string
+	Begin Edge
 }
 
 // A State is a point at which something must be chosen.
@@ -63,14 +54,14 @@ type State struct {
 // An Edge is what follows a choice.
 type Edge struct {
 	Option  int
-	To      int   // a state, or End, or Unexplored
+	To      int   // a state, or end, or unexplored
 	After   int64 // µs from the choice to the next one; 0 at the end
 	Records []int
 }
 
 const (
-	End        = -1 // the schedule has ended
-	Unexplored = -2 // beyond the bound of the search
+	end        = -1 // the schedule has ended
+	unexplored = -2 // beyond the bound of the search
 )
 
 // A Set is a list in which each value is once.
@@ -100,7 +91,7 @@ func (s *Set[T]) add(x T) int {
 type node struct {
 	idle    string
 	options []int
-	to      map[string]*edge // by label
+	edges   map[string]*edge // by label
 }
 
 type edge struct {
@@ -108,28 +99,27 @@ type edge struct {
 	to *node // nil at the end
 }
 
-// Of returns the graph of a cell, which has these schedules.
-func Of(name string, schedules []Schedule) *Graph {
-	g := &Graph{}
+// graphOf returns the graph of a cell, which has these schedules.
+func graphOf(name string, schedules []Played) (g Graph) {
 	begin := schedules[0].Points[0]
 	root := g.node(begin)
-	c := Cell{Name: name, Records: g.relative(schedules[0].Records[:begin.Records], nil, 0), At: begin.At}
+	c := Cell{name, Edge{After: begin.At, Records: g.relative(schedules[0].Records[:begin.Records], nil, 0)}}
 	for _, s := range schedules {
 		at := root
 		for i, label := range s.Path {
-			if at.to[label] == nil {
-				at.to[label] = g.edge(s, i)
+			if at.edges[label] == nil {
+				at.edges[label] = g.edge(s, i)
 			}
-			at = at.to[label].to
+			at = at.edges[label].to
 		}
 	}
-	c.State = g.state(root)
+	c.Begin.To = g.state(root)
 	g.Cells = []Cell{c}
 	return g
 }
 
 func (g *Graph) node(p Point) *node {
-	n := &node{idle: p.Idle, to: map[string]*edge{}}
+	n := &node{idle: p.Idle, edges: map[string]*edge{}}
 	for _, o := range p.Options {
 		n.options = append(n.options, g.Options.add(o))
 	}
@@ -137,9 +127,9 @@ func (g *Graph) node(p Point) *node {
 }
 
 // edge is what follows a choice in a schedule.
-func (g *Graph) edge(s Schedule, choice int) *edge {
+func (g *Graph) edge(s Played, choice int) *edge {
 	p, next := s.Points[choice], s.Points[choice+1]
-	e, to := &edge{Edge: Edge{To: End}}, len(s.Records)
+	e, to := &edge{Edge: Edge{To: end}}, len(s.Records)
 	if len(next.Options) > 0 {
 		to, e.to, e.After = next.Records, g.node(next), next.At-p.At
 	}
@@ -151,10 +141,9 @@ func (g *Graph) edge(s Schedule, choice int) *edge {
 func (g *Graph) state(n *node) int {
 	s := State{Idle: n.idle}
 	for _, option := range n.options {
-		e := Edge{To: Unexplored}
-		if known := n.to[g.Options.List[option].Label]; known != nil {
-			e = known.Edge
-			if known.to != nil {
+		e := Edge{To: unexplored}
+		if known := n.edges[g.Options.List[option].Label]; known != nil {
+			if e = known.Edge; known.to != nil {
 				e.To = g.state(known.to)
 			}
 		}
@@ -194,90 +183,80 @@ func (g *Graph) relative(records, before []trace.Record, at int64) (list []int) 
 	return list
 }
 
-// Merge adds the cells of another graph.
-func (g *Graph) Merge(other *Graph) {
-	records, options, states := merge(&g.Records, other.Records), merge(&g.Options, other.Options), []int{}
-	here := func(list []int) (merged []int) {
-		for _, i := range list {
-			merged = append(merged, records[i])
+// merge adds the cells of another graph.
+func (g *Graph) merge(other Graph) {
+	var records, options, states []int
+	for _, r := range other.Records.List {
+		records = append(records, g.Records.add(r))
+	}
+	for _, o := range other.Options.List {
+		options = append(options, g.Options.add(o))
+	}
+	here := func(e Edge) Edge {
+		var list []int
+		for _, i := range e.Records {
+			list = append(list, records[i])
 		}
-		return merged
+		if e.To >= 0 {
+			e.To = states[e.To]
+		}
+		return Edge{options[e.Option], e.To, e.After, list}
 	}
 	for _, s := range other.States.List {
 		s.Edges = slices.Clone(s.Edges)
 		for i, e := range s.Edges {
-			to := e.To
-			if to >= 0 {
-				to = states[to]
-			}
-			s.Edges[i] = Edge{options[e.Option], to, e.After, here(e.Records)}
+			s.Edges[i] = here(e)
 		}
 		states = append(states, g.States.add(s))
 	}
 	for _, c := range other.Cells {
-		g.Cells = append(g.Cells, Cell{c.Name, here(c.Records), c.At, states[c.State]})
+		g.Cells = append(g.Cells, Cell{c.Name, here(c.Begin)})
 	}
 }
 
-// merge returns where the values of another set are in s.
-func merge[T any](s *Set[T], other Set[T]) (at []int) {
-	for _, x := range other.List {
-		at = append(at, s.add(x))
+// pack is what docs/play/page/data.mjs reads: the same, with its states in short lists of numbers.
+func (g *Graph) pack() any {
+	type shape struct { // what a state offers
+		Idle    string
+		Options []int
 	}
-	return at
-}
-
-// A Packed graph is what docs/play/page/data.mjs reads: the same, with its states in short
-// lists of numbers.
-type Packed struct {
-	Options []Option
-	Records []trace.Record
-	Runs    [][]int // after, records: what an edge does
-	Shapes  []Shape
-	States  []int // shapes
-	Edges   []int // for each option of each state: 0 if it is unexplored, or 1 + its run
-	To      []int // for each that is explored: how many states before its own, 0 at the end
-	Cells   []PackedCell
-}
-
-// A Shape is what a state offers.
-type Shape struct {
-	Idle    string
-	Options []int
-}
-
-// A PackedCell is a Cell, with the run of what comes before its first choice.
-type PackedCell struct {
-	Name       string
-	Run, State int
-}
-
-// Pack packs a graph.
-func (g *Graph) Pack() Packed {
-	p := Packed{Options: g.Options.List, Records: g.Records.List}
+	type cell struct { // with the run of what comes before its first choice
+		Name       string
+		Run, State int
+	}
+	var p struct {
+		Options []Option
+		Records []trace.Record
+		Runs    [][]int // after, records: what an edge does
+		Shapes  []shape
+		States  []int // shapes
+		Edges   []int // for each option of each state: 0 if it is unexplored, or 1 + its run
+		To      []int // for each that is explored: how many states before its own, 0 at the end
+		Cells   []cell
+	}
 	var runs Set[[]int]
-	var shapes Set[Shape]
-	run := func(after int64, records []int) int { return runs.add(append([]int{int(after)}, records...)) }
+	var shapes Set[shape]
+	run := func(e Edge) int { return runs.add(append([]int{int(e.After)}, e.Records...)) }
 	for i, s := range g.States.List {
-		shape := Shape{Idle: s.Idle}
+		shape := shape{Idle: s.Idle}
 		for _, e := range s.Edges {
 			shape.Options = append(shape.Options, e.Option)
 			switch {
-			case e.To == Unexplored:
+			case e.To == unexplored:
 				p.Edges = append(p.Edges, 0)
 				continue
-			case e.To == End:
+			case e.To == end:
 				p.To = append(p.To, 0)
 			default:
 				p.To = append(p.To, i-e.To)
 			}
-			p.Edges = append(p.Edges, 1+run(e.After, e.Records))
+			p.Edges = append(p.Edges, 1+run(e))
 		}
 		p.States = append(p.States, shapes.add(shape))
 	}
 	for _, c := range g.Cells {
-		p.Cells = append(p.Cells, PackedCell{c.Name, run(c.At, c.Records), c.State})
+		p.Cells = append(p.Cells, cell{c.Name, run(c.Begin), c.Begin.To})
 	}
-	p.Runs, p.Shapes = runs.List, shapes.List
+	p.Options, p.Records, p.Runs, p.Shapes = g.Options.List, g.Records.List, runs.List, shapes.List
 	return p
 }

@@ -1,4 +1,4 @@
-package schedule
+package main
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"example.com/redislock-steps/docs/keep/locks"
 )
 
-const patience = 2 * TTL // of a client in Lock
+const patience = 2 * ttl // of a client in Lock
 
 // A Client is one process with a lock and a program.
 type Client struct {
@@ -26,36 +26,39 @@ type Client struct {
 	Delay  time.Duration // of the answers to it
 	Frozen atomic.Bool   // paused: it notices nothing
 
-	hold
 	s      *Schedule
 	id     int // in the order in which they have joined
-	rules  Fault
+	rules  rules
 	rdbs   []redis.UniversalClient
 	phase  atomic.Int32
-	atGate atomic.Bool
+	atGate atomic.Bool // it waits to continue at the resource
 	dead   atomic.Bool
 	died   chan struct{}
 
-	wires   []*wire
 	asked   map[string]bool // what it has sent in this call, and Redis has not answered
 	calls   int
 	refused map[int]int64 // when it could not reach a node, the last time
+
+	// As the judge sees it:
+	inside bool
+	freed  atomic.Int32 // how many nodes its hold was on that it has released itself
+	read   int
+	gone   time.Time // since when its key is not there
+	passed bool      // another client was inside: having the key again does not help
 }
 
-// A Phase of a client's program.
-type Phase = int32
-
+// The phases of a client's program.
 const (
-	Idle Phase = iota
+	Idle int32 = iota
 	Acquiring
 	Holding
 	Releasing
 	Done
 )
 
-// newClient adds a client that does not run yet.
+// newClient adds a client that does not run yet. The third is there to try the lock at the end.
 func (s *Schedule) newClient(i int) *Client {
-	rules := s.stage.Fault
+	rules := *s.rules
 	if i > 0 {
 		rules.Program, rules.Deadline, rules.Idle = nil, 0, 0
 	}
@@ -63,7 +66,7 @@ func (s *Schedule) newClient(i int) *Client {
 		rules.Program = works
 	}
 	c := &Client{
-		Name: Names[i], s: s, id: i, rules: rules, Gate: make(chan struct{}), died: make(chan struct{}),
+		Name: []string{"alice", "bob", "carol"}[i], s: s, id: i, rules: rules, Gate: make(chan struct{}), died: make(chan struct{}),
 		asked: map[string]bool{}, refused: map[int]int64{},
 	}
 	for _, n := range s.Nodes {
@@ -84,7 +87,7 @@ func (s *Schedule) newClient(i int) *Client {
 		}
 		c.rdbs = append(c.rdbs, redis.NewClient(opt))
 	}
-	c.Lock = s.stage.Lock(c.rdbs)
+	c.Lock = s.stage.lock.make(c.rdbs)
 	s.Clients = append(s.Clients, c)
 	return c
 }
@@ -92,7 +95,17 @@ func (s *Schedule) newClient(i int) *Client {
 // run runs the client's program, if it lives until its end. A client that does not get the lock
 // tries once more.
 func (c *Client) run() {
-	c.warm()
+	for _, rdb := range c.rdbs { // idle connections to each node
+		var open []*redis.Conn
+		for range c.rules.Idle {
+			conn := rdb.(*redis.Client).Conn()
+			conn.Ping(context.Background())
+			open = append(open, conn)
+		}
+		for _, conn := range open {
+			conn.Close()
+		}
+	}
 	got := c.acquire()
 	if !got && !c.rules.Wait && c.atTheGate(nil) {
 		got = c.acquire()
@@ -111,26 +124,25 @@ func works(c *Client) {
 	c.release()
 }
 
-// UnlocksTwice unlocks again for no reason.
-func UnlocksTwice(c *Client) {
+func unlocksTwice(c *Client) {
 	works(c)
 	c.release()
 }
 
-// UnlocksAgain unlocks a second time if the first does not say what came of it.
-func UnlocksAgain(c *Client) {
+// unlocksAgain unlocks a second time if the first does not say what came of it.
+func unlocksAgain(c *Client) {
 	c.use()
 	if known := c.release(); !known {
 		c.release()
 	}
 }
 
-// Nested locks again, unlocks once, works, and unlocks.
-func Nested(c *Client) {
+// nested locks again, unlocks once, works, and unlocks.
+func nested(c *Client) {
 	c.phase.Store(Acquiring)
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
-	if err != nil && !c.Dead() && !c.Lost() && c.s.owns(c) {
+	if err != nil && !c.dead.Load() && !c.Lost() && c.s.owns(c) {
 		c.s.violate(c, Blocked, "%s is kept out by its own lock", c.Name)
 	}
 	if err == nil {
@@ -138,21 +150,6 @@ func Nested(c *Client) {
 		c.phase.Store(Holding)
 	}
 	works(c)
-}
-
-// warm leaves idle connections to each node.
-func (c *Client) warm() {
-	for _, rdb := range c.rdbs {
-		var open []*redis.Conn
-		for range c.rules.Idle {
-			conn := rdb.(*redis.Client).Conn()
-			conn.Ping(context.Background())
-			open = append(open, conn)
-		}
-		for _, conn := range open {
-			conn.Close()
-		}
-	}
 }
 
 func (c *Client) acquire() bool {
@@ -169,15 +166,15 @@ func (c *Client) acquire() bool {
 	c.phase.Store(Acquiring)
 	c.freed.Store(0)
 	err := c.Call(method, func() error { return try(ctx) })
-	if err != nil && c.rules.Passes && !c.Dead() {
+	if err != nil && c.rules.Passes && !c.dead.Load() {
 		c.s.violate(c, Unavailable, "%s gives up: %v", c.Name, err)
 	}
-	if err != nil || c.Dead() {
+	if err != nil || c.dead.Load() {
 		c.phase.Store(Idle)
 		return false
 	}
 	c.phase.Store(Holding)
-	time.Sleep(Latency / 10) // a lock that has ended already reports it now
+	time.Sleep(latency / 10) // a lock that has ended already reports it now
 	if c.Lost() {
 		c.hearsOfLoss()
 	} else {
@@ -191,11 +188,15 @@ func (c *Client) use() {
 	if !c.inside {
 		return
 	}
-	goOn := c.atTheGate(c.lost())
+	var lost <-chan struct{} // nil if the lock does not tell
+	if l, tells := c.Lock.(loser); tells {
+		lost = l.Lost()
+	}
+	goOn := c.atTheGate(lost)
 	if !goOn && c.Frozen.Load() { // the pause came between the last look at Lost and the write
 		goOn = c.atTheGate(nil)
 	}
-	if !goOn && !c.Dead() {
+	if !goOn && !c.dead.Load() {
 		c.hearsOfLoss()
 		if c.rules.Keeps {
 			c.s.violate(c, FalseAlarm, "%s hears that its lock is lost", c.Name)
@@ -204,7 +205,10 @@ func (c *Client) use() {
 	if goOn && !c.GaveUp {
 		c.s.Write(c)
 	}
-	c.s.leave(c)
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.inside, c.gone, c.passed = false, time.Time{}, false
+	c.later(-1, trace.Record{})
 }
 
 func (c *Client) hearsOfLoss() {
@@ -213,7 +217,7 @@ func (c *Client) hearsOfLoss() {
 
 // release reports whether it is known what came of it.
 func (c *Client) release() (known bool) {
-	if c.Dead() {
+	if c.dead.Load() {
 		return true
 	}
 	c.phase.Store(Releasing)
@@ -226,7 +230,7 @@ func (c *Client) release() (known bool) {
 	notHeld := strings.Contains(err.Error(), "lock not held")
 	lost := strings.Contains(err.Error(), "lock lost") // known before: the key may be there
 	lasted := int(c.freed.Load()) > len(c.s.Nodes)/2 || c.s.owns(c)
-	if notHeld && !lost && !c.Dead() && lasted {
+	if notHeld && !lost && !c.dead.Load() && lasted {
 		c.s.violate(c, FalseAlarm, "%s hears that it did not hold the lock, and it did", c.Name)
 	}
 	return notHeld
@@ -246,32 +250,7 @@ func (c *Client) atTheGate(lost <-chan struct{}) bool {
 	return false
 }
 
-// AtGate reports whether the client waits to continue.
-func (c *Client) AtGate() bool { return c.atGate.Load() }
-
-// Phase is where the client is in its program.
-func (c *Client) Phase() Phase { return c.phase.Load() }
-
-// lost is nil if the lock does not tell.
-func (c *Client) lost() <-chan struct{} {
-	if l, tells := c.Lock.(loser); tells {
-		return l.Lost()
-	}
-	return nil
-}
-
-// Tells reports whether the lock tells its holder of a loss: those of steps 07 and 08 do.
-func (c *Client) Tells() bool { _, tells := c.Lock.(loser); return tells }
-
-type loser interface{ Lost() <-chan struct{} }
-
 // Lost reports whether the lock has said so.
 func (c *Client) Lost() bool { return locks.Lost(c.Lock) }
 
-// End ends the client, and its connections.
-func (c *Client) End() {
-	c.Crash()
-	for _, rdb := range c.rdbs {
-		rdb.Close()
-	}
-}
+type loser interface{ Lost() <-chan struct{} }

@@ -1,4 +1,4 @@
-package schedule
+package main
 
 import (
 	"bytes"
@@ -39,9 +39,9 @@ func (s *Schedule) tell(r trace.Record) {
 func (s *Schedule) readKeys() {
 	for i, node := range s.Nodes {
 		s.keys[i] = trace.Key{}
-		if node.Exists(Key) {
+		if node.Exists(key) {
 			s.keys[i].Owner, s.keys[i].Token = node.owner, s.name(node.value())
-			if ttl := node.TTL(Key); ttl > 0 {
+			if ttl := node.TTL(key); ttl > 0 {
 				s.keys[i].Until = s.Now() + ttl.Microseconds()
 			}
 		}
@@ -82,7 +82,7 @@ func (s *Schedule) flush() {
 	list := s.pending
 	s.pending = nil
 	for i, node := range s.Nodes {
-		if k := s.keys[i]; k.Owner != "" && !node.Exists(Key) {
+		if k := s.keys[i]; k.Owner != "" && !node.Exists(key) {
 			at := s.Now()
 			if k.Until > 0 {
 				at = min(at, k.Until)
@@ -90,26 +90,26 @@ func (s *Schedule) flush() {
 			list = append(list, pending{trace.Record{Kind: trace.Expire, At: at, Node: node.N, Text: "the TTL expired: " + k.Owner + "'s lock is gone"}, -1, 0, 0})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b pending) int {
-		node := func(p pending) int { // go-redis has its own goroutines, and one for each node
-			switch p.Kind {
-			case trace.Call:
-				return 0
-			case trace.Timeout, trace.Refused:
-				return p.Node
-			}
-			return len(s.Nodes) + 1
+	node := func(p pending) int { // go-redis has its own goroutines, and one for each node
+		switch p.Kind {
+		case trace.Call:
+			return 0
+		case trace.Timeout, trace.Refused:
+			return p.Node
 		}
+		return len(s.Nodes) + 1
+	}
+	slices.SortStableFunc(list, func(a, b pending) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), a.client-b.client, a.call-b.call, node(a)-node(b))
 	})
 	for _, p := range list {
-		switch at := slices.Index(s.inside, p.Who); {
+		switch {
 		case p.Kind == trace.Expire:
 			s.keys[p.Node-1] = trace.Key{}
 		case p.door > 0:
 			s.inside = append(s.inside, p.Who)
-		case p.door < 0 && at >= 0:
-			s.inside = slices.Delete(s.inside, at, at+1)
+		case p.door < 0:
+			s.inside = slices.DeleteFunc(s.inside, func(name string) bool { return name == p.Who })
 		}
 		if p.Kind != "" {
 			s.add(p.Record)
@@ -125,7 +125,7 @@ func (c *Client) Call(method string, call func() error) error {
 	c.later(0, trace.Record{Kind: trace.Call, Text: method})
 	c.s.mu.Unlock()
 	err := call()
-	if !c.Dead() {
+	if !c.dead.Load() {
 		reply, _, _ := strings.Cut(trace.Outcome(err), " [node ") // which of several that fail at once is chance
 		c.Later(0, trace.Record{Kind: trace.Return, Text: method, Reply: reply})
 	}
@@ -142,13 +142,18 @@ func (s *Schedule) command(m *Message) string {
 	for i, arg := range words {
 		// Nothing but a token is that long.
 		if i > 1 && len(arg) >= 20 && !strings.Contains(arg, " ") {
-			words[i] = s.token(m.Name, arg)
+			if s.tokens[arg] == "" { // it is named after the client that uses it first
+				s.had[m.Name]++
+				s.tokens[arg] = fmt.Sprintf("<%s-%d>", m.Name, s.had[m.Name])
+			}
+			words[i] = s.tokens[arg]
 		}
 	}
 	words[0] = strings.ToUpper(words[0])
 	switch words[0] {
 	case "EVAL", "EVALSHA":
-		line := s.script(m)
+		first, _, _ := strings.Cut(cmp.Or(s.stage.scripts[m.args[1]], m.args[1]), "\n")
+		line := strings.Fields(strings.TrimPrefix(first, "-- "))
 		args := words[4:] // behind the lock's key
 		for i, arg := range args {
 			if i+1 < len(line) && arg[0] != '<' {
@@ -164,53 +169,26 @@ func (s *Schedule) command(m *Message) string {
 	return strings.Join(words, " ")
 }
 
-// token names a token after the client that used it first.
-func (s *Schedule) token(who, token string) string {
-	if s.tokens[token] == "" {
-		s.had[who]++
-		s.tokens[token] = fmt.Sprintf("<%s-%d>", who, s.had[who])
-	}
-	return s.tokens[token]
-}
-
-// script is the words of a script's first line.
-func (s *Schedule) script(m *Message) []string {
-	first, _, _ := strings.Cut(cmp.Or(s.stage.scripts[m.args[1]], m.args[1]), "\n")
-	return strings.Fields(strings.TrimPrefix(first, "-- "))
-}
-
-// Runs reports whether a message is the script of that name.
-func (m *Message) Runs(script string) bool {
-	return strings.HasPrefix(m.args[0], "eval") && m.s.script(m)[0] == script
-}
-
-// learn remembers the script that a command brings, and returns the reply in words.
-// Another client may send in the meantime.
+// learn remembers the script that a command brings, and returns the reply in the words of
+// redis-cli. Another client may send in the meantime.
 func (s *Schedule) learn(m *Message, reply []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.args[0] == "eval" {
 		s.stage.scripts[fmt.Sprintf("%x", sha1.Sum([]byte(m.args[1])))] = m.args[1]
 	}
-	return s.reply(reply)
-}
-
-// reply is a reply in the words of redis-cli.
-func (s *Schedule) reply(reply []byte) string {
 	first, rest, _ := bytes.Cut(reply, []byte("\r\n"))
-	if len(first) == 0 {
-		return "(no reply)"
-	}
-	text := string(first[1:])
 	switch {
+	case len(first) == 0:
+		return "(no reply)"
 	case first[0] == '_' || string(first) == "$-1":
 		return "(nil)"
 	case first[0] == '>' || first[0] == '*':
 		return "OK"
 	case first[0] == '$':
-		text = string(bytes.TrimSuffix(rest, []byte("\r\n")))
+		return s.name(string(bytes.TrimSuffix(rest, []byte("\r\n"))))
 	}
-	return s.name(text)
+	return s.name(string(first[1:]))
 }
 
 // name is that of a token, or the text itself.
