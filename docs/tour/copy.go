@@ -27,7 +27,7 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 	if req.has("-tests") {
 		tests, _ := fs.Glob(os.DirFS(t.Path(s.Dir, "")), "*_test.go")
 		files = append(files, tests...)
-		if second := course.Second(s.Dir); t.Exists(course.SecondDir, second[0]) {
+		if second := course.Second(s.Dir); second != nil && t.Exists(course.SecondDir, second[0]) {
 			files = append(files, append(second, course.HereFile)...)
 		}
 		checks = append(checks, []string{"test", "-count=1", "."})
