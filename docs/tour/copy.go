@@ -29,7 +29,7 @@ func (t *tour) runCopy(ctx context.Context, req request) error {
 		for _, path := range tests {
 			files = append(files, filepath.Base(path))
 		}
-		if second := course.Second(s.Dir); t.Exists(course.SecondDir, second[0]) {
+		if second := course.Second(s.Dir); second != nil && t.Exists(course.SecondDir, second[0]) {
 			files = append(files, append(second, course.HereFile)...)
 		}
 		checks = append(checks, []string{"test", "-count=1", "."})

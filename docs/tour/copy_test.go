@@ -46,6 +46,8 @@ func TestCopy(t *testing.T) {
 	shows(t, "copy -tests 3 "+dir, 0, "lock.go", "$ go vet .\n", "$ go test", "ok")
 	require.Equal(t, []string{"1_mutual_exclusion_test.go", "2_crashed_holder_test.go", "3_atomic_acquire_test.go",
 		"bug_test.go", "here_test.go", "lab_test.go", "lock.go", "more_1_test.go", "more_2_test.go", "new_test.go"}, namesIn(t, dir))
+	require.NoError(t, write("docs/fencing/lock.go", "package fencing\n"))
+	shows(t, "copy -tests fencing "+filepath.Dir(dir)+"/fencing", 0, "check.go", "$ go test", "ok")
 
 	require.NoError(t, write("step03_atomic_set/lock.go", miniLock(2)))
 	shows(t, "copy 3 -tests "+app(t, ""), 1, "$ go test", "--- FAIL", "stderr", "go test fails")
