@@ -67,7 +67,7 @@ func TestTheLaboratoryAndTheFirstReadingStaySmall(t *testing.T) {
 	}
 }
 
-// What proves the course must not bury it. Of these lines, eighteen hundred are the epilogue's lesson,
+// What proves the course must not bury it. Of these lines, eighteen hundred are the epilogue,
 // and four hundred use libraries as their READMEs do.
 func TestTheToolsStaySmall(t *testing.T) {
 	lines := 0

@@ -218,7 +218,7 @@ func API(list []Declaration, typ string) []Item {
 			}
 		}
 	}
-	return slices.DeleteFunc(items, func(item Item) bool { // a method of another type has its type's name
+	return slices.DeleteFunc(items, func(item Item) bool { // a method has its type
 		return strings.Contains(item.Name, ".") || !ast.IsExported(item.Name)
 	})
 }
