@@ -3,6 +3,10 @@
 // as its ttl runs out, a client that is inside is a bar in its own, and hatched is where
 // two are inside.
 
+import {el} from './dom.mjs';
+import {event} from './timeline.mjs';
+import {close, t} from './words.mjs';
+
 const svgNS = 'http://www.w3.org/2000/svg';
 
 function svg(name, attributes, ...children) {
@@ -12,8 +16,9 @@ function svg(name, attributes, ...children) {
   return e;
 }
 
-const measure = document.createElement('canvas').getContext('2d');
+let measure;
 function widthOf(text, bold) {
+  measure ??= document.createElement('canvas').getContext('2d');
   measure.font = `${bold ? '600 ' : ''}13px Helvetica, Arial, sans-serif`;
   return measure.measureText(text).width;
 }
@@ -40,14 +45,14 @@ function lines(text, room) {
 }
 
 // clock is a time in short.
-function clock(us) {
+export function clock(us) {
   if (us < 1_000_000) return `${(Math.floor(us / 100) / 10).toFixed(1)} ms`;
   return `${(Math.floor(us / 10_000) / 100).toFixed(2).replace(/\.?0+$/, '')} s`;
 }
 
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
 // What is not older than fresh is new: its commands can be seen moving, and two inside flash.
-function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
+export function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
@@ -134,7 +139,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort'), '✗ TTL'], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
       y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');

@@ -1,11 +1,13 @@
 // Timeline: records as rows, and as the text that go run ./docs/explore replay prints. It
 // is docs/internal/trace in JavaScript; the tests compare them, in English and in Chinese.
 
+import {language, words} from './words.mjs';
+
 // event is what happened, in the language of the page. The data says it in English; what is
 // put into a text is in the language of the page as well. It is Catalog.Find of docs/internal/course.
 const gap = /%[a-z]/g;
 let formats;
-function event(text) {
+export function event(text) {
   if (language === 'en') return text;
   const said = words[language];
   if (said[`event.${text}`]) return said[`event.${text}`];
@@ -24,7 +26,7 @@ function event(text) {
 
 // rows are what happened, one after the other: the same thing at several nodes is one row,
 // and what is repeated again and again is there once.
-function rows(records) {
+export function rows(records) {
   const list = [];
   for (let i = 0, j = 0; i < records.length; i = j) {
     const r = records[i];
@@ -99,7 +101,7 @@ function parts(r) {
 }
 
 // text is a row as replay prints it. The last row of a timeline has nothing to wait for.
-function text(r, last) {
+export function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
   if (r.more > 0) return time + event(`... the same ${r.more} times more${last ? '' : ', until:'}`);
   const indent = r.who !== '' && r.who !== '**' ? 22 : 16;
@@ -141,4 +143,4 @@ function wrap(parts, width, rest) {
 }
 
 // replaying is the command that prints a schedule, in the language of the page.
-const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
+export const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
