@@ -1,4 +1,4 @@
-import {test, expect, data, won, phone, desktop, still, open, plays, fine} from './page.mjs';
+import {test, expect, data, won, phone, desktop, still, open, goTo, plays, fine} from './page.mjs';
 
 const readers = {
   'by keyboard': {viewport: {width: 1280, height: 720}},
@@ -64,6 +64,22 @@ const read = page => page.locator('.beat.read');
 // A row of the picture with each arrow, and then the next beat.
 test.describe('still', () => {
   test.use(still);
+  // Depth, renewals, an overwritten key, and what the old lock would have done wrong.
+  test('what the text tells is seen in the picture', async ({page}) => {
+    await open(page);
+    for (const [address, what, seen] of [
+      ['#6.5', '.ownerletter', ['a', 'a ×2', 'a', 'b']],
+      ['#7.6', '.ownerletter', ['a', 'a', 'a', 'a', 'a']],
+      ['#1.7', '.ownerletter', ['a', 'b']],
+      ['#4.7', '.saved', ['']],
+      ['#5.6', '.saved', ['']],
+      ['#9.6', '.saved', ['', '']],
+    ]) {
+      await goTo(page, address);
+      expect(await page.locator(`#picture ${what}`).allTextContents(), address).toEqual(seen);
+    }
+  });
+
   test('the arrow keys alone read a chapter', async ({page}) => {
     await open(page, '#4');
     const turn = await page.locator('.beat:has(.slot)').first().getAttribute('data-beat');

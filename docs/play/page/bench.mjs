@@ -138,7 +138,7 @@ function benchTry(attack) {
   bench.tried.add(attack);
   bench.attack = attack;
   benchStop();
-  const {records} = benchCell(attack), ends = rows(records).map((r, i, all) => all[i + 1]?.first ?? records.length);
+  const {records} = benchCell(attack), ends = rows(records, 6).map((r, i, all) => all[i + 1]?.first ?? records.length);
   bench.moving = ends.length > 0 && !still();
   benchDraw([attack]);
   const end = () => { benchStop(); benchDraw(); benchTold(); };
@@ -230,7 +230,7 @@ function benchEnd() {
 
 // benchPaint draws what has happened so far.
 function benchPaint(records, ended) {
-  const box = document.getElementById('bench-picture'), list = rows(records), nodes = records[0]?.redis.length ?? 1;
+  const box = document.getElementById('bench-picture'), list = rows(records, 6), nodes = records[0]?.redis.length ?? 1;
   bench.width = box.parentElement.clientWidth;
   if (records.length === 0) return box.replaceChildren();
   box.replaceChildren(...diagram({

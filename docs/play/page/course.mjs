@@ -55,7 +55,7 @@ const partsOf = name => [Number(name.split('/')[0]), name.split('/')[1]];
 function scheduleOf(name) {
   const path = name.split('/')[2], level = levelAt(...partsOf(name)), cell = graph.cells.get(cellName(level));
   const {edges} = graph.follow(cell, path), {records, at, state} = graph.play(cell, edges);
-  return {level, records, list: rows(records), end: at, over: state === End};
+  return {level, records, list: rows(records, 6), end: at, over: state === End};
 }
 
 // question is one with three answers, which then plays what comes.

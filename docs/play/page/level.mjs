@@ -186,10 +186,9 @@ function show() {
     if (entered) document.querySelector('h1').focus({preventScroll: true});
   }
   const played = run(), {records, seen, state} = played;
-  const hidden = leads && !now.game.revealed; // what is wrong, the room says
-  const list = rows(records).filter(r => !hidden || r.who !== '**'), before = seen.length > 1 ? seen.at(-2) : 0;
+  const list = shownRows(records), before = seen.length > 1 ? seen.at(-2) : 0;
   fresh = seen.length > 1 && before < records.length ? records[before].at : 0;
-  showPicture(played, list);
+  showPicture(played);
   showChoices(played);
   showTools();
   showHints();
@@ -227,10 +226,13 @@ function showNow({records, at}) {
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
 }
 
-export function showPicture({records, seen, at, state}, list) {
+// shownRows are what has happened. What is wrong, in presenter mode the room says.
+const shownRows = (records, often) => rows(records, often).filter(r => !leads || now.game.revealed || r.who !== '**');
+
+export function showPicture({records, seen, at, state}) {
   const box = part('picture'), width = Math.max(260, Math.min(760, box.clientWidth - 18));
   now.width = box.clientWidth;
-  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(now.game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: now.game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
+  box.replaceChildren(...diagram({rows: shownRows(records, 6), records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(now.game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: now.game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
   moved = false;
   box.scrollTop = box.scrollHeight;
   if (now.game.path.length > 0 && narrow() && !now.chapter) { // what is new is above the choices

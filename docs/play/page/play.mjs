@@ -9,7 +9,6 @@ import {along, arrived, hint, newGame, redo, reveal, run, showPicture, undo} fro
 import {cellName, data, graph, levels, use} from './levels.mjs';
 import {help, showMenu} from './menu.mjs';
 import {now, progress} from './store.mjs';
-import {rows} from './timeline.mjs';
 import {language, speak, t} from './words.mjs';
 
 // ---- what the address says
@@ -67,8 +66,7 @@ new ResizeObserver(() => {
   if (!box || box.clientWidth === now.width) return;
   if (now.chapter && !now.chapter.playing) return draw();
   if (!now.game) return;
-  const played = run();
-  showPicture(played, rows(played.records).filter(r => !leads || now.game.revealed || r.who !== '**'));
+  showPicture(run());
 }).observe(document.body);
 
 // ---- begin

@@ -25,15 +25,16 @@ export function event(text) {
 }
 
 // rows are what happened, one after the other: the same thing at several nodes is one row,
-// and what is repeated again and again is there once.
-export function rows(records) {
+// and what is repeated again and again is there once: for replay from three times on, in a picture from six, so that the
+// renewals of a watchdog are seen.
+export function rows(records, often = 3) {
   const list = [];
   for (let i = 0, j = 0; i < records.length; i = j) {
     const r = records[i];
     for (j = i + 1; j < records.length && r.node > 0 && alike(r, records[j]); j++);
     if (r.kind !== 'call') list.push({...row(records.slice(i, j)), first: i});
   }
-  return fold(list);
+  return fold(list, often);
 }
 
 const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text && a.again === b.again && a.node !== b.node;
@@ -67,7 +68,7 @@ function where(same, say = event) {
   return say(nodes.length === 1 ? ` (node ${nodes[0]})` : ` (nodes ${nodes.join(' ')})`);
 }
 
-function fold(rows) {
+function fold(rows, often) {
   const bare = rows.map(r => parts(r).join(' ').replace(/-\d+>/g, '>'));
   const same = (i, j, n) => {
     if (j + n > rows.length) return false;
@@ -77,10 +78,10 @@ function fold(rows) {
   const kept = [];
   for (let i = 0; i < rows.length;) {
     let period = 1, again = 0;
-    for (let n = 1; n <= 20 && again < 3; n++) {
+    for (let n = 1; n <= 20 && again < often; n++) {
       for (period = n, again = 0; same(i, i + (again + 1) * n, n);) again++;
     }
-    if (again < 3) period = 1, again = 0;
+    if (again < often) period = 1, again = 0;
     kept.push(...rows.slice(i, i + period));
     i += period * (again + 1);
     if (again > 0) kept.push({at: rows[i - 1].at, more: again, of: rows[i - 1].of, first: rows[i - 1].first});
