@@ -58,7 +58,11 @@ if [ -n "$(changed docs/keep/libs docs/keep/go.mod docs/stories 'step08*_test.go
 	does "the stories on libraries"
 	go run -C docs/keep ./libs -all
 fi
-if [ -n "$locks$(changed docs/keep/explore docs/play docs/internal/trace 'docs/internal/course/*.go')" ]; then
+if [ -n "$(changed docs/play)" ]; then
+	does "the page in the browser, of its sources"
+	go run -C docs/keep ./bundle
+fi
+if [ -n "$locks$(changed docs/keep/explore docs/internal/trace 'docs/internal/course/*.go')" ]; then
 	does "all pages, the tables and the page in the browser as well (minutes)"
 	pages
 elif [ -n "$(changed '*.go' docs/internal docs/tour)" ]; then
