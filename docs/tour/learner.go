@@ -15,7 +15,7 @@ import (
 func (t *tour) tryCommand(ctx context.Context, req request) error {
 	switch {
 	case req.has("-report"):
-		return t.report(strings.Join(req.names, " "))
+		return t.sheet(strings.Join(req.names, " "))
 	case req.steps == nil:
 		return t.overview()
 	}
@@ -223,9 +223,7 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 		st.Hints = map[string]int{}
 	}
 	st.Hints[of.Name] = given + 1
-	e := p.Effort[s.N]
-	e.Hints++
-	p.Steps[s.N], p.Effort[s.N] = st, e
+	p.Steps[s.N] = st
 	t.strong("Hint %d of %d for %s", given+1, len(h.Stages), of.Name)
 	if last.How != "" {
 		t.prose("", "(It %s.)", last.How)
@@ -234,8 +232,6 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	switch {
 	case given+1 == len(h.Stages):
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
-	case t.watching:
-		t.printf("More: h\n")
 	case asked != nil:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Name)
 	default:
@@ -253,12 +249,10 @@ func (t *tour) storyNamed(s course.Step, name string) (story.Story, error) {
 	if err != nil {
 		return story.Story{}, err
 	}
-	var all []string
 	for _, st := range list {
 		if st.Name == story.Of(name) {
 			return st, nil
 		}
-		all = append(all, st.Name)
 	}
-	return story.Story{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
+	return story.Story{}, wrongUsage("%s has no story %s", s.Label(), name)
 }

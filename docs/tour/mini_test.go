@@ -93,8 +93,6 @@ func writeMini(root string) error {
 		watchDir + "/" + throughFile:  "package redislock\n",
 		realDir + "/" + realFile:      "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
 		course.SecondDir + "/testdata/" + course.HereFile: "package redislock\n",
-		lateWriteDir + "/" + lateWriteFile:                "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
-		"docs/fencing/late_test.go":                       "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
 		"docs/fencing/lab_test.go":                        fmt.Sprintf(miniLab, "fencing"),
 		"docs/fencing/fencing_test.go":                    miniStories("fencing", "Fencing", 9),
 		"docs/fencing/lock_test.go":                       miniStories("fencing", "Lock", 0),

@@ -39,8 +39,6 @@ type progress struct {
 	Step  int              `json:"step"` // whose attempt the lock is; 0 is not known
 	Seen  string           `json:"seen"` // the lock as it was last tried, or put there
 	Steps map[int]standing `json:"steps"`
-
-	Effort map[int]effort `json:"effort,omitempty"` // by step; a reset leaves it
 }
 
 // standing is how far the attempt at a step has come.
@@ -80,7 +78,7 @@ func (st standing) failing(name string) (failing, bool) {
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {
-	p := &progress{Steps: map[int]standing{}, Effort: map[int]effort{}}
+	p := &progress{Steps: map[int]standing{}}
 	text, err := os.ReadFile(t.Path("", myProgress))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil

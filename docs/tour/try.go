@@ -21,7 +21,7 @@ import (
 )
 
 // errUnsolved ends a try that is not done yet; what is missing has been printed.
-var errUnsolved error = saying("not solved yet")
+var errUnsolved = errors.New("not solved yet")
 
 // watchFile is laid over the step's folder, and ends a story that hangs.
 const (
@@ -76,7 +76,7 @@ func (t *tour) prepare(req request) error {
 	}
 	if mine, err := t.readLock(myDir); err == nil && mine.digest() == p.Seen {
 		if dir := t.editedStep(); dir != "" {
-			t.complain("You have changed %s, but try plays %s.", dir, myDir)
+			t.prose("", "You have changed %s, but try plays %s.\n", dir, myDir)
 		}
 	}
 	fresh, err := t.begin(p, s)
@@ -113,7 +113,6 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	a := attemptAt{step: s, src: src}
-	t.judged = a
 	b, err := t.tryBuild(&a)
 	if err != nil {
 		return err
@@ -153,10 +152,6 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		if err := t.playTrials(ctx, bin, a.trials); err != nil {
 			return err
 		}
-	}
-	t.judged = a
-	if err := t.countTry(s); err != nil {
-		return err
 	}
 	if names != nil {
 		return t.namedReport(a)

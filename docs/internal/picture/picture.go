@@ -141,7 +141,6 @@ func read(from Panel) *panel {
 	if p.ends == nil && p.Good != "" {
 		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
-	slices.Sort(p.moments)
 	p.moments = append(slices.Compact(p.moments), edge)
 	return p
 }

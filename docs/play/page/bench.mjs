@@ -1,5 +1,14 @@
 // Bench: the reader makes a lock from switches, and the network attacks it. What each lock does
-// under each attack, docs/keep/explore/designs.go has found.
+// under each attack, docs/keep/explore/locks.go has found.
+
+import {format} from './address.mjs';
+import {Graph} from './data.mjs';
+import {diagram} from './diagram.mjs';
+import {button, copy, el, fill, narrow, part, rich, say, still} from './dom.mjs';
+import {data, levelAt, names} from './levels.mjs';
+import {frame} from './menu.mjs';
+import {replaying, rows, text} from './timeline.mjs';
+import {close, t, upper} from './words.mjs';
 
 // The switches, and how many settings each has. The first six make a design; with the last three
 // it is a lock of the course.
@@ -22,14 +31,14 @@ function benchNot([take, expiry, value, release, watchdog, replies, nesting], na
 }
 
 // benchLock is a lock's name in the data: build/121200, or 06.
-function benchLock(set = bench.set) {
+export function benchLock(set = bench.set) {
   const digits = set.join('');
   return Object.keys(benchFurther).find(n => benchFurther[n] === digits) ?? `build/${digits.slice(0, 6)}`;
 }
 
 // benchCell is what a lock does under an attack, with a shortest schedule that breaks it.
-function benchCell(attack, set) {
-  const {Attacks, Locks, Cells} = data.Bench, lock = benchLock(set), {Kinds, Bad, All} = Cells[Locks.indexOf(lock) * Attacks.length + Attacks.indexOf(attack)];
+export function benchCell(attack, lock = benchLock()) {
+  const {Attacks, Locks, Cells} = data.Bench, {Kinds, Bad, All} = Cells[Locks.indexOf(lock) * Attacks.length + Attacks.indexOf(attack)];
   if (Bad === 0) return {kinds: '', bad: 0, all: All, moves: 0, records: []};
   bench.graph ??= new Graph(data.Bench.Graph);
   const cell = bench.graph.cells.get(`${lock}/${attack}`), edges = [];
@@ -65,17 +74,17 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
 
 const benchName = attack => t(`bench.attack.${attack}`);
 
-// showBench shows the lock that an address names, or the last one.
-function showBench(hash) {
-  const name = hash.replace(/^build\/?/, ''), digits = benchFurther[name] ?? `${name}000`;
-  if (name || !bench.set) bench.set = data.Bench.Locks.includes(benchFurther[name] ? name : `build/${name}`) ? [...digits].map(Number) : Array(9).fill(0);
-  game = null;
-  delete app.dataset.level;
+// showBench shows the lock that an address names, or the last one. It reports whether there is such a lock.
+export function showBench(name) {
+  const digits = benchFurther[name] ?? `${name}000`;
+  if (name && !data.Bench.Locks.includes(benchFurther[name] ? name : `build/${name}`)) return false;
+  if (name || !bench.set) bench.set = name ? [...digits].map(Number) : Array(9).fill(0);
+  delete part('app').dataset.level;
   benchStop();
   document.title = `${t('bench.title')} – ${t('title')}`;
   document.body.classList.remove('choosing');
   frame(el('main', {class: 'bench', tabindex: '-1'},
-    el('div', {class: 'bench-head'}, el('h1', {tabindex: '-1'}, t('bench.title')), el('p', {}, t('bench.lead'))),
+    el('div', {class: 'bench-head'}, el('h1', {tabindex: '-1'}, t('bench.title')), el('p', {}, t('bench.lead', {most: Math.max(...data.Bench.Locks.map(lock => data.Bench.Attacks.filter(a => benchCell(a, lock).bad === 0).length)), all: data.Bench.Attacks.length}))),
     el('section', {id: 'bench-board', class: 'bench-board', 'aria-label': t('bench.board')}),
     el('section', {class: 'bench-switches', 'aria-label': t('bench.switches')}, benchSwitches.map(([name, n], i) => el('fieldset', {},
       el('legend', {}, t(`bench.${name}`)),
@@ -88,6 +97,7 @@ function showBench(hash) {
   const shown = document.getElementById('bench-picture').parentElement;
   new ResizeObserver((_, o) => { if (!shown.isConnected) o.disconnect(); else if (shown.clientWidth !== bench.width && !bench.moving) benchEnd(); }).observe(shown);
   scrollTo(0, 0);
+  return true;
 }
 
 // benchFlip sets a switch, and those that do not fit any more. All that was tried is judged again.
@@ -97,7 +107,7 @@ function benchFlip(i, setting) {
   bench.before = benchCode(bench.set);
   bench.set[i] = setting;
   const off = benchSwitches.filter(([name], i) => bench.set[i] > 0 && benchNot(bench.set, name) && (bench.set[i] = 0, true));
-  history.replaceState(null, '', `#build/${benchLock().replace('build/', '')}`);
+  history.replaceState(null, '', format({bench: benchLock().replace('build/', '')}));
   const now = breaks(), broken = now.filter(a => !before.includes(a)), held = before.filter(a => !now.includes(a));
   if (broken.length > 0 || !bench.attack && now.length > 0) bench.attack = broken[0] ?? now[0];
   const is = bench.attack && benchCell(bench.attack);
@@ -128,7 +138,7 @@ function benchTry(attack) {
   bench.tried.add(attack);
   bench.attack = attack;
   benchStop();
-  const {records} = benchCell(attack), ends = rows(records).map((r, i, all) => all[i + 1]?.first ?? records.length);
+  const {records} = benchCell(attack), ends = rows(records, 6).map((r, i, all) => all[i + 1]?.first ?? records.length);
   bench.moving = ends.length > 0 && !still();
   benchDraw([attack]);
   const end = () => { benchStop(); benchDraw(); benchTold(); };
@@ -220,12 +230,12 @@ function benchEnd() {
 
 // benchPaint draws what has happened so far.
 function benchPaint(records, ended) {
-  const box = document.getElementById('bench-picture'), list = rows(records), nodes = records[0]?.redis.length ?? 1;
+  const box = document.getElementById('bench-picture'), list = rows(records, 6), nodes = records[0]?.redis.length ?? 1;
   bench.width = box.parentElement.clientWidth;
   if (records.length === 0) return box.replaceChildren();
   box.replaceChildren(...diagram({
     rows: list, records, clients: names, nodes: nodes === 1 ? [t('node.one')] : Array.from({length: nodes}, (_, i) => t('node.many', {n: i + 1})), resource: t('resource'),
-    width: Math.max(300, Math.min(760, bench.width - 20)), now: records.at(-1).at, ended, fresh: bench.moving ? list.at(-1).at : Infinity, moving: bench.moving, flash: bench.moving && ended,
+    width: Math.max(260, Math.min(760, bench.width - 20)), now: records.at(-1).at, ended, fresh: bench.moving ? list.at(-1).at : Infinity, moving: bench.moving, flash: bench.moving && ended,
   }));
   box.scrollTop = box.scrollHeight;
   if (bench.moving) benchInView(box);

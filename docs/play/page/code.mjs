@@ -1,5 +1,12 @@
 // Code: where in the source of its lock each client is.
 
+import {End} from './data.mjs';
+import {el, part} from './dom.mjs';
+import {sends, whoOf} from './level.mjs';
+import {graph, lockOf, names} from './levels.mjs';
+import {now} from './store.mjs';
+import {t} from './words.mjs';
+
 // places say for each client where it is: at the line that sends its next command, or if it
 // waits or is dead, that sent its last one.
 function places(level, {state, records}) {
@@ -42,10 +49,10 @@ function excerpts(level, at) {
   return list;
 }
 
-function showCode(played) {
-  const at = places(game.level, played), whose = n => `owner${names.indexOf(n)}`;
+export function showCode(played) {
+  const at = places(now.game.level, played), whose = n => `owner${names.indexOf(n)}`;
   part('code').replaceChildren(
-    ...excerpts(game.level, at).map(({name, head, source, lines, marks}) => el('pre', {class: 'excerpt', tabindex: '0', 'aria-label': name}, el('code', {}, lines.flatMap((n, i) => [
+    ...excerpts(now.game.level, at).map(({name, head, source, lines, marks}) => el('pre', {class: 'excerpt', tabindex: '0', 'aria-label': name}, el('code', {}, lines.flatMap((n, i) => [
       i > 0 && lines[i - 1] < n - 1 && !source.slice(lines[i - 1] + 1, n).every(s => /^\s*(\/\/.*)?$/.test(s)) && el('span', {class: 'src cut'}, '⋮'),
       el('span', {class: `src ${marks.has(n) ? 'hit' : ''}`}, el('span', {class: 'at'}, (marks.get(n) ?? []).map(who => el('b', {class: whose(who)}, who[0])), marks.has(n) && '▶'), el('span', {class: 'nr'}, String(n + 1).padStart(3)), ' ', n === head ? source[n].replace(/^(func (?:\(.*?\) )?\w+\().*$/, '$1…) {') : source[n].replaceAll('\t', '  ')),
     ])))),

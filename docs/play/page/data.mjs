@@ -1,13 +1,13 @@
-// Data: the graph of all schedules, as docs/explore writes it (docs/keep/explore/internal/graph).
+// Data: the graph of all schedules, as docs/explore writes it (docs/keep/explore/graph.go).
 // There is no lock in here: what can be chosen, and what follows, stands in the graph.
 
-const End = -1, Unexplored = -2;
+export const End = -1, Unexplored = -2;
 
 // What a record, and a key in it, have where the data says nothing.
 const noRecord = {who: '', node: 0, reply: '', mark: '', line: ''}, noKey = {token: '', owner: ''};
 
 // load unpacks the data of the page.
-async function load(base64) {
+export async function load(base64) {
   const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   const data = JSON.parse(await new Response(stream).text());
@@ -15,7 +15,7 @@ async function load(base64) {
   return data;
 }
 
-class Graph {
+export class Graph {
   constructor(p) {
     this.p = p;
     this.options = p.Options.map(o => ({label: o.Label, text: o.Text, line: o.Line}));
@@ -108,11 +108,11 @@ class Graph {
 }
 
 // told is a record in a line, as the goals of levels name it.
-const told = r => r.kind === 'verdict' ? r.text : `${r.who ?? ''} ${r.text}${r.reply ? ` -> ${r.reply}` : ''}`;
+export const told = r => r.kind === 'verdict' ? r.text : `${r.who ?? ''} ${r.text}${r.reply ? ` -> ${r.reply}` : ''}`;
 
 // An Aim is what there is to find: a violation, or another record in which goal is. With
 // after, it counts only once that was there: a record, or F, the fault.
-class Aim {
+export class Aim {
   constructor(graph, goal, after = '') {
     const p = graph.p, n = p.States.length, has = text => p.Runs.map(run => run.slice(1).some(r => text(p.Records[r])));
     this.graph = graph;

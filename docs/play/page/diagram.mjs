@@ -3,6 +3,10 @@
 // as its ttl runs out, a client that is inside is a bar in its own, and hatched is where
 // two are inside.
 
+import {el} from './dom.mjs';
+import {event} from './timeline.mjs';
+import {close, t} from './words.mjs';
+
 const svgNS = 'http://www.w3.org/2000/svg';
 
 function svg(name, attributes, ...children) {
@@ -12,8 +16,9 @@ function svg(name, attributes, ...children) {
   return e;
 }
 
-const measure = document.createElement('canvas').getContext('2d');
+let measure;
 function widthOf(text, bold) {
+  measure ??= document.createElement('canvas').getContext('2d');
   measure.font = `${bold ? '600 ' : ''}13px Helvetica, Arial, sans-serif`;
   return measure.measureText(text).width;
 }
@@ -40,14 +45,17 @@ function lines(text, room) {
 }
 
 // clock is a time in short.
-function clock(us) {
+export function clock(us) {
   if (us < 1_000_000) return `${(Math.floor(us / 100) / 10).toFixed(1)} ms`;
   return `${(Math.floor(us / 10_000) / 100).toFixed(2).replace(/\.?0+$/, '')} s`;
 }
 
+// spares reports whether a command of an Unlock has left another's key alone.
+const spares = (r, next) => /^(release|GET) /.test(r.text) && next?.reply === 'ErrNotHeld' && r.redis[r.node - 1]?.owner && r.redis[r.node - 1].owner !== r.who;
+
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
 // What is not older than fresh is new: its commands can be seen moving, and two inside flash.
-function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
+export function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
@@ -106,7 +114,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
     lastTime = time;
     if (first.at >= fresh) front.append(svg('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5, class: 'fresh'}));
     place(row, y, until);
-    const who = first.who;
+    const who = first.who, next = records.slice(row.first).find(r => r.kind === 'return' && r.who === who);
     switch (first.kind) {
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
@@ -118,6 +126,8 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
       const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
       says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`], {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
+      // Here an older lock deleted a key that is not its own.
+      for (const r of row.of) if (spares(r, next)) front.append(svg('circle', {cx: lane[nodeOf(r.node)], cy: y, r: 9, class: 'saved'}));
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
@@ -134,7 +144,7 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort')], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort'), '✗ TTL'], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
       y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');
@@ -147,10 +157,12 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       break;
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
-        const short = event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
-        arrow(who, resource, y, {dashed: /refused/.test(row.text)});
+        const refused = /refused/.test(row.text);
+        const short = refused ? event(row.text).replace(/ with token \d+|，编号 \d+/, '') : event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
+        arrow(who, resource, y, {dashed: refused});
         dot(who, y);
-        label(lane[resource] - 12, y - 6, short, {anchor: 'end'});
+        if (refused) front.append(svg('circle', {cx: lane[resource], cy: y, r: 9, class: 'saved'}));
+        label(lane[resource] - 12, y - 6, refused ? `✓ ${short}` : short, {anchor: 'end', bold: refused, fill: refused ? 'var(--good)' : undefined});
       } else if (who) {
         dot(who, y);
         says(who, y + 10, [event(row.text)], {wide: 60});
@@ -199,6 +211,12 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       }
     }
   }
+  // How deeply the owner of a node's key has nested: what the last command that changed it says.
+  const depths = records.map(() => []);
+  records.forEach((r, i) => {
+    if (i > 0) depths[i] = [...depths[i - 1]];
+    if (r.node > 0 && r.reply.startsWith('1') && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
+  });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
   nodes.forEach((node, n) => {
     let i = 0;
@@ -206,8 +224,8 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       const k = records[i].redis[n];
       if (!k?.token) { i++; continue; }
       let j = i + 1;
-      const samekey = b => b && b.token === k.token && b.owner === k.owner && Math.abs(b.until - k.until) < 1000;
-      while (j < records.length && samekey(records[j].redis[n])) j++;
+      const samekey = (b, r) => b && b.token === k.token && b.owner === k.owner && Math.abs(b.until - k.until) < 1000 && depths[r][n] === depths[i][n];
+      while (j < records.length && samekey(records[j].redis[n], j)) j++;
       const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
       const points = [];
       let y0 = -1;
@@ -221,7 +239,11 @@ function diagram({rows, records, clients, nodes, width, resource, now, ended, fr
       if (points.length > 1) {
         const x = lane[node], shape = [...points.map(([y, h]) => `${x + h},${y}`), ...points.toReversed().map(([y, h]) => `${x - h},${y}`)];
         bars.append(svg('polygon', {points: shape.join(' '), style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-        if (points.at(-1)[0] - points[0][0] >= 20) bars.append(svg('text', {x, y: points[0][0] + 16, 'text-anchor': 'middle', class: 'ownerletter'}, (k.owner || '?')[0]));
+        const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle', class: 'ownerletter'}, text));
+        if (points.at(-1)[0] - points[0][0] >= 20) letter(points[0][0], (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : ''));
+        for (let r = i + 1; r < j; r++) { // another has overwritten it
+          if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text) && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
+        }
       }
       i = j;
     }

@@ -1,5 +1,20 @@
 // Level: a game on one lock under one fault, as a page of its own, or in a chapter.
 
+import {format} from './address.mjs';
+import {showCode} from './code.mjs';
+import {nextBeat} from './course.mjs';
+import {End, Unexplored} from './data.mjs';
+import {clock, diagram} from './diagram.mjs';
+import {button, copy, el, fill, leads, narrow, part, rich, say, still} from './dom.mjs';
+import {
+  all, cellName, chapterOf, data, goals, graph, hardOf, levelAt, levelOf, levels, lockOf, names, nodesOf,
+  onWay, placeOf, solved, stepName, stepTitle, titleOf,
+} from './levels.mjs';
+import {boss, frame} from './menu.mjs';
+import {note, now} from './store.mjs';
+import {replaying, rows, text} from './timeline.mjs';
+import {close, fromData, inProse, language, plain, t, upper, words} from './words.mjs';
+
 const when = {
   'crash-acquire': 'acquiring', 'crash-hold': 'holding', 'crash-waits': 'holding', 'crash-release': 'releasing', slow: 'busy', pause: 'busy', 'pause-waits': 'busy',
   resent: 'inFlight', 'resent-waits': 'inFlight', unsent: 'inFlight', 'nested-resent': 'inFlight', deadline: 'inFlight', 'late-set': 'inFlight', 'slow-answer': 'inFlight',
@@ -8,7 +23,7 @@ const when = {
 };
 
 // who does what an option stands for: a client, or F, T, W.
-const whoOf = label => names.find(n => n[0] === label[0].toLowerCase() && label[0] !== 'F') ?? label[0];
+export const whoOf = label => names.find(n => n[0] === label[0].toLowerCase() && label[0] !== 'F') ?? label[0];
 
 // saying is an option in words. Of a command it has the name.
 function saying(level, o) {
@@ -27,27 +42,42 @@ const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: 
 const needACommand = ['slow', 'pause', 'pause-waits', 'failover', 'restart', 'restart-waits', 'restart-late', 'clock'];
 
 // sends reports whether an option has a command of its own to show.
-const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
+export const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label[0] !== o.label[0].toUpperCase());
 
 // ---- a game
 
-let game = null;
-
-function newGame(level) {
+export function newGame(level) {
   const place = placeOf(level), {Goal = '', After = ''} = goals()[cellName(level)] ?? {};
   // The first two levels say at once that the goal is out of reach, the others three choices later: a notice at
   // once is a way to win without a thought.
   return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(Goal, After), path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false};
 }
 
-const run = (path = game.path) => graph.play(game.cell, path);
-const address = (level, path) => `#${cellName(level)}/${graph.name(path)}`;
-const challenge = n => n ? `?beat=${n}` : ''; // behind a level: somebody broke it in n moves
+export const run = (path = now.game.path) => graph.play(now.game.cell, path);
+const address = (level, path) => format({level: cellName(level), path: graph.name(path)});
+
+// gameOf is the game on a level of a chapter, as the reader has left it.
+const games = new Map();
+export function gameOf(level) {
+  for (const other of games.keys()) if (chapterOf(other) !== chapterOf(level)) games.delete(other);
+  if (!games.has(level)) games.set(level, newGame(level));
+  return games.get(level);
+}
+
+// The lessons are beside the page in a checkout, and on GitHub for a page of GitHub Pages. Elsewhere there is no link.
+const lessons = () => /\/docs\/play\/(index\.html)?$/.test(location.pathname) ? '../../'
+  : location.hostname.endsWith('.github.io') ? `//github.com/${location.hostname.split('.')[0]}/${location.pathname.split('/')[1]}/blob/HEAD/` : '';
+
+// home is the address of the page for others: the public one, or that which the reader has, if others can reach it.
+const home = () => data.Home || (location.protocol.startsWith('http') && !/^(localhost|127\.|10\.|192\.168\.|\[)/.test(location.hostname) ? location.href.replace(/[?#].*/, '') : '');
+
+// shared is what leads others to a level: a link, or the command in a clone.
+const shared = at => home() ? `${home()}#${at}` : `go run ./docs/play ${at}`;
 
 // kindsIn are the letters of the violations in records.
 const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
 
-const along = (path = game.path) => game.aim.along(game.cell, path);
+export const along = (path = now.game.path) => now.game.aim.along(now.game.cell, path);
 
 // breaksAt is the number of the choice that reaches the goal, 0 if none does.
 const breaksAt = path => along(path).at;
@@ -66,33 +96,40 @@ function decisive(states, path, until) {
   return -1;
 }
 
+// here writes into the address what is open.
+export function here() {
+  const {game, chapter} = now, path = game ? graph.name(game.path) : '';
+  now.address = chapter ? format({chapter: chapter.n, at: chapter.at + 1, path}) : format({level: cellName(game.level), path, beat: game.beat});
+  history.replaceState(null, '', now.address);
+}
+
 function choose(edge) {
-  if (game.ahead[0] === edge) game.ahead.shift();
-  else game.ahead = [];
+  if (now.game.ahead[0] === edge) now.game.ahead.shift();
+  else now.game.ahead = [];
   moved = !still();
-  game.path.push(edge);
+  now.game.path.push(edge);
   arrived();
 }
 
 // goTo goes to the state after n choices of a path.
 function goTo(path, n) {
-  game.back += Math.max(0, game.path.length - n);
-  game.ahead = path.slice(n);
-  game.path = path.slice(0, n);
+  now.game.back += Math.max(0, now.game.path.length - n);
+  now.game.ahead = path.slice(n);
+  now.game.path = path.slice(0, n);
   arrived();
 }
 
-const whole = () => [...game.path, ...game.ahead];
-const undo = () => game.path.length > 0 && goTo(whole(), game.path.length - 1);
-const redo = () => game.ahead.length > 0 && goTo(whole(), game.path.length + 1);
+const whole = () => [...now.game.path, ...now.game.ahead];
+export const undo = () => now.game.path.length > 0 && goTo(whole(), now.game.path.length - 1);
+export const redo = () => now.game.ahead.length > 0 && goTo(whole(), now.game.path.length + 1);
 
-function arrived() {
-  game.hint = 0;
-  if (!chapter) history.replaceState(null, '', address(game.level, game.path) + challenge(game.beat));
-  const {state} = run(), reached = breaksAt(game.path) > 0, id = cellName(game.level);
-  if (reached) note(id, game.shown ? 'shown' : game.aim.breaks ? 'broken' : 'holds');
+export function arrived() {
+  now.game.hint = 0;
+  here();
+  const {state} = run(), reached = breaksAt(now.game.path) > 0, id = cellName(now.game.level);
+  if (reached) note(id, now.game.shown ? 'shown' : now.game.aim.breaks ? 'broken' : 'holds');
   else if (state === End) note(id, total() === 0 ? 'holds' : 'seen');
-  game.revealed = game.revealed && (reached || state === End);
+  now.game.revealed = now.game.revealed && (reached || state === End);
   show();
 }
 
@@ -102,70 +139,74 @@ function arrived() {
 const region = (name, heading, props = {}) => el('section', {class: name, 'aria-labelledby': `h-${name}`, ...props}, el('h2', {id: `h-${name}`}, heading), el('div', {id: name}));
 
 // controls are what a game needs beside its picture.
-function controls() {
+export function controls() {
   const choices = region('choices', t('choices'));
   choices.append(el('div', {id: 'tools', class: 'tools'}), el('div', {id: 'hints'}));
   return [el('div', {id: 'outcome'}), choices];
 }
 
 // rule says which fault there is.
-const rule = l => el('span', {class: 'rule'}, words.en[`strike.${l.Fault}`] ? t('goal.rule', {fault: plain(striking(l, t('goal.command')))}) : t('goal.rule.none'));
+export const rule = l => el('span', {class: 'rule'}, words.en[`strike.${l.Fault}`] ? t('goal.rule', {fault: plain(striking(l, t('goal.command')))}) : t('goal.rule.none'));
 
 function skeleton() {
-  const l = game.level, lock = lockOf(l.Step), aimed = Boolean(goals()[cellName(l)]), n = placeOf(l) < 0 ? 0 : chapterOf(l);
+  const l = now.game.level, lock = lockOf(l.Step), aimed = Boolean(goals()[cellName(l)]), n = placeOf(l) < 0 ? 0 : chapterOf(l);
   document.title = `${stepTitle(l.Step)}${t('comma')}${aimed ? titleOf(l) : t(`fault.${l.Fault}`)} – ${t('title')}`;
   frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons && l.Step > 0 && el('a', {href: `${lessons}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
+        el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons() && l.Step > 0 && el('a', {href: `${lessons()}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
         el('p', {class: 'goal'}, !aimed && [t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' '], rule(l)),
-        game.beat && el('p', {id: 'challenge'}, t('challenge', {n: game.beat}))),
+        now.game.beat && el('p', {id: 'challenge'}, t('challenge', {n: now.game.beat}))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
         el('div', {class: 'side'}, controls(), region('code', t('code')), region('schedule', t('schedule')))),
       region('timeline', t('timeline')),
       el('div', {id: 'source'})));
-  drawnWidth = 0;
   card = '';
 }
 
-const part = id => document.getElementById(id);
-let options = [], drawnWidth = 0, fresh = 0, card = '', moved = false;
+// Since when a row is new, which card is shown, and whether a move has just been made.
+let fresh = 0, card = '', moved = false;
+
+// enter shows a game for the first time.
+export function enter() {
+  fresh = 0, card = null;
+  show();
+}
 
 function show() {
-  const shown = cellName(game.level) + challenge(game.beat) + language;
-  if (!chapter && (!part('choices') || app.dataset.level !== shown)) {
-    const entered = app.dataset.level !== undefined;
-    app.dataset.level = shown;
+  const shown = `${cellName(now.game.level)} ${now.game.beat} ${language}`;
+  if (!now.chapter && (!part('choices') || part('app').dataset.level !== shown)) {
+    const entered = part('app').dataset.level !== undefined;
+    part('app').dataset.level = shown;
     skeleton();
     fresh = 0;
     scrollTo(0, 0);
     if (entered) document.querySelector('h1').focus({preventScroll: true});
   }
   const played = run(), {records, seen, state} = played;
-  const hidden = leads && !game.revealed; // what is wrong, the room says
-  const list = rows(records).filter(r => !hidden || r.who !== '**'), before = seen.length > 1 ? seen.at(-2) : 0;
+  const list = shownRows(records), before = seen.length > 1 ? seen.at(-2) : 0;
   fresh = seen.length > 1 && before < records.length ? records[before].at : 0;
-  showPicture(played, list);
+  showPicture(played);
   showChoices(played);
   showTools();
-  showHints(played);
+  showHints();
   showOutcome(played);
-  if (!chapter) {
+  if (!now.chapter) {
     showNow(played);
     showCode(played);
     showSchedule();
     showTimeline(played, list, before);
   }
   const news = list.filter(r => r.first >= before).map(r => text(r, true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' '));
-  if (game.path.length > 0) say(`${news.join('. ')}. ${card ? [...part('outcome').querySelector('.told').children].map(e => e.textContent).join(' ') : notice(played) || (state === End ? t('choices.over') : '')}`);
+  if (now.game.path.length > 0) say(`${news.join('. ')}. ${card ? [...part('outcome').querySelector('.told').children].map(e => e.textContent).join(' ') : notice(played) || (state === End ? t('choices.over') : '')}`);
 }
 
 const msLeft = us => us >= 1_000_000 ? `${(us / 1e6).toFixed(1)} s` : `${(us / 1e3).toFixed(1)} ms`;
 
-function showNow({records, at, state}) {
-  const l = game.level, last = records.at(-1) ?? {redis: [], inside: []};
+function showNow({records, at}) {
+  const l = now.game.level, last = records.at(-1) ?? {redis: [], inside: []};
   const keys = nodesOf(l).map((node, i) => {
     const k = last.redis[i];
     const has = k?.token && !(k.until && k.until <= at);
@@ -185,47 +226,50 @@ function showNow({records, at, state}) {
     el('div', {class: 'time'}, t('now.time', {time: clock(at)})));
 }
 
-function showPicture({records, seen, at, state}, list) {
-  const box = part('picture'), width = Math.max(300, Math.min(760, box.clientWidth - 18));
-  drawnWidth = box.clientWidth;
-  box.replaceChildren(...diagram({rows: list, records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
+// shownRows are what has happened. What is wrong, in presenter mode the room says.
+const shownRows = (records, often) => rows(records, often).filter(r => !leads || now.game.revealed || r.who !== '**');
+
+export function showPicture({records, seen, at, state}) {
+  const box = part('picture'), width = Math.max(260, Math.min(760, box.clientWidth - 18));
+  now.width = box.clientWidth;
+  box.replaceChildren(...diagram({rows: shownRows(records, 6), records, clients: all.filter(n => names.includes(n) || records.some(r => r.who === n)), nodes: nodesOf(now.game.level), width, resource: t('resource'), now: at, ended: state === End, fresh: now.game.path.length > 0 ? fresh : Infinity, moving: moved, flash: moved && records.at(-1)?.inside.length > 1 && !(records[seen.at(-2) - 1]?.inside.length > 1)}));
   moved = false;
   box.scrollTop = box.scrollHeight;
-  if (game.path.length > 0 && narrow() && !chapter) { // what is new is above the choices
+  if (now.game.path.length > 0 && narrow() && !now.chapter) { // what is new is above the choices
     scrollTo(0, box.getBoundingClientRect().bottom + scrollY - innerHeight * .54);
   }
 }
 
 // notice is what stands above the choices when there is more to say than that.
 function notice({state, records, seen}) {
-  const {found, at} = along(), n = game.path.length;
-  if (leads && !game.revealed || at > 0 || state === End || n === 0) return '';
+  const {found, at} = along(), n = now.game.path.length;
+  if (leads && !now.game.revealed || at > 0 || state === End || n === 0) return '';
   const wrong = kindsIn(records), other = () => t('choices.other', {kind: t(`kind.${wrong.at(-1)}`)});
   if (wrong.length > kindsIn(records.slice(0, seen.at(-2))).length) return other();
-  if (found[0] > 0 && found[n] === 0 && found[Math.max(0, n - game.patience)] === 0) return t(game.aim.breaks ? 'choices.dead' : 'choices.deadSee');
+  if (found[0] > 0 && found[n] === 0 && found[Math.max(0, n - now.game.patience)] === 0) return t(now.game.aim.breaks ? 'choices.dead' : 'choices.deadSee');
   if (wrong.length > 0) return other();
-  if (game.aim.breaks && found[n] > 0 && found[n] === graph.all[state] && found[0] < graph.all[game.cell.State]) return t('choices.sure');
+  if (now.game.aim.breaks && found[n] > 0 && found[n] === graph.all[state] && found[0] < graph.all[now.game.cell.State]) return t('choices.sure');
   return '';
 }
 
 function showChoices(played) {
-  const {state} = played, box = part('choices'), section = box.parentElement, l = game.level, told = notice(played);
+  const {state} = played, box = part('choices'), section = box.parentElement, l = now.game.level, told = notice(played);
   section.querySelector('h2').textContent = told || t('choices');
   section.classList.toggle('told', told !== '');
-  const over = !(leads && !game.revealed) && (breaksAt(game.path) > 0 && !game.on || state === End);
+  const over = !(leads && !now.game.revealed) && (breaksAt(now.game.path) > 0 && !now.game.on || state === End);
   section.classList.toggle('folded', over);
   const had = part('outcome').contains(document.activeElement) && !over ? 0 : box.contains(document.activeElement) ? [...box.querySelectorAll('button')].indexOf(document.activeElement) : -1;
-  options = [];
-  const list = [], unexplored = [];
+  let n = 0;
+  const list = [];
+  let unexplored = 0;
   if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
   else {
     const idle = graph.idle(state), edges = graph.edges(state);
     const add = (o, cls) => {
-      const words = saying(l, o), off = o.to === Unexplored;
-      if (!off) options.push(o);
-      const n = options.length;
-      (off ? unexplored : list).push(button([el('kbd', {'aria-hidden': 'true'}, off ? '' : n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(words)), off ? el('small', {}, t('why.unexplored')) : sends(o) && el('small', {}, el('code', {}, o.text)))],
-        off ? undefined : () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-disabled': off ? 'true' : undefined, 'aria-keyshortcuts': !off && n <= 10 ? String(n % 10) : undefined}));
+      if (o.to === Unexplored) return unexplored++;
+      n++;
+      list.push(button([el('kbd', {'aria-hidden': 'true'}, n < 10 ? String(n) : n === 10 ? '0' : ''), el('span', {class: 'words'}, rich(upper(saying(l, o))), sends(o) && el('small', {}, el('code', {}, o.text)))],
+        () => choose(o.edge), {class: `choice ${cls}`, 'data-label': o.label, 'aria-keyshortcuts': n <= 10 ? String(n % 10) : undefined}));
     };
     const never = (words, cls) => list.push(button([el('kbd', {'aria-hidden': 'true'}, ''), el('span', {class: 'words'}, words)], undefined, {class: `choice ${cls}`, 'aria-disabled': 'true'}));
     names.forEach((name, i) => {
@@ -233,89 +277,90 @@ function showChoices(played) {
       own.forEach(o => add(o, `owner${i}`));
       if (own.length === 0) never(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who: name}), `owner${i}`);
     });
-    const early = game.path.length === 0 && needACommand.includes(l.Fault), others = edges.filter(o => !names.includes(whoOf(o.label)) && !(early && o.label[0] === 'F'));
+    const early = now.game.path.length === 0 && needACommand.includes(l.Fault), others = edges.filter(o => !names.includes(whoOf(o.label)) && !(early && o.label[0] === 'F'));
     others.forEach(o => add(o, 'fault'));
     if (words.en[`strike.${l.Fault}`] && !others.some(o => o.label[0] === 'F')) {
-      const struck = game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
+      const struck = now.game.path.some(e => graph.options[graph.option[e]].label[0] === 'F');
       never(struck ? t('why.struck') : early ? t('why.early') : t('why.notNow', {when: t(`when.${when[l.Fault] ?? 'anybody'}`)}), 'fault');
     }
   }
-  box.replaceChildren(...list, ...unexplored);
+  if (unexplored > 0) list.push(el('p', {class: 'beyond'}, t('why.unexplored', {n: unexplored})));
+  box.replaceChildren(...list);
   if (had >= 0) (box.querySelectorAll('button:not([aria-disabled])')[0] ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
-  document.body.classList.toggle('choosing', !chapter && !over && state !== End);
+  document.body.classList.toggle('choosing', !now.chapter && !over && state !== End);
 }
 
 function showTools() {
   part('tools').replaceChildren(
-    button(t('undo'), undo, {id: 'undo', 'aria-keyshortcuts': 'u', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
-    button(t('redo'), redo, {id: 'redo', 'aria-disabled': game.ahead.length === 0 ? 'true' : undefined}),
-    button(t('restart'), () => goTo(whole(), 0), {id: 'restart', 'aria-disabled': game.path.length === 0 ? 'true' : undefined}),
+    button(t('undo'), undo, {id: 'undo', 'aria-keyshortcuts': 'u', 'aria-disabled': now.game.path.length === 0 ? 'true' : undefined}),
+    button(t('redo'), redo, {id: 'redo', 'aria-disabled': now.game.ahead.length === 0 ? 'true' : undefined}),
+    button(t('restart'), () => goTo(whole(), 0), {id: 'restart', 'aria-disabled': now.game.path.length === 0 ? 'true' : undefined}),
     button(t('hint'), hint, {id: 'hint', 'aria-keyshortcuts': 'h'}));
 }
 
-function hint() {
-  if (game.hint < 3) game.hint++;
+export function hint() {
+  if (now.game.hint < 3) now.game.hint++;
   const {steps, at} = along();
-  if (game.hint === 3 && at === 0 && steps.at(-1) < Infinity) {
-    game.shown = true;
-    note(cellName(game.level), 'shown');
+  if (now.game.hint === 3 && at === 0 && steps.at(-1) < Infinity) {
+    now.game.shown = true;
+    note(cellName(now.game.level), 'shown');
   }
   show();
   say(part('hints').textContent);
 }
 
-function showHints({state}) {
+function showHints() {
   const box = part('hints');
   box.replaceChildren();
   document.querySelectorAll('.choice.hinted').forEach(e => e.classList.remove('hinted'));
-  if (game.hint === 0) return;
-  const l = game.level, list = [], {at} = along(), way = game.aim.shortest(game.cell, game.path);
+  if (now.game.hint === 0) return;
+  const l = now.game.level, list = [], {at} = along(), way = now.game.aim.shortest(now.game.cell, now.game.path);
   if (at > 0) list.push(t('hint.won'));
-  else if (total() === 0) list.push(t('hint.holds', {all: graph.all[game.cell.State]}));
-  else if (!way) list.push(t(game.aim.breaks ? 'hint.dead' : 'hint.deadSee', {n: lastChance()}));
+  else if (total() === 0) list.push(t('hint.holds', {all: graph.all[now.game.cell.State]}));
+  else if (!way) list.push(t(now.game.aim.breaks ? 'hint.dead' : 'hint.deadSee', {n: lastChance()}));
   else {
-    const whole = [...game.path, ...way], {states, records, seen} = graph.play(game.cell, whole);
-    const n = game.path.length, d = Math.max(n, decisive(states, whole, whole.length)), o = graph.options[graph.option[whole[d]]];
+    const whole = [...now.game.path, ...way], {states, records, seen} = graph.play(now.game.cell, whole);
+    const n = now.game.path.length, d = Math.max(n, decisive(states, whole, whole.length)), o = graph.options[graph.option[whole[d]]];
     const who = whoOf(o.label);
     list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
-    if (game.hint > 1) {
+    if (now.game.hint > 1) {
       const rowsBefore = rows(records.slice(0, seen[d]));
       if (d === n) list.push(t('hint.when.now'));
       else list.push(t(d - n === 1 ? 'hint.when.next' : 'hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
     }
-    if (game.hint > 2) {
+    if (now.game.hint > 2) {
       const next = graph.options[graph.option[way[0]]];
       list.push(t('hint.which', {text: saying(l, next)}));
       document.querySelector(`.choice[data-label="${next.label}"]`)?.classList.add('hinted');
     }
   }
-  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), at === 0 && way && game.hint < 3 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
+  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), at === 0 && way && now.game.hint < 3 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
 }
 
 function showOutcome({states, state, records}) {
-  const box = part('outcome'), l = game.level, {aim} = game, {at, steps, found} = along(), all = graph.all[game.cell.State], [ways] = found, [best] = steps;
+  const box = part('outcome'), l = now.game.level, {aim} = now.game, {at, steps, found} = along(), all = graph.all[now.game.cell.State], [ways] = found, [best] = steps;
   box.replaceChildren();
   const before = card;
   card = '';
   if (at === 0 && state !== End) return;
-  if (leads && !game.revealed) {
+  if (leads && !now.game.revealed) {
     box.append(el('div', {class: 'outcome hidden-answer'}, el('p', {}, t('outcome.hidden')), button(t('outcome.reveal'), reveal, {class: 'primary'})));
     return;
   }
   const told = [], more = [], buttons = [], step = stepTitle(l.Step), why = placeOf(l) >= 0 ? t(`level.${cellName(l)}.why`) : '', done = at > 0 || ways === 0;
   if (at > 0) {
-    const wrong = [...new Set(kindsIn(records.slice(0, run(game.path.slice(0, at)).records.length)))], kind = goals()[cellName(l)]?.Goal[0] ?? wrong.at(-1);
-    told.push(el('h2', {}, at === best && game.back === 0 && !game.shown && '★ ', t(aim.breaks ? 'outcome.won' : 'outcome.saw', {step: aim.breaks ? step : upper(step), n: at, best}), game.back > 0 && [' ', el('small', {}, t('outcome.taken', {n: game.back}))]));
-    if (game.beat) told.push(el('p', {}, t(at < game.beat ? 'challenge.beaten' : at === game.beat ? 'challenge.met' : 'challenge.missed', {n: game.beat})));
+    const wrong = [...new Set(kindsIn(records.slice(0, run(now.game.path.slice(0, at)).records.length)))], kind = goals()[cellName(l)]?.Goal[0] ?? wrong.at(-1);
+    told.push(el('h2', {}, at === best && now.game.back === 0 && !now.game.shown && '★ ', t(aim.breaks ? 'outcome.won' : 'outcome.saw', {step: aim.breaks ? step : upper(step), n: at, best}), now.game.back > 0 && [' ', el('small', {}, t('outcome.taken', {n: now.game.back}))]));
+    if (now.game.beat) told.push(el('p', {}, t(at < now.game.beat ? 'challenge.beaten' : at === now.game.beat ? 'challenge.met' : 'challenge.missed', {n: now.game.beat})));
     const reasons = aim.breaks && reasonsOf(l, kind);
     told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
     if (!aim.breaks) more.push(el('p', {}, t(l.Kinds === '' ? 'outcome.none' : 'outcome.seen', {all, ways})));
-    const there = aim.breaks && !chapter && fixOf(l, kind); // in a chapter, the next one tells it
+    const there = aim.breaks && !now.chapter && fixOf(l, kind); // in a chapter, the next one tells it
     if (there) told.push(el('p', {class: 'fix'}, t(there.helps ? 'outcome.helps' : 'outcome.fix', {step: upper(stepTitle(there.level.Step)), fix: t(`fix.${there.level.Step}`)}), ' ', el('a', {id: 'there', href: address(there.level, there.edges)}, t(there.edges.length > 0 ? 'outcome.there' : 'outcome.thereAnew'))));
-    const d = decisive(states, game.path, at);
-    if (aim.breaks) more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[game.path[d]]]), violating: found[d], all: graph.all[states[d]]}))));
-    if (game.shown) more.push(el('p', {}, t('outcome.shown')));
-    if (at > best) buttons.push(button(t('outcome.showShortest'), () => { game.shown = true; goTo(aim.shortest(game.cell, []), best); }, {id: 'shortest'}));
+    const d = decisive(states, now.game.path, at);
+    if (aim.breaks) more.push(el('p', {}, rich(d < 0 ? t('outcome.decidedStart') : t('outcome.decided', {n: d + 1, text: saying(l, graph.options[graph.option[now.game.path[d]]]), violating: found[d], all: graph.all[states[d]]}))));
+    if (now.game.shown) more.push(el('p', {}, t('outcome.shown')));
+    if (at > best) buttons.push(button(t('outcome.showShortest'), () => { now.game.shown = true; goTo(aim.shortest(now.game.cell, []), best); }, {id: 'shortest'}));
   } else if (ways > 0) {
     const chance = lastChance();
     told.push(el('h2', {}, t(aim.breaks ? 'outcome.missed' : 'outcome.unseen')), el('p', {}, close(`${t(aim.breaks ? 'outcome.some' : 'outcome.seen', {violating: ways, ways, all})} ${t('outcome.goBack', {n: chance + 1})}`)));
@@ -331,13 +376,13 @@ function showOutcome({states, state, records}) {
   if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
   if (done) {
     const enter = el('kbd', {'aria-hidden': 'true'}, '↵'), {href, text} = onward(l);
-    buttons.unshift(chapter && chapter.at + 1 < chapter.beats.length ? button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
+    buttons.unshift(now.chapter && now.chapter.at + 1 < now.chapter.beats.length ? button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
       : el('a', {class: 'button primary', id: 'next', href}, text, enter));
-    if (at > 0 && state !== End && !game.on) buttons.push(button(t('outcome.on'), () => { game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
-    if (chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, game.path)}, t('outcome.whole')));
-    if (at > 0 && aim.breaks && !game.shown && !data.Own) {
+    if (at > 0 && state !== End && !now.game.on) buttons.push(button(t('outcome.on'), () => { now.game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
+    if (now.chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, now.game.path)}, t('outcome.whole')));
+    if (at > 0 && aim.breaks && !now.game.shown && !data.Own) {
       const copies = (id, word, text) => buttons.push(button(t(word), e => copy(text, e.currentTarget), {id}));
-      const link = shared(`${cellName(l)}${challenge(at)}`);
+      const link = shared(format({level: cellName(l), beat: at}).slice(1));
       copies('dare', 'share.challenge', link);
       copies('result', 'share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link}));
     }
@@ -346,7 +391,7 @@ function showOutcome({states, state, records}) {
   shown.querySelector('h2').id = 'h-outcome';
   box.append(shown);
   card = at > 0 ? `won ${at}` : 'over';
-  if (card === before || game.path.length === 0) return;
+  if (card === before || before === null || now.game.path.length === 0) return;
   shown.focus({preventScroll: true});
   intoView(shown);
 }
@@ -359,7 +404,8 @@ function onward(l) {
   const hard = hardOf(l) && data.Hard.map(levelOf).find(o => o && o !== l && !solved(o));
   if (hard) return {href: `#${cellName(hard)}/`, text: t('outcome.next', {level: titleOf(hard)})};
   if (left.length === 0) return {href: '#', text: t(n ? 'outcome.medal' : 'back')};
-  const next = n && n < data.Chapters.length ? n + 1 : chapterOf(left[0]);
+  if (n === data.Chapters.length) return {href: format({level: cellName(left[0])}), text: t('outcome.next', {level: titleOf(left[0])})};
+  const next = n ? n + 1 : chapterOf(left[0]);
   return {href: `#${next}`, text: t('outcome.nextChapter', {n: next, title: t(`chapter.${next}.title`)})};
 }
 
@@ -370,10 +416,10 @@ function intoView(shown) {
     shown.scrollIntoView({block: 'nearest'});
     return;
   }
-  const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(chapter ? '.figure' : '.picture').offsetHeight, tools = chapter ? 0 : part('choices').parentElement.offsetHeight;
+  const {top, bottom} = shown.getBoundingClientRect(), above = document.querySelector(now.chapter ? '.figure' : '.picture').offsetHeight, tools = now.chapter ? 0 : part('choices').parentElement.offsetHeight;
   part('picture').scrollTop = part('picture').scrollHeight;
   const down = Math.min(bottom + tools - innerHeight + 8, top - above - 8);
-  scrollBy(0, chapter ? Math.max(down, Math.min(0, top - above - 8)) : down);
+  scrollBy(0, now.chapter ? Math.max(down, Math.min(0, top - above - 8)) : down);
 }
 
 // A reason has parts, each for some kinds of violation: the others are for what is inside.
@@ -390,41 +436,38 @@ function reasonsOf(l, kind) {
 // not in the schedule that was played.
 function fixOf(l, kind) {
   if (data.Own) return undefined;
-  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: beside(levelAt(1, l.Fault), game.path).edges};
+  if (l.Step === 0) return {level: levelAt(1, l.Fault), edges: beside(levelAt(1, l.Fault), now.game.path).edges};
   for (const level of levels.filter(o => o.Fault === l.Fault && o.Step > l.Step && graph.cells.has(cellName(o)))) {
-    const there = beside(level, game.path), whole = there.edges.length === game.path.length;
+    const there = beside(level, now.game.path), whole = there.edges.length === now.game.path.length;
     if (level.Step === 9 ? level.Kinds === '' : !level.Kinds.includes(kind) || whole && !kindsIn(there.records).includes(kind)) return {level, edges: there.edges};
   }
   const many = l.Step === 7 && levelAt(8, l.Fault); // a fault of one node does less harm there
   return many && graph.cells.has(cellName(many)) ? {level: many, edges: [], helps: true} : undefined;
 }
 
-const narrow = () => matchMedia('(max-width: 860px)').matches;
-const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
-
-function reveal() {
-  game.revealed = true;
+export function reveal() {
+  now.game.revealed = true;
   show();
 }
 
 function showSchedule() {
-  const l = game.level, path = whole(), command = replaying(`${cellName(l)}/${graph.name(game.path)}`);
+  const l = now.game.level, path = whole(), command = replaying(`${cellName(l)}/${graph.name(now.game.path)}`);
   const labels = path.map((e, i) => button(graph.options[graph.option[e]].label, () => goTo(path, i + 1), {
-    class: `letter ${i + 1 === game.path.length ? 'here' : i + 1 > game.path.length ? 'ahead' : ''}`,
-    'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === game.path.length ? 'step' : undefined,
+    class: `letter ${i + 1 === now.game.path.length ? 'here' : i + 1 > now.game.path.length ? 'ahead' : ''}`,
+    'aria-label': plain(t('schedule.to', {label: graph.options[graph.option[e]].label, n: i + 1, text: saying(l, graph.options[graph.option[e]])})), 'aria-current': i + 1 === now.game.path.length ? 'step' : undefined,
   }));
   fill(part('schedule'),
-    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${game.path.length === 0 ? 'here' : ''}`, 'aria-label': '| ' + t('schedule.start')}), labels),
+    el('div', {class: 'letters'}, button('|', () => goTo(path, 0), {class: `letter ${now.game.path.length === 0 ? 'here' : ''}`, 'aria-label': '| ' + t('schedule.start')}), labels),
     el('div', {class: 'command'}, el('code', {id: 'command'}, command), ' ', button(t('copy'), e => copy(command, e.currentTarget), {id: 'copy', class: 'quiet'})));
 }
 
-function showTimeline({state, seen}, list, before) {
-  const l = game.level, box = part('timeline');
+function showTimeline({seen}, list, before) {
+  const l = now.game.level, box = part('timeline');
   if (list.length === 0) return box.replaceChildren(el('p', {}, t('timeline.empty')));
   const choiceOf = i => seen.findIndex(n => i < n);
   box.replaceChildren(el('ol', {class: 'rows', tabindex: '0'}, list.map((r, i) => {
     const line = r.of[0].line, wrong = r.who === '**' || r.mark;
-    return el('li', {class: `${wrong ? 'wrong' : ''} ${game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
+    return el('li', {class: `${wrong ? 'wrong' : ''} ${now.game.path.length > 0 && r.first >= before && !r.more ? 'new' : ''}`, 'data-choice': choiceOf(r.first)},
       el('span', {class: 'row'}, text(r, i === list.length - 1)),
       line && !r.more && button(line.replace('lock.go', ''), () => showSource(l.Step, line), {class: 'line', 'aria-label': t('timeline.line', {line: line.split(':')[1], file: line.split(':')[0]})}));
   })));
@@ -437,7 +480,6 @@ function showSource(step, line) {
     el('pre', {tabindex: '0', 'aria-label': Name}, el('code', {}, Text.split('\n').map((s, i) => el('span', {class: `src ${line === `${Name}:${i + 1}` ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s))))));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
     el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
-    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: line.replace('lock.go:', '')}))),
     files, button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
   const hit = box.querySelector('.hit'), pre = hit.closest('pre');
   pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;

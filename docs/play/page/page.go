@@ -10,6 +10,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,13 +25,10 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-//go:embed *.mjs *.css *.html *.json words
+//go:embed page.js *.css *.html *.json words
 var files embed.FS
 
-// modules are the parts of the page's one module, in their order.
-var modules = []string{"data.mjs", "timeline.mjs", "diagram.mjs", "code.mjs", "level.mjs", "course.mjs", "bench.mjs", "play.mjs"}
-
-// A Level is a cell of docs/read/faults.md.
+// A Level is a cell of the table in docs/explore/README.md.
 type Level struct {
 	Step         int
 	Fault, Title string
@@ -95,7 +93,7 @@ type Chapter struct {
 
 // A Beat is a text of a chapter and the picture next to it. The text is in the words of the
 // page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared
-// with what happens (docs/keep/explore/chapters_test.go).
+// with what happens (docs/keep/explore/explore_test.go).
 type Beat struct {
 	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
 	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
@@ -135,7 +133,6 @@ type lock struct {
 	Step      int
 	Lock, Dir string
 	Files     []file
-	Why       bool // the tour's why command knows its lines
 }
 
 type file struct{ Name, Text string }
@@ -143,8 +140,7 @@ type file struct{ Name, Text string }
 // New makes the page of what docs/explore has found, in graphs that data.mjs can read. own is
 // the folder of a lock that replaces that of a step, or "".
 func New(levels []Level, graph, bench any, own string, step int) ([]byte, error) {
-	languages := readWords()
-	words := languages["en"]
+	words := readWords()["en"]
 	for i, l := range levels {
 		if title := words["fault."+l.Fault]; title != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: fault.%s is %q, and docs/explore says %q", l.Fault, title, l.Title)
@@ -158,29 +154,46 @@ func New(levels []Level, graph, bench any, own string, step int) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	all, err := json.Marshal(languages) // it escapes <, so that no word ends the script
-	if err != nil {
-		return nil, err
-	}
 	home := course.Address
 	if own != "" {
 		home = "" // it is published nowhere
 	}
-	data, err := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home})
-	if err != nil {
+	return assemble(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home}, embedded("page.js"))
+}
+
+// Renew is a page with the sources of now. What docs/explore has found stays.
+func Renew(old []byte, script string) ([]byte, error) {
+	var found struct{ Levels, Graph, Locks, Bench json.RawMessage }
+	if err := Unpack(old, &found); err != nil {
 		return nil, err
 	}
+	data := map[string]any{"Levels": found.Levels, "Graph": found.Graph, "Locks": found.Locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": found.Bench, "Own": false, "Home": course.Address}
+	return assemble(data, script)
+}
+
+// Unpack reads the data of a page.
+func Unpack(page []byte, data any) error {
+	_, packed, _ := bytes.Cut(page, []byte(`id="data">`))
+	packed, _, _ = bytes.Cut(packed, []byte("<"))
+	return json.NewDecoder(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed)))).Decode(data)
+}
+
+// assemble makes the page of its data and of the sources.
+func assemble(data map[string]any, script string) ([]byte, error) {
+	languages := readWords()
+	all, err1 := json.Marshal(languages) // it escapes <, so that no word ends the script
+	packed, err2 := pack(data)
 	var b bytes.Buffer
-	err = template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": words, "Home": home,
-		"Style": embedded("play.css") + embedded("bench.css"), "Script": module(), "Digest": digest("\n" + module() + "\n"), "Languages": string(all), "Data": data})
-	return b.Bytes(), err
+	err3 := template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": languages["en"], "Home": data["Home"],
+		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": digest("\n" + script + "\n"), "Languages": string(all), "Data": packed})
+	return b.Bytes(), errors.Join(err1, err2, err3)
 }
 
 // Stubs are published next to the page: for each chapter, and for the bench, a file that leads
 // there. The preview of a link to that file shows the title of the chapter.
 func Stubs() map[string][]byte {
 	words, stubs, names := readWords()["en"], map[string][]byte{}, []string{"build"}
-	words["chapter.build.title"], words["chapter.build.1"] = "Build a lock that the network cannot break", words["about"]
+	words["chapter.build.title"], words["chapter.build.1"] = words["bench.title"], words["about"]
 	for _, c := range Chapters() {
 		names = append(names, strconv.Itoa(c.Step))
 	}
@@ -207,14 +220,6 @@ func embedded(name string) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-// module is the page's one module.
-func module() (script string) {
-	for _, name := range modules {
-		script += embedded(name)
-	}
-	return script
 }
 
 // readWords returns the words by language: those of en.json and of en.chapters.json are one.
@@ -259,8 +264,7 @@ func readLocks(own string, step int) (locks []lock, err error) {
 			}
 			files = append(files, file{name, string(text)})
 		}
-		why := own == "" && 1 <= s.N && s.N <= len(course.Steps)
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, why})
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, files})
 	}
 	return locks, nil
 }

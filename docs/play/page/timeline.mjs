@@ -1,11 +1,13 @@
 // Timeline: records as rows, and as the text that go run ./docs/explore replay prints. It
 // is docs/internal/trace in JavaScript; the tests compare them, in English and in Chinese.
 
+import {language, words} from './words.mjs';
+
 // event is what happened, in the language of the page. The data says it in English; what is
 // put into a text is in the language of the page as well. It is Catalog.Find of docs/internal/course.
 const gap = /%[a-z]/g;
 let formats;
-function event(text) {
+export function event(text) {
   if (language === 'en') return text;
   const said = words[language];
   if (said[`event.${text}`]) return said[`event.${text}`];
@@ -23,15 +25,16 @@ function event(text) {
 }
 
 // rows are what happened, one after the other: the same thing at several nodes is one row,
-// and what is repeated again and again is there once.
-function rows(records) {
+// and what is repeated again and again is there once: for replay from three times on, in a picture from six, so that the
+// renewals of a watchdog are seen.
+export function rows(records, often = 3) {
   const list = [];
   for (let i = 0, j = 0; i < records.length; i = j) {
     const r = records[i];
     for (j = i + 1; j < records.length && r.node > 0 && alike(r, records[j]); j++);
     if (r.kind !== 'call') list.push({...row(records.slice(i, j)), first: i});
   }
-  return fold(list);
+  return fold(list, often);
 }
 
 const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text && a.again === b.again && a.node !== b.node;
@@ -65,7 +68,7 @@ function where(same, say = event) {
   return say(nodes.length === 1 ? ` (node ${nodes[0]})` : ` (nodes ${nodes.join(' ')})`);
 }
 
-function fold(rows) {
+function fold(rows, often) {
   const bare = rows.map(r => parts(r).join(' ').replace(/-\d+>/g, '>'));
   const same = (i, j, n) => {
     if (j + n > rows.length) return false;
@@ -75,10 +78,10 @@ function fold(rows) {
   const kept = [];
   for (let i = 0; i < rows.length;) {
     let period = 1, again = 0;
-    for (let n = 1; n <= 20 && again < 3; n++) {
+    for (let n = 1; n <= 20 && again < often; n++) {
       for (period = n, again = 0; same(i, i + (again + 1) * n, n);) again++;
     }
-    if (again < 3) period = 1, again = 0;
+    if (again < often) period = 1, again = 0;
     kept.push(...rows.slice(i, i + period));
     i += period * (again + 1);
     if (again > 0) kept.push({at: rows[i - 1].at, more: again, of: rows[i - 1].of, first: rows[i - 1].first});
@@ -99,7 +102,7 @@ function parts(r) {
 }
 
 // text is a row as replay prints it. The last row of a timeline has nothing to wait for.
-function text(r, last) {
+export function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
   if (r.more > 0) return time + event(`... the same ${r.more} times more${last ? '' : ', until:'}`);
   const indent = r.who !== '' && r.who !== '**' ? 22 : 16;
@@ -141,4 +144,4 @@ function wrap(parts, width, rest) {
 }
 
 // replaying is the command that prints a schedule, in the language of the page.
-const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
+export const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;

@@ -1,0 +1,160 @@
+import {test, expect, data, won, phone, desktop, still, open, goTo, plays, fine} from './page.mjs';
+
+const readers = {
+  'by keyboard': {viewport: {width: 1280, height: 720}},
+  'by keyboard on a phone': {viewport: {width: 358, height: 740}, colorScheme: 'dark'},
+  'by touch': {viewport: {width: 750, height: 900}, colorScheme: 'dark', hasTouch: true},
+  'by click': {viewport: {width: 1100, height: 800}, colorScheme: 'dark'},
+  'by touch on a phone': {viewport: {width: 358, height: 740}, hasTouch: true},
+};
+
+// From the menu to the medal the course is read and played. The row that matters and the card are in view, the card
+// has the focus and is announced, and Enter, or its button, leads on.
+for (const [name, reader] of Object.entries(readers)) {
+  test.describe(name, () => {
+    test.use({...reader, ...still});
+    const touch = reader.hasTouch, keys = name.startsWith('by keyboard');
+    const press = async (what, key, page) => {
+      if (keys) await page.keyboard.press(key);
+      else if (touch) await page.locator(what).tap();
+      else await page.locator(what).click();
+    };
+
+    test('the course is played to its end', async ({page}) => {
+      await open(page);
+      await page.locator('#start').click();
+      for (const {Step, Beats} of data.Chapters) {
+        await expect(page).toHaveURL(new RegExp(`#${Step}$`));
+        for (const [i, {Ask, Level}] of Beats.entries()) {
+          const beat = page.locator(`.beat.read[data-beat="${i}"]`);
+          await expect(beat.locator('h1, h2').first()).toBeInViewport();
+          await expect(page.locator('#picture')).toBeInViewport({ratio: .95});
+          if (Ask) {
+            const n = 'abc'.indexOf(Ask) + 1;
+            await press(`.read .ask button:nth-child(${n})`, String(n), page);
+            await expect(beat.locator('.answer')).toHaveText(/^Yes\./);
+            await expect(beat.locator('.ask .wrong')).toHaveCount(0);
+          }
+          if (Level) await turn(page, Level, keys ? undefined : touch ? 'tap' : 'click');
+          if (i < Beats.length - 1) await press(Level ? '#next' : '#down', 'Enter', page);
+        }
+        await press('#next', 'Enter', page);
+      }
+      await expect(page.locator('.medal')).toBeVisible();
+      await expect(page.locator('.hard a')).toHaveCount(data.Hard.length);
+      await expect(page.locator('#start')).toHaveCount(0);
+    });
+  });
+}
+
+// turn plays a level by its shortest schedule. Its card has a star and the focus, says why, and is in view.
+async function turn(page, id, pointer) {
+  if (pointer) for (const label of won[id].match(/[A-Za-z]\d*/g)) await page.locator(`.choice[data-label="${label}"]`)[pointer]();
+  else await plays(page, won[id]);
+  const card = page.locator('.outcome');
+  await expect(card).toBeFocused();
+  await expect(card.locator('h2')).toHaveText(/^★ .* in (\d+) moves \(best: \1\)/);
+  for (const part of ['h2', '.reason', '#next']) await expect(card.locator(part)).toBeInViewport();
+  await expect(page.locator('#picture').locator('.band.bad, circle').last()).toBeInViewport();
+  await expect(page.locator('#said')).toContainText(await card.locator('.reason').innerText());
+}
+
+const read = page => page.locator('.beat.read');
+
+// A row of the picture with each arrow, and then the next beat.
+test.describe('still', () => {
+  test.use(still);
+  // Depth, renewals, an overwritten key, and what the old lock would have done wrong.
+  test('what the text tells is seen in the picture', async ({page}) => {
+    await open(page);
+    for (const [address, what, seen] of [
+      ['#6.5', '.ownerletter', ['a', 'a ×2', 'a', 'b']],
+      ['#7.6', '.ownerletter', ['a', 'a', 'a', 'a', 'a']],
+      ['#1.7', '.ownerletter', ['a', 'b']],
+      ['#4.7', '.saved', ['']],
+      ['#5.6', '.saved', ['']],
+      ['#9.6', '.saved', ['', '']],
+    ]) {
+      await goTo(page, address);
+      expect(await page.locator(`#picture ${what}`).allTextContents(), address).toEqual(seen);
+    }
+  });
+
+  test('the arrow keys alone read a chapter', async ({page}) => {
+    await open(page, '#4');
+    const turn = await page.locator('.beat:has(.slot)').first().getAttribute('data-beat');
+    for (let n = 0; n < 100 && await read(page).getAttribute('data-beat') !== turn; n++) await page.keyboard.press('ArrowRight');
+    await expect(read(page)).toHaveAttribute('data-beat', turn);
+    await page.keyboard.press('1');
+    await page.keyboard.press('u');
+    await expect(read(page)).toHaveAttribute('data-beat', turn); // now it is the network's turn
+  });
+});
+
+// A reader who scrolls reads what is in the middle of the window.
+for (const view of [desktop, phone]) {
+  test.describe(`${view.viewport.width} px wide`, () => {
+    test.use(view);
+    test('a chapter follows the scroll', async ({page}) => {
+      await open(page, '#4');
+      for (let i = 0; i < 6; i++) {
+        await page.locator('.beat').nth(i).evaluate(e => scrollTo(0, e.getBoundingClientRect().top + scrollY - innerHeight * (innerWidth > 860 ? .3 : .6)));
+        await expect(read(page)).toHaveAttribute('data-beat', String(i));
+      }
+    });
+  });
+}
+
+const answer = (page, i) => page.locator(`.beat[data-beat="${i}"] .answer`);
+
+// Nothing that a reader has done in a chapter is lost by a reload, another language, or the way back.
+test('a place in a chapter is kept', async ({page}) => {
+  await open(page, '#1.6');
+  await expect(read(page)).toHaveAttribute('data-beat', '5');
+  await page.keyboard.press('2');
+  await expect(answer(page, 5)).toHaveText(/^Yes/);
+  await open(page, '#1.3');
+  await plays(page, 'ab');
+  await expect(page).toHaveURL(/#1\.3\/ab$/);
+  await page.reload();
+  await expect(page.locator('#picture .arrow')).toHaveCount(2);
+  await expect(answer(page, 5)).toHaveText(/^Yes/);
+  await page.selectOption('#language', 'zh-CN');
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN');
+  await expect(page).toHaveURL(/#1\.3\/ab$/);
+  await expect(page.locator('#picture .arrow')).toHaveCount(2);
+  await expect(read(page)).toHaveAttribute('data-beat', '2');
+  await page.locator('.chapters a').nth(3).click();
+  await page.goBack();
+  await expect(read(page)).toHaveAttribute('data-beat', '2');
+});
+
+// A screen reader activates what the page has not scrolled to.
+test('an answer can be given from anywhere', async ({page}) => {
+  await open(page, '#1.9');
+  await page.locator('.ask button').first().dispatchEvent('click');
+  await expect(answer(page, 5)).toHaveText(/^No/);
+  await expect(read(page)).toHaveAttribute('data-beat', '5');
+  await expect(page.locator('#picture')).toContainText('alice and bob are inside');
+});
+
+// One answer was shown: then the course does not end, and after its last chapter comes the level that is left.
+test('after the last chapter comes the level that is left', async ({page}) => {
+  await page.addInitScript(ids => localStorage.setItem('redislock-play', JSON.stringify({levels: Object.fromEntries(ids.map(id => [id, id === '04/slow' ? 'shown' : 'broken']))})), Object.keys(won));
+  await open(page, '#9.7');
+  await plays(page, won['09/pause']);
+  await page.locator('#next').click();
+  await expect(page).toHaveURL(/#04\/slow\/$/);
+  await plays(page, won['04/slow']);
+  await page.locator('#next').click();
+  await expect(page.locator('.medal')).toBeVisible();
+});
+
+test.describe('in Chinese', () => {
+  test.use({...phone, ...still});
+  test('a level in a chapter can be won and read on', async ({page}) => {
+    await open(page, '?lang=zh-CN#4.8');
+    await plays(page, won['04/slow']);
+    await fine(page, 'won in a chapter');
+  });
+});

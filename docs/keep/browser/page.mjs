@@ -1,0 +1,100 @@
+// What the tests of the page share.
+import {readFileSync} from 'node:fs';
+import {inflateRawSync} from 'node:zlib';
+import {test as base, expect} from '@playwright/test';
+
+const html = readFileSync(new URL('../../play/index.html', import.meta.url), 'utf8');
+const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+export const data = JSON.parse(inflateRawSync(Buffer.from(html.match(/id="data">(.*?)<\/script>/s)[1], 'base64')));
+
+// won are the shortest orders to the goals of the chapters' levels.
+export const won = {
+  '00/none': 'abab', '01/crash-hold': 'aFbBb', '02/crash-waits': 'aaF', '02/crash-acquire': 'aFbBb', '03/slow': 'aAFba',
+  '04/slow': 'aAaFba', '05/nested': 'aabba', '06/slow': 'aFbBA', '07/slow': 'aFb', '07/failover': 'aFb', '07/pause': 'abFBbBA',
+  '08/down-1': 'a1Fa2', '08/restart': 'a1a2b3Fb1', '09/pause': 'aFbA',
+};
+
+const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme, hasTouch: width < 860});
+export const desktop = view(1280, 900, 'light'), phone = view(358, 780, 'light');
+export const views = {
+  'desktop, light': desktop, 'desktop, dark': view(1280, 900, 'dark'), 'phone, light': phone, 'phone, dark': view(358, 780, 'dark'),
+};
+export const still = {contextOptions: {reducedMotion: 'reduce'}};
+
+// Whatever a page complains of, or asks of another host, fails its test.
+export const test = base.extend({
+  page: async ({page}, use) => {
+    const wrong = [];
+    page.on('pageerror', e => wrong.push(e.stack));
+    page.on('console', m => wrong.push(m.text()));
+    page.on('request', r => /^(file|data|blob):|^https:\/\/locks\.example\//.test(r.url()) || wrong.push(r.url()));
+    await use(page);
+    expect(wrong).toEqual([]);
+  },
+});
+export {expect};
+
+// open opens an address of the page.
+export async function open(page, address = '') {
+  await page.goto(address);
+  await page.locator('#app > main, #app > .problem').waitFor();
+}
+
+export const hash = page => new URL(page.url()).hash;
+
+// goTo changes the address, as a link does.
+export async function goTo(page, address) {
+  await page.evaluate(to => { location.hash = to; }, address);
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+}
+
+// plays plays a level: by keyboard, or where a touch is given, by touch. What has no digit is reached by Tab.
+export async function plays(page, labels, touch = false) {
+  for (const label of labels.match(/[A-Za-z]\d*/g)) {
+    const choice = page.locator(`.choice[data-label="${label}"]:not([aria-disabled])`);
+    await choice.waitFor({state: touch ? 'visible' : 'attached'}); // digits play on, also after a victory
+    const key = await choice.getAttribute('aria-keyshortcuts');
+    if (touch) await choice.tap();
+    else if (key) await page.keyboard.press(key);
+    else {
+      await tabTo(page, choice);
+      await page.keyboard.press('Enter');
+    }
+  }
+}
+
+export async function tabTo(page, what) {
+  for (let n = 0; n < 80; n++) {
+    await page.keyboard.press('Tab');
+    if (await what.evaluate(e => e === document.activeElement)) return;
+  }
+  throw new Error(`Tab does not reach ${what}`);
+}
+
+// fine fails the test if what is shown cannot be used by everyone: axe finds something, the page is wider than the
+// window, or two buttons have one name.
+export async function fine(page, state) {
+  if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe);
+  expect(await page.evaluate(() => axe.run().then(r => r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`))), state).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), `${state}: px wider than the window`).toBeLessThanOrEqual(0);
+  const twice = await page.evaluate(() => {
+    const scope = document.querySelector('dialog') ?? document, shown = [...scope.querySelectorAll('button, a.button')].filter(e => e.checkVisibility({visibilityProperty: true}));
+    const names = shown.filter(e => !e.matches('.line, .beat:not(.read) *')).map(e => (e.ariaLabel ?? [...e.childNodes].filter(c => c.ariaHidden !== 'true').map(c => c.textContent).join('')).replace(/[↓↵\s]+/g, ' ').trim());
+    return names.filter((name, i) => names.indexOf(name) < i);
+  });
+  expect(twice, `${state}: buttons with one name`).toEqual([]);
+}
+
+// noEnglish fails the test if there is English in what is not the output of a program.
+export async function noEnglish(page, selector) {
+  const text = await page.locator(selector).first().evaluate(e => {
+    const copy = e.cloneNode(true);
+    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said').forEach(e => e.remove());
+    copy.querySelectorAll('*').forEach(e => e.append('\n'));
+    copy.querySelectorAll('[aria-label], [title]').forEach(e => copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
+    return copy.textContent.replace(/“[^”]*”/g, '');
+  });
+  expect(text).not.toBe('');
+  expect(text.match(threeWords) ?? [], selector).toEqual([]);
+}
+export const threeWords = /[a-z]+ [a-z]+ [a-z]+/g;

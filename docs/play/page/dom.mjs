@@ -1,0 +1,50 @@
+// Dom: what views are made of.
+
+import {t} from './words.mjs';
+
+export const leads = new URLSearchParams(globalThis.location?.search).has('lead'); // presenter mode
+export const part = id => document.getElementById(id);
+export const narrow = () => matchMedia('(max-width: 860px)').matches;
+export const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+// rich makes code of what stands between backquotes.
+export function rich(text) {
+  return text.split('`').map((part, i) => i % 2 ? el('code', {}, part) : part);
+}
+
+export function el(tag, props, ...children) {
+  const e = document.createElement(tag);
+  for (const [k, v] of Object.entries(props ?? {})) {
+    if (v === undefined || v === false) continue;
+    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+  return e;
+}
+
+// fill replaces what is in an element.
+export const fill = (e, ...children) => e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+
+export const button = (text, onclick, props = {}) => el('button', {type: 'button', onclick, ...props}, text);
+
+let said = 0;
+export function say(text) {
+  // The same text twice is no change, and would not be said.
+  document.getElementById('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
+}
+
+// copy puts a text on the clipboard. A page that must not do that shows it, to be copied by hand.
+export async function copy(text, button) {
+  document.getElementById('by-hand')?.remove();
+  try {
+    await navigator.clipboard.writeText(text);
+    if (!button.textContent.startsWith('✓')) button.prepend('✓ ');
+    say(t('copied', {text}));
+  } catch {
+    const area = el('textarea', {id: 'by-hand', readonly: true, rows: 3, 'aria-label': t('copyFailed')}, text);
+    button.parentElement.append(area);
+    area.focus();
+    area.select();
+  }
+}

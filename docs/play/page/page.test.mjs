@@ -1,0 +1,92 @@
+// What of the page needs no browser: node --test docs/play/page
+import {readFileSync} from 'node:fs';
+import {test} from 'node:test';
+import assert from 'node:assert/strict';
+import {format, parse} from './address.mjs';
+import {benchCell} from './bench.mjs';
+import {End, Unexplored, load} from './data.mjs';
+import {newGame} from './level.mjs';
+import {cellName, data, goals, graph, levelOf, levels, onWay, use} from './levels.mjs';
+import {speak} from './words.mjs';
+
+const html = readFileSync(new URL('../index.html', import.meta.url), 'utf8'), part = id => html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
+speak('en', JSON.parse(part('words')));
+use(await load(part('data')));
+
+test('an address is what is seen', () => {
+  for (const [text, at] of Object.entries({
+    '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4, at: 8, path: 'aA'},
+    build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
+    '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow', path: '', beat: 5},
+  })) {
+    assert.deepEqual(parse(text), at);
+    assert.equal(format(at), `#${text}`);
+  }
+  assert.deepEqual(parse('go run ./docs/explore replay 05/pause/aF'), {level: '05/pause', path: 'aF', beat: 0}); // pasted
+  for (const text of ['10', '4.6.1', 'builds', '<b>', '__proto__']) assert.equal(parse(text), null, text);
+});
+
+test('a name leads to its schedule, and back', () => {
+  for (const l of levels.filter(l => l.ID && graph.cells.has(cellName(l)))) {
+    const {edges, rest} = graph.follow(graph.cells.get(cellName(l)), l.ID.split('/')[2]);
+    assert.equal(rest, '');
+    assert.equal(`${cellName(l)}/${graph.name(edges)}`, l.ID);
+    const {records} = graph.play(graph.cells.get(cellName(l)), edges);
+    assert.match(l.Kinds, new RegExp(records.findLast(r => r.kind === 'verdict').text[0]), l.ID);
+  }
+});
+
+test('the shortest way reaches its goal, and no earlier choice does', () => {
+  for (const [id, {Goal, After}] of Object.entries(goals())) {
+    const aim = graph.aim(Goal, After), cell = graph.cells.get(id), way = aim.shortest(cell, []);
+    assert.equal(aim.along(cell, way).at, way.length, id);
+    assert.equal(aim.along(cell, []).steps[0], way.length, id);
+  }
+});
+
+// A reader who presses buttons at random learns nothing, and so should not get far; nor one who undoes whenever the page
+// says that it is too late, and makes no mistake twice. Each has three times as many moves as it takes.
+test('the levels are not won at random', t => {
+  let seed = 1;
+  const random = n => { seed = (seed * 48271) % 2147483647; return seed % n; };
+  const plays = ({cell, aim, patience}, undoes) => {
+    let path = [], tried = [new Set()];
+    for (let moves = 0; moves < 3 * aim.along(cell, []).steps[0];) {
+      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found} = aim.along(cell, path);
+      const late = undoes && n > 0 && (state === End || found[n] === 0 && found[Math.max(0, n - patience)] === 0);
+      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored && !(undoes && tried[n].has(o.edge)));
+      if (late || left.length === 0) {
+        if (undoes && n > 0) path.pop(), tried.pop();
+        else path = [], tried = [new Set()];
+        continue;
+      }
+      const {edge} = left[random(left.length)];
+      tried[n].add(edge);
+      path.push(edge);
+      tried.push(new Set());
+      moves++;
+      if (aim.along(cell, path).at) return 1;
+    }
+    return 0;
+  };
+  onWay().map(levelOf).forEach((level, place) => {
+    const game = newGame(level), rate = undoes => Array.from({length: 400}, () => plays(game, undoes)).reduce((a, b) => a + b) / 400;
+    const atRandom = rate(false), undoing = rate(true);
+    t.diagnostic(`${cellName(level)}: at random ${Math.round(100 * atRandom)} %, undoing ${Math.round(100 * undoing)} %`);
+    if (place >= 2) assert.ok(Math.max(atRandom, undoing) <= .6, cellName(level)); // the first two are to be won
+  });
+});
+
+test('every attack of the bench ends with its verdict', () => {
+  const {Attacks, Locks, Cells} = data.Bench, broken = new Set();
+  assert.equal(Cells.length, Locks.length * Attacks.length);
+  Locks.forEach((lock, i) => Attacks.forEach((attack, n) => {
+    const {kinds, bad, records} = benchCell(attack, lock), name = `${lock}/${attack}`;
+    assert.equal(kinds, Cells[i * Attacks.length + n].Kinds, name);
+    if (bad === 0) return assert.equal(records.length, 0, name);
+    assert.equal(records.at(-1).kind, 'verdict', name);
+    assert.ok(kinds.includes(records.at(-1).text[0]), name);
+    broken.add(attack);
+  }));
+  assert.equal(broken.size, Attacks.length);
+});
