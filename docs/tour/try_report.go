@@ -159,7 +159,7 @@ func (t *tour) groups(a attemptAt) {
 		if later > 0 {
 			more += say(" (%d not yet)", later)
 		}
-		t.printf("  %s  %-27s %d of %d%s\n", state, name, held, len(list), more)
+		t.printf("  %s  %s %d of %d%s\n", state, pad(27, name), held, len(list), more)
 	}
 	old := of(func(r trial) bool { return r.from() < a.step.N })
 	holds := len(old) > 0 && !slices.ContainsFunc(old, trial.fails)
