@@ -1,4 +1,4 @@
-import {test, expect, data, won, phone, desktop, still, open, goTo, plays, fine} from './page.mjs';
+import {test, expect, data, won, phone, desktop, still, open, goTo, plays, wins, fine} from './page.mjs';
 
 const readers = {
   'by keyboard': {viewport: {width: 1280, height: 720}},
@@ -21,7 +21,7 @@ for (const [name, reader] of Object.entries(readers)) {
     };
 
     test('the course is played to its end', async ({page}) => {
-      await open(page);
+      await open(page, '#menu');
       await page.locator('#start').click();
       for (const {Step, Beats} of data.Chapters) {
         await expect(page).toHaveURL(new RegExp(`#${Step}$`));
@@ -47,10 +47,50 @@ for (const [name, reader] of Object.entries(readers)) {
   });
 }
 
+// A new reader has won before reading 40 words. The menu comes once something is solved.
+for (const [name, reader] of Object.entries(readers)) {
+  test.describe(name, () => {
+    test.use({...reader, ...still});
+    test('the opening is played', async ({page}) => {
+      const keys = name.startsWith('by keyboard');
+      const deliver = async labels => {
+        for (const label of labels) {
+          const message = page.locator(`.stage button[data-label="${label}"]`);
+          if (keys) await page.keyboard.press(await message.getAttribute('aria-keyshortcuts'));
+          else if (reader.hasTouch) await message.tap();
+          else await message.click();
+        }
+      };
+      await open(page);
+      expect((await page.locator('main').innerText()).split(/\s+/).length).toBeLessThan(40);
+      await deliver('aa');
+      await expect(page.locator('#told')).toContainText('Too late');
+      await page.keyboard.press('Enter'); // undo has the focus
+      await deliver('bab');
+      await expect(page.locator('#told')).toContainText('Both are in');
+      await expect(page.locator('#said')).toContainText('Both are in');
+      await expect(page.locator('#next')).toBeFocused();
+      await expect(page.locator('#next')).toBeInViewport();
+      await page.keyboard.press('Enter');
+      await deliver('abAaBb');
+      await page.reload();
+      await deliver('Bb');
+      await expect(page.locator('#told')).toContainText('All 20 orders were run: none lets both in.');
+      await page.keyboard.press('Enter');
+      await deliver('aF');
+      await expect(page.locator('#told')).toContainText('it will never open');
+      await fine(page, 'the end of the opening');
+      await page.keyboard.press('Enter');
+      await expect(page).toHaveURL(/#2$/);
+      await page.locator('.brand').click();
+      await expect(page.locator('#way')).toHaveText('2 of 14 done');
+    });
+  });
+}
+
 // turn plays a level by its shortest schedule. Its card has a star and the focus, says why, and is in view.
 async function turn(page, id, pointer) {
-  if (pointer) for (const label of won[id].match(/[A-Za-z]\d*/g)) await page.locator(`.choice[data-label="${label}"]`)[pointer]();
-  else await plays(page, won[id]);
+  await wins(page, id, pointer);
   const card = page.locator('.outcome');
   await expect(card).toBeFocused();
   await expect(card.locator('h2')).toHaveText(/^★ .* in (\d+) moves \(best: \1\)/);
