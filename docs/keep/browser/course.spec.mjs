@@ -43,6 +43,8 @@ for (const [name, reader] of Object.entries(readers)) {
       await expect(page.locator('.medal')).toBeVisible();
       await expect(page.locator('.hard a')).toHaveCount(data.Hard.length);
       await expect(page.locator('#start')).toHaveCount(0);
+      await page.locator('.medal .primary').click();
+      await expect(page.locator('.pair')).toHaveCount(data.Chapters.length);
     });
   });
 }
@@ -188,6 +190,20 @@ test('after the last chapter comes the level that is left', async ({page}) => {
   await plays(page, won['04/slow']);
   await page.locator('#next').click();
   await expect(page.locator('.medal')).toBeVisible();
+});
+
+// One scrubber moves both pictures, and a card is sent as a sentence and a link.
+test('a pair is watched and sent', async ({page}) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, 'share', {value: async sent => { window.sent = sent; }}));
+  await open(page, '#pairs.4');
+  await expect(page.locator('.pair')).toHaveCount(1);
+  const pictures = page.locator('.pair-picture');
+  await expect(pictures.first()).toContainText('deletes bob');
+  await expect(pictures.last().locator('.saved')).toHaveCount(1);
+  await page.locator('.pair input').fill('3');
+  for (const i of [0, 1]) await expect(pictures.nth(i).locator('.arrow')).toHaveCount(2);
+  await page.locator('.pair .controls button').last().click();
+  expect(await page.evaluate(() => window.sent.text)).toBe('DEL does not ask whose key it is. Sign the key, and check it before you delete. go run ./docs/play pairs.4');
 });
 
 test.describe('in Chinese', () => {

@@ -107,7 +107,7 @@ export async function fine(page, state) {
 export async function noEnglish(page, selector) {
   const text = await page.locator(selector).first().evaluate(e => {
     const copy = e.cloneNode(true);
-    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said').forEach(e => e.remove());
+    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said, [role=img]').forEach(e => e.remove());
     copy.querySelectorAll('*').forEach(e => e.append('\n'));
     copy.querySelectorAll('[aria-label], [title]').forEach(e => copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
     return copy.textContent.replace(/“[^”]*”/g, '');

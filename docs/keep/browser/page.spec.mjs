@@ -156,6 +156,11 @@ for (const view of [desktop, phone]) {
       await goTo(page, '#');
       await fine(page, 'menu');
       await noEnglish(page, 'body');
+      for (const address of ['#start.3/a', '#pairs']) {
+        await goTo(page, address);
+        await fine(page, address);
+        await noEnglish(page, 'body');
+      }
     });
   });
 }
@@ -194,6 +199,7 @@ for (const [name, view] of Object.entries(views)) {
         'too late': () => goTo(page, '#start/aa'),
         'both are in': () => goTo(page, '#start/abab'),
         'a fault': () => goTo(page, '#start.3/a'),
+        pairs: () => goTo(page, '#pairs'),
         menu: () => goTo(page, '#menu'),
         chapter: () => goTo(page, '#4'),
         question: () => toBeat('.ask'),

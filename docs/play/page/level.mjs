@@ -96,7 +96,7 @@ const lessons = () => /\/docs\/play\/(index\.html)?$/.test(location.pathname) ? 
 const home = () => data.Home || (location.protocol.startsWith('http') && !/^(localhost|127\.|10\.|192\.168\.|\[)/.test(location.hostname) ? location.href.replace(/[?#].*/, '') : '');
 
 // shared is what leads others to a level: a link, or the command in a clone.
-const shared = at => home() ? `${home()}#${at}` : `go run ./docs/play ${at}`;
+export const shared = at => home() ? `${home()}#${at}` : `go run ./docs/play ${at}`;
 
 // kindsIn are the letters of the violations in records.
 const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);

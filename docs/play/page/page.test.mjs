@@ -16,7 +16,7 @@ use(await load(part('data')));
 test('an address is what is seen', () => {
   for (const [text, at] of Object.entries({
     '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4, at: 8, path: 'aA'},
-    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true}, build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
+    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true}, pairs: {pairs: 0}, 'pairs.4': {pairs: 4}, build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
     '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow', path: '', beat: 5},
   })) {
     assert.deepEqual(parse(text), at);

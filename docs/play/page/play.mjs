@@ -9,6 +9,7 @@ import {along, arrived, hint, newGame, redo, reveal, run, showPicture, undo} fro
 import {cellName, data, graph, levels, use} from './levels.mjs';
 import {help, showMenu} from './menu.mjs';
 import {drawOpening, isNew, showOpening, undoDelivery} from './opening.mjs';
+import {showPairs} from './pairs.mjs';
 import {now, progress} from './store.mjs';
 import {language, speak, t} from './words.mjs';
 
@@ -23,6 +24,7 @@ function open() {
   now.chapter = now.game = now.opening = null;
   if (to?.opening && showOpening(to) || to && !text && isNew() && showOpening({opening: 1, path: ''})) return;
   if (to?.menu) return showMenu();
+  if (to?.pairs !== undefined && !data.Own && showPairs(to)) return;
   if (to?.bench !== undefined && data.Bench && showBench(to.bench)) return;
   if (to?.chapter && !data.Own && showChapter(to)) return;
   if (to?.level && openLevel(to, game)) return;
