@@ -5,7 +5,7 @@ import {showCode} from './code.mjs';
 import {nextBeat} from './course.mjs';
 import {End, Unexplored} from './data.mjs';
 import {clock, diagram} from './diagram.mjs';
-import {button, copy, el, fill, leads, narrow, part, rich, say, still} from './dom.mjs';
+import {button, copy, el, fill, leads, narrow, part, rich, say, send, still} from './dom.mjs';
 import {
   all, cellName, chapterOf, data, goals, graph, hardOf, levelAt, levelOf, levels, lockOf, names, nodesOf,
   onWay, placeOf, solved, stepName, stepTitle, titleOf,
@@ -418,7 +418,7 @@ function showOutcome({states, state, records}) {
     if (at > 0 && state !== End && !now.game.on) buttons.push(button(t('outcome.on'), () => { now.game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     if (now.chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, now.game.path)}, t('outcome.whole')));
     if (at > 0 && aim.breaks && !now.game.shown && !data.Own) {
-      const copies = (id, word, text) => buttons.push(button(t(word), e => copy(text, e.currentTarget), {id}));
+      const copies = (id, word, text) => buttons.push(button(t(word), e => send(text, e.currentTarget), {id}));
       const link = shared(format({level: cellName(l), beat: at}).slice(1));
       copies('dare', 'share.challenge', link);
       copies('result', 'share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link}));

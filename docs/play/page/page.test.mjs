@@ -1,4 +1,4 @@
-// What of the page needs no browser: node --test docs/play/page
+// What of the page needs no browser: node --test docs/play/page/page.test.mjs
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import assert from 'node:assert/strict';

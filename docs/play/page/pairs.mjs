@@ -2,7 +2,7 @@
 
 import {format} from './address.mjs';
 import {pictureOf, scheduleOf} from './course.mjs';
-import {button, copy, el, part, still} from './dom.mjs';
+import {button, el, part, send, still} from './dom.mjs';
 import {shared} from './level.mjs';
 import {data, lockOf} from './levels.mjs';
 import {frame} from './menu.mjs';
@@ -53,10 +53,9 @@ function card({Step: n, Beats}) {
   };
   scrub.value = String(all);
   const sentence = `${t(`pairs.${n}`)} ${t(`pairs.${n}.fix`)}`, link = shared(format({pairs: n}).slice(1));
-  const send = e => navigator.share ? navigator.share({title: t('title'), text: `${sentence} ${link}`}).catch(() => {}) : copy(`${sentence} ${link}`, e.currentTarget);
   return {draw, section: el('section', {class: 'pair', 'aria-labelledby': `pair-${n}`},
     el('h2', {id: `pair-${n}`}, `${n}. ${t(`pairs.${n}`)} `, el('span', {class: 'good'}, t(`pairs.${n}.fix`))),
     el('div', {class: 'sides'}, sides.map((s, i) => el('figure', {class: i ? 'holds' : 'breaks'}, el('figcaption', {}, i ? '✓ ' : '✗ ', fromData(lockOf(s.level.Step).Lock)), pictures[i]))),
     el('div', {class: 'controls'}, button('▶', () => play(still() ? all : 0), {'aria-label': `${n}: ${t('course.play')}`}), scrub,
-      el('a', {class: 'button', href: `#${n}`}, t('chapter', {n})), button(t('pairs.send'), send, {'aria-label': `${t('pairs.send')} ${n}`})))};
+      el('a', {class: 'button', href: `#${n}`}, t('chapter', {n})), button(t('pairs.send'), e => send(`${sentence} ${link}`, e.currentTarget), {'aria-label': `${t('pairs.send')} ${n}`})))};
 }
