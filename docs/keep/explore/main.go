@@ -35,7 +35,10 @@ const usage = `usage:
   explore -lock DIR -step N [-html FILE]
                               your own lock, DIR/*.go, instead of step N's; as a page on which you can play
   explore replay ID           one schedule as a timeline: 05/pause/aFbBA, or build/120000/slow/aFb
-  -lang zh, anywhere, or a Chinese locale: timelines are in Chinese`
+  -lang zh, anywhere, or a Chinese locale: timelines are in Chinese
+
+用法：-step N -fault F 看一个格子；replay ID 看一条执行顺序；-lock 目录 -step N 检验自己的锁；-lang zh 用中文
+说明：docs/explore/README.zh-CN.md#怎么运行`
 
 func main() {
 	if id := os.Getenv(childEnv); id != "" {
