@@ -50,6 +50,9 @@ type standing struct {
 	Failing []failing `json:"failing,omitempty"`
 	Passing []string  `json:"passing,omitempty"`
 
+	// The earlier step whose lock it is; 0 if it is one of this step, or not brought along.
+	Belongs int `json:"belongs,omitempty"`
+
 	// What the attempt began with; "" if the learner has brought it along.
 	Start string `json:"start,omitempty"`
 
@@ -186,8 +189,8 @@ func (t *tour) untouched(p *progress, n int) bool {
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	old := p.Step
 	p.Step = s.N
-	if t.hasLock(myDir) && (old == s.N || old == 0) {
-		return old == 0, t.writeProgress(p)
+	if t.hasLock(myDir) && (old == s.N || old == 0 || p.Steps[old].Belongs == s.N) {
+		return old != s.N, t.writeProgress(p)
 	}
 	if mine, err := t.readLock(myDir); err == nil && old < s.N && mine.digest() != p.Seen {
 		p.Steps[s.N] = standing{}

@@ -20,10 +20,10 @@ import (
 func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	failed := func(name string, records ...trace.Record) trial {
 		log := story.Transcript{Tests: []*story.Test{{Name: name, Status: "fail", Records: records}}}
-		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil}
+		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil, false}
 	}
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}},
+		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}, false},
 		failed("TestItsError"),
 		failed("TestLockedOut", trace.Record{Kind: trace.Verdict, Got: "ErrNotAcquired"}),
 		failed("TestTookTooLong", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}, trace.Record{Kind: trace.Verdict, Wanted: "less than 10ms"}),

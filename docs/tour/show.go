@@ -91,6 +91,9 @@ func (c console) alsoFailing(failing []*story.Test) {
 		_, name, _ := strings.Cut(t.Name, "/")
 		others = append(others, strings.ReplaceAll(name, "_", " "))
 	}
+	if n := len(others) - few; n > 1 {
+		others = append(others[:few], say("and %d more", n))
+	}
 	if others != nil {
 		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, "; "))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,6 +30,9 @@ func (t *tour) tryReport(a attemptAt) error {
 	}
 	now, before := a.standing(), p.Steps[s.N]
 	now.Hints, now.Start = before.Hints, before.Start
+	if now.Start == "" {
+		now.Belongs = a.belongs()
+	}
 	p.Step, p.Steps[s.N] = s.N, now
 	if err := t.writeProgress(p); err != nil {
 		return err
@@ -41,17 +45,26 @@ func (t *tour) tryReport(a attemptAt) error {
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
+	if done := a.solvedPart(); done != "" {
+		t.prose("  ", "%s\n", done)
+	}
 	fails := a.failing()
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
-		for _, r := range fails {
+		for _, r := range a.named(fails) {
 			passed := ""
 			if slices.Contains(before.Passing, r.Name) {
 				passed = say("  <- passed before")
 			}
-			t.printf("  %s %s%s\n", t.trialTag(r), r.Name, passed)
+			t.printf("  %s %s%s%s\n", t.trialTag(r), r.Name, r.through(), passed)
+		}
+		if n := len(fails) - len(a.named(fails)); n > 0 {
+			t.printf("  and %d more\n", n)
 		}
 		t.printf("\n")
+	}
+	if n := a.belongs(); n > 0 {
+		t.prose("  ", "Your lock is one of step %02d: go run ./docs/tour try %[1]d\n", n)
 	}
 	if n := tally(a.trials, story.NotRun); n > 0 {
 		t.printf("  Not run, because %s hang: %s.\n\n", count(patient, "story"), count(n, "story"))
@@ -69,22 +82,31 @@ func (t *tour) tryReport(a attemptAt) error {
 // fails by its assertion, and of these one in which people lose something.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
-		if !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict) {
+		if r.fails() {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b trial) int { return b.weight() - a.weight() })
+	last := cmp.Or(a.belongs(), a.step.N)
+	slices.SortStableFunc(list, func(a, b trial) int {
+		return cmp.Or(boolean(b.from() <= last)-boolean(a.from() <= last), b.weight()-a.weight())
+	})
 	return list
 }
 
 // weight is how much a failure tells of the lock.
 func (r trial) weight() int {
 	failing := r.Log.Failing(r.Name)
-	if r.Verdict != story.Failed || failing == nil {
+	switch {
+	case r.Verdict != story.Failed || failing == nil:
 		return 0
+	case twoInside.MatchString(strings.Join(failing[0].Message(), " ")):
+		return 4
 	}
 	return 1 + trace.Harm(failing[0].Records)
 }
+
+// twoInside is in a sentence that says so itself.
+var twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
 
 // tally is how many trials have one of these verdicts.
 func tally(trials []trial, list ...story.Verdict) (n int) {
@@ -120,9 +142,8 @@ func (t *tour) groups(a attemptAt) {
 	of := func(is func(r trial) bool) []trial {
 		return slices.DeleteFunc(slices.Clone(a.trials), func(r trial) bool { return !is(r) })
 	}
-	for _, f := range a.step.Guarantees() {
-		list, more := of(func(r trial) bool { return r.File == f.Name }), ""
-		held, later, now := tally(list, story.Passed), tally(list, notYet), tally(list, story.NotRun)
+	group := func(name string, list []trial) {
+		held, later, now, more := tally(list, story.Passed), tally(list, notYet), tally(list, story.NotRun), ""
 		state := t.paint(red, "missing")
 		switch {
 		case held == len(list):
@@ -138,7 +159,17 @@ func (t *tour) groups(a attemptAt) {
 		if later > 0 {
 			more += say(" (%d not yet)", later)
 		}
-		t.printf("  %s  %-27s %d of %d%s\n", state, f.Name, held, len(list), more)
+		t.printf("  %s  %s %d of %d%s\n", state, pad(27, name), held, len(list), more)
+	}
+	old := of(func(r trial) bool { return r.from() < a.step.N })
+	holds := len(old) > 0 && !slices.ContainsFunc(old, trial.fails)
+	if holds {
+		group(word("all of the steps before"), old)
+	}
+	for _, f := range a.step.Guarantees() {
+		if !holds || f.From == a.step.N {
+			group(f.Name, of(func(r trial) bool { return r.File == f.Name }))
+		}
 	}
 	if a.step.Parts() != nil {
 		t.printf("\n  Step %02d has parts:\n", a.step.N)
@@ -180,7 +211,7 @@ func (t *tour) trial(a attemptAt, r trial) {
 		shown = r.Log.Tests[len(r.Log.Tests)-1] // the variant in which it ended
 		name = shown.Name
 	}
-	t.printf("  %s %s\n", t.trialTag(r), name)
+	t.printf("  %s %s%s\n", t.trialTag(r), name, r.through())
 	switch {
 	case shown != nil && shown.Timeline != "":
 		t.text(shown.Timeline, screen)
@@ -204,6 +235,14 @@ func (t *tour) trial(a attemptAt, r trial) {
 		}
 	}
 	t.printf("\n")
+}
+
+// through is behind the name of a story that has passed with TryLock, but not with Lock.
+func (r trial) through() string {
+	if r.lock && r.Verdict != story.Passed {
+		return say(", with Lock for TryLock")
+	}
+	return ""
 }
 
 // end says how the process ended, and shows the lines it speaks of.
@@ -268,9 +307,12 @@ func (t *tour) tryNotes(a attemptAt, fails bool) {
 		list, _ := t.declared(a.step)
 		t.printf("New is still that of the step before; %s has\n  %s\n\n", a.step.Label(), source.Signature(declared(list, "New")))
 	}
+	if both := a.sameToken(); both != "" {
+		t.prose("", "%s have the same token. One process plays all clients here: the owner is a handle, not a process or a goroutine.\n", both)
+	}
 	if a.missing != nil {
-		t.printf("%s is not complete: some of its tests cannot run yet.\n%sWhat it is to have: go run ./docs/tour try %d -rules\n\n",
-			capital(a.step.Label()), indent("  ", a.missing), a.step.N)
+		t.printf("%s is not complete: some of its tests cannot run yet.\n%s\n",
+			capital(a.step.Label()), indent("  ", a.missing))
 	}
 	if a.broken != nil && !fails {
 		t.printf("A rule is broken. No story can see it, but your source shows it:\n\n")

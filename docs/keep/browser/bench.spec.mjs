@@ -107,7 +107,7 @@ for (const [name, reader] of Object.entries(readers)) {
       expect(heights).toEqual(heights.toSorted((a, b) => a - b));
       await inView(page);
       await page.locator('#bench-again').click();
-      await goTo(page, '#'); // in the middle of it
+      await goTo(page, '#menu'); // in the middle of it
       await page.waitForTimeout(900);
       await expect(page.locator('.menu')).toBeVisible();
     });

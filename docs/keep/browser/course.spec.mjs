@@ -1,4 +1,4 @@
-import {test, expect, data, won, phone, desktop, still, open, goTo, plays, fine} from './page.mjs';
+import {test, expect, data, won, phone, desktop, still, open, goTo, plays, wins, fine} from './page.mjs';
 
 const readers = {
   'by keyboard': {viewport: {width: 1280, height: 720}},
@@ -21,7 +21,7 @@ for (const [name, reader] of Object.entries(readers)) {
     };
 
     test('the course is played to its end', async ({page}) => {
-      await open(page);
+      await open(page, '#menu');
       await page.locator('#start').click();
       for (const {Step, Beats} of data.Chapters) {
         await expect(page).toHaveURL(new RegExp(`#${Step}$`));
@@ -43,14 +43,56 @@ for (const [name, reader] of Object.entries(readers)) {
       await expect(page.locator('.medal')).toBeVisible();
       await expect(page.locator('.hard a')).toHaveCount(data.Hard.length);
       await expect(page.locator('#start')).toHaveCount(0);
+      await page.locator('.medal .primary').click();
+      await expect(page.locator('.pair')).toHaveCount(data.Chapters.length);
+    });
+  });
+}
+
+// A new reader has won before reading 40 words. The menu comes once something is solved.
+for (const [name, reader] of Object.entries(readers)) {
+  test.describe(name, () => {
+    test.use({...reader, ...still});
+    test('the opening is played', async ({page}) => {
+      const keys = name.startsWith('by keyboard');
+      const deliver = async labels => {
+        for (const label of labels) {
+          const message = page.locator(`.stage button[data-label="${label}"]`);
+          if (keys) await page.keyboard.press(await message.getAttribute('aria-keyshortcuts'));
+          else if (reader.hasTouch) await message.tap();
+          else await message.click();
+        }
+      };
+      await open(page);
+      expect((await page.locator('main').innerText()).split(/\s+/).length).toBeLessThan(40);
+      await deliver('aa');
+      await expect(page.locator('#told')).toContainText('Too late');
+      await page.keyboard.press('Enter'); // undo has the focus
+      await deliver('bab');
+      await expect(page.locator('#told')).toContainText('Both are in');
+      await expect(page.locator('#said')).toContainText('Both are in');
+      await expect(page.locator('#next')).toBeFocused();
+      await expect(page.locator('#next')).toBeInViewport();
+      await page.keyboard.press('Enter');
+      await deliver('abAaBb');
+      await page.reload();
+      await deliver('Bb');
+      await expect(page.locator('#told')).toContainText('All 20 orders were run: none lets both in.');
+      await page.keyboard.press('Enter');
+      await deliver('aF');
+      await expect(page.locator('#told')).toContainText('it will never open');
+      await fine(page, 'the end of the opening');
+      await page.keyboard.press('Enter');
+      await expect(page).toHaveURL(/#2$/);
+      await page.locator('.brand').click();
+      await expect(page.locator('#way')).toHaveText('2 of 14 done');
     });
   });
 }
 
 // turn plays a level by its shortest schedule. Its card has a star and the focus, says why, and is in view.
 async function turn(page, id, pointer) {
-  if (pointer) for (const label of won[id].match(/[A-Za-z]\d*/g)) await page.locator(`.choice[data-label="${label}"]`)[pointer]();
-  else await plays(page, won[id]);
+  await wins(page, id, pointer);
   const card = page.locator('.outcome');
   await expect(card).toBeFocused();
   await expect(card.locator('h2')).toHaveText(/^★ .* in (\d+) moves \(best: \1\)/);
@@ -150,11 +192,25 @@ test('after the last chapter comes the level that is left', async ({page}) => {
   await expect(page.locator('.medal')).toBeVisible();
 });
 
+// One scrubber moves both pictures, and a card is sent as a sentence and a link.
+test('a pair is watched and sent', async ({page}) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, 'share', {value: async sent => { window.sent = sent; }}));
+  await open(page, '#pairs.4');
+  await expect(page.locator('.pair')).toHaveCount(1);
+  const pictures = page.locator('.pair-picture');
+  await expect(pictures.first()).toContainText('deletes bob');
+  await expect(pictures.last().locator('.saved')).toHaveCount(1);
+  await page.locator('.pair input').fill('3');
+  for (const i of [0, 1]) await expect(pictures.nth(i).locator('.arrow')).toHaveCount(2);
+  await page.locator('.pair .controls button').last().click();
+  expect(await page.evaluate(() => window.sent.text)).toBe('DEL does not ask whose key it is. Sign the key, and check it before you delete. go run ./docs/play pairs.4');
+});
+
 test.describe('in Chinese', () => {
   test.use({...phone, ...still});
   test('a level in a chapter can be won and read on', async ({page}) => {
-    await open(page, '?lang=zh-CN#4.8');
-    await plays(page, won['04/slow']);
+    await open(page, '?lang=zh-CN#1.3');
+    await plays(page, won['00/none']);
     await fine(page, 'won in a chapter');
   });
 });

@@ -14,6 +14,11 @@ export const won = {
   '08/down-1': 'a1Fa2', '08/restart': 'a1a2b3Fb1', '09/pause': 'aFbA',
 };
 
+// bets are right ones, before the first move: when the fault must strike.
+const bets = {
+  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 2, '09/pause': 1,
+};
+
 const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme, hasTouch: width < 860});
 export const desktop = view(1280, 900, 'light'), phone = view(358, 780, 'light');
 export const views = {
@@ -48,18 +53,31 @@ export async function goTo(page, address) {
   await page.evaluate(() => new Promise(requestAnimationFrame));
 }
 
-// plays plays a level: by keyboard, or where a touch is given, by touch. What has no digit is reached by Tab.
-export async function plays(page, labels, touch = false) {
+// wins plays a level of a chapter by its shortest schedule, after a right bet.
+export async function wins(page, id, pointer) {
+  if (id in bets) await press(page, page.locator('.choice.bet').nth(bets[id]), pointer);
+  await plays(page, won[id], pointer);
+}
+
+// plays plays a level, without a bet: with the keyboard, or pointer is click or tap. What has no digit is reached by Tab.
+export async function plays(page, labels, pointer) {
+  const none = page.locator('.choice.bet').last();
+  await page.locator('.choice, .over').first().waitFor({state: 'attached'});
+  if (await none.count()) await press(page, none, pointer);
   for (const label of labels.match(/[A-Za-z]\d*/g)) {
     const choice = page.locator(`.choice[data-label="${label}"]:not([aria-disabled])`);
-    await choice.waitFor({state: touch ? 'visible' : 'attached'}); // digits play on, also after a victory
-    const key = await choice.getAttribute('aria-keyshortcuts');
-    if (touch) await choice.tap();
-    else if (key) await page.keyboard.press(key);
-    else {
-      await tabTo(page, choice);
-      await page.keyboard.press('Enter');
-    }
+    await press(page, choice, pointer);
+  }
+}
+
+async function press(page, choice, pointer) {
+  await choice.waitFor({state: pointer ? 'visible' : 'attached'}); // digits play on, also after a victory
+  const key = await choice.getAttribute('aria-keyshortcuts');
+  if (pointer) await choice[pointer]();
+  else if (key) await page.keyboard.press(key);
+  else {
+    await tabTo(page, choice);
+    await page.keyboard.press('Enter');
   }
 }
 
@@ -89,7 +107,7 @@ export async function fine(page, state) {
 export async function noEnglish(page, selector) {
   const text = await page.locator(selector).first().evaluate(e => {
     const copy = e.cloneNode(true);
-    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said').forEach(e => e.remove());
+    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said, [role=img]').forEach(e => e.remove());
     copy.querySelectorAll('*').forEach(e => e.append('\n'));
     copy.querySelectorAll('[aria-label], [title]').forEach(e => copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
     return copy.textContent.replace(/“[^”]*”/g, '');

@@ -1,4 +1,4 @@
-import {test, expect, data, won, views, desktop, phone, still, open, goTo, hash, plays, fine, noEnglish, threeWords} from './page.mjs';
+import {test, expect, data, won, views, desktop, phone, still, open, goTo, hash, plays, wins, fine, noEnglish, threeWords} from './page.mjs';
 
 const press = async (page, keys) => { for (const key of keys) await page.keyboard.press(key); };
 const text = (page, what) => page.locator(what).first().innerText();
@@ -11,17 +11,20 @@ for (const [what, at, act, look, want] of [
   ['u undoes a move', '#05/pause/', async page => { await plays(page, 'aFbBA'); await press(page, 'uu'); }, hash, /^#05\/pause\/aFb$/],
   ['an arrow plays it again', '#05/pause/', async page => { await plays(page, 'aFbBA'); await press(page, ['u', 'u', 'ArrowRight', 'ArrowRight']); }, hash, /^#05\/pause\/aFbBA$/],
   ['the address is the schedule', '#05/pause/aFbBA', page => page.reload(), '#command', /^go run .\/docs\/explore replay 05\/pause\/aFbBA$/],
-  ['a fault comes after the first command', '#08/restart/', null, '.choice.fault[aria-disabled]', /The fault can strike after the first command/],
+  ['a fault comes after the first command', '#08/restart/', page => page.keyboard.press('5'), '.choice.fault[aria-disabled]', /The fault can strike after the first command/],
   ['a fault names its node', '#08/restart/', page => plays(page, 'a1'), '.choice.fault:not([aria-disabled])', /Node 1 restarts empty/],
   ['the first levels say at once that it is too late', '#00/none/aa', null, '#h-choices', /^From here no schedule breaks the lock: undo.$/],
   ['later ones wait for three moves', '#06/slow/aFA', null, '#h-choices', /^What happens next\?$/],
   ['an undone move is counted', '#04/slow/', async page => { await plays(page, 'aA'); await press(page, 'u'); await plays(page, 'AaFba'); }, '.outcome h2', /in 6 moves \(best: 6\) 1 undone/],
-  ['the shortest way has a star', '#04/slow/', page => plays(page, 'aAaFba'), '.outcome h2', /^★ You broke/],
+  ['the shortest way has a star after a right bet', '#04/slow/', page => wins(page, '04/slow'), '.outcome', /^★ You broke[^]*Your bet was right/],
+  ['but not without one', '#04/slow/', page => plays(page, 'aAaFba'), '.outcome h2', /^You broke/],
+  ['nor after a wrong one', '#04/slow/', async page => { await page.keyboard.press('2'); await plays(page, 'aAaFba'); }, '.outcome', /^You broke[^]*You bet: after Alice’s SET has reached Redis. Right was: after Alice’s GET has reached Redis/],
+  ['the first hint is an idea', '#04/slow/', page => page.keyboard.press('h'), '#hints', /^What was checked can change before it is used/],
   ["the other client's mistake is not the goal", '#04/slow/bBbFab', null, '#h-choices', /but not as asked/],
   ...['03/nothing', '03/slow/xyz', '1/xx', '1.99', '0', 'build/999999', '__proto__'].map(name => [`an unknown address is named: ${name}`, `#${name}`, null, '.problem', new RegExp(`has no “${name}”`)]),
   ['an address that cannot be read', '', page => goTo(page, '#%E0%A4%A'), '.problem', /This page has no/],
   ['a level that cannot be played says why', '#05/waits', null, '.problem', /^05\/waits cannot be played: there, Lock waits/],
-  ['a challenge does not stick', '#05/pause?beat=9', page => goTo(page, '#05/pause/'), page => page.locator('#challenge').count().then(n => `${n} ${hash(page)}`), /^0 #05\/pause\/$/],
+  ['a challenge does not stick', '#05/pause?beat=9', page => goTo(page, '#05/pause/'), page => text(page, '.title').then(title => `${title} ${hash(page)}`), /It can strike once\. #05\/pause\/$/],
   ['it tells the last chance', '#03/twice/', async page => { await plays(page, 'ab'); await ones(page); }, '.outcome.missed', /schedules break it/],
   ['and leads back to it', '#03/twice/', async page => { await plays(page, 'ab'); await ones(page); await page.click('#goback'); }, '#outcome', /^$/],
   ['progress is kept', '#02/crash-hold/', async page => { await ones(page); await goTo(page, '#'); await page.reload(); }, '#progress', /^1 of /],
@@ -41,7 +44,7 @@ for (const [what, at, act, look, want] of [
 test('hints show the way, and the level is not solved', async ({page}) => {
   await open(page, '#03/slow/');
   for (let n = 0; n < 12 && await page.locator('.outcome.won').count() === 0; n++) {
-    await press(page, 'hhh');
+    await press(page, 'hhhh');
     await plays(page, await page.locator('.choice.hinted').getAttribute('data-label'));
   }
   await expect(page.locator('#outcome')).toContainText('does not count as solved');
@@ -87,7 +90,7 @@ test('progress of an unknown kind is ignored', async ({page}) => {
   await open(page);
   for (const kept of ['{"levels":{"01/crash-hold":"x","03/slow":"broken"},"language":5}', '[]', '7', '{', '{"levels":7}']) {
     await page.evaluate(kept => localStorage.setItem('redislock-play', kept), kept);
-    await goTo(page, '#');
+    await goTo(page, '#menu');
     await page.reload();
     await expect(page.locator('#start')).toBeVisible();
     await goTo(page, '#01/crash-hold/');
@@ -106,7 +109,7 @@ test("presenter mode hides the answer", async ({page}) => {
   await expect(page.locator('#outcome')).toContainText('wo clients are inside at once');
 });
 
-const english = ['en', 'Break this lock'], chinese = ['zh-CN', '攻破这把锁'];
+const english = ['en', 'You are the network.'], chinese = ['zh-CN', '你就是网络。'];
 async function speaks(page, [language, title]) {
   await expect(page.locator('h1').first()).toHaveText(title);
   await expect(page.locator('html')).toHaveAttribute('lang', language);
@@ -153,6 +156,11 @@ for (const view of [desktop, phone]) {
       await goTo(page, '#');
       await fine(page, 'menu');
       await noEnglish(page, 'body');
+      for (const address of ['#start.3/a', '#pairs']) {
+        await goTo(page, address);
+        await fine(page, address);
+        await noEnglish(page, 'body');
+      }
     });
   });
 }
@@ -187,12 +195,18 @@ for (const [name, view] of Object.entries(views)) {
       };
       await open(page);
       for (const [state, enter] of Object.entries({
-        menu: () => {},
+        opening: () => {},
+        'too late': () => goTo(page, '#start/aa'),
+        'both are in': () => goTo(page, '#start/abab'),
+        'a fault': () => goTo(page, '#start.3/a'),
+        pairs: () => goTo(page, '#pairs'),
+        menu: () => goTo(page, '#menu'),
         chapter: () => goTo(page, '#4'),
         question: () => toBeat('.ask'),
         answered: () => page.click('.read .ask button'),
         fix: () => toBeat('pre.fix'),
         turn: () => toBeat('.slot'),
+        bet: () => page.keyboard.press('5'),
         'won in a chapter': () => plays(page, won['04/slow']),
         missed: () => goTo(page, '#03/twice/abAabA'),
         holds: () => goTo(page, '#02/crash-hold/aFb'),
@@ -242,7 +256,7 @@ test.describe('on a phone', () => {
 });
 
 test('Start is not far by keyboard', async ({page}) => {
-  await open(page);
+  await open(page, '#menu');
   for (let n = 0; n < 4; n++) await page.keyboard.press('Tab');
   await expect(page.locator('#start')).toBeFocused();
 });

@@ -52,7 +52,7 @@ export function showChapter({chapter: n, at, path}) {
 const partsOf = name => [Number(name.split('/')[0]), name.split('/')[1]];
 
 // scheduleOf is what has happened in a schedule after its last choice that is named.
-function scheduleOf(name) {
+export function scheduleOf(name) {
   const path = name.split('/')[2], level = levelAt(...partsOf(name)), cell = graph.cells.get(cellName(level));
   const {edges} = graph.follow(cell, path), {records, at, state} = graph.play(cell, edges);
   return {level, records, list: rows(records, 6), end: at, over: state === End};
@@ -155,16 +155,23 @@ function move(d) {
   draw();
 }
 
+// pictureOf draws so many rows of a schedule.
+export function pictureOf({level, list, records, end, over}, n, width) {
+  const all = n >= list.length, some = all ? records : records.slice(0, list[n].first);
+  return diagram({
+    rows: list.slice(0, n), records: some, clients: names, nodes: nodesOf(level), width, resource: t('resource'), now: all ? end : some.at(-1)?.at ?? 0,
+    ended: all && over, fresh: Infinity, moving: false, flash: all && records.at(-1)?.inside.length > 1,
+  });
+}
+
 export function draw() {
-  const b = beat(), n = now.chapter.shown, list = b.list.slice(0, n), all = n >= b.list.length, box = part('picture');
-  const records = all ? b.records : b.records.slice(0, b.list[n].first), width = Math.max(260, Math.min(760, box.clientWidth - 18));
+  const b = beat(), n = now.chapter.shown, box = part('picture'), scrub = part('scrub');
   now.width = box.clientWidth;
-  box.replaceChildren(...diagram({rows: list, records, clients: names, nodes: nodesOf(b.level), width, resource: t('resource'), now: all ? b.end : records.at(-1)?.at ?? 0, ended: all && b.over, fresh: Infinity, moving: false, flash: all && records.at(-1)?.inside.length > 1}));
+  box.replaceChildren(...pictureOf(b, n, Math.max(260, Math.min(760, box.clientWidth - 18))));
   box.scrollTop = box.scrollHeight;
-  const scrub = part('scrub');
   scrub.max = String(b.list.length);
   scrub.value = String(n);
-  if (all) part('tells').textContent = list.map((r, i) => text(r, i === list.length - 1).trim().replace(/\s+/g, ' ')).join('. ');
+  if (n >= b.list.length) part('tells').textContent = b.list.map((r, i) => text(r, i === b.list.length - 1).trim().replace(/\s+/g, ' ')).join('. ');
 }
 
 // nextBeat scrolls to the next one.

@@ -34,6 +34,9 @@ export function say(text) {
   document.getElementById('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
 }
 
+// send hands a text to others: by the device's own sheet where there is one, otherwise by the clipboard.
+export const send = (text, button) => navigator.share ? navigator.share({text}).catch(() => {}) : copy(text, button);
+
 // copy puts a text on the clipboard. A page that must not do that shows it, to be copied by hand.
 export async function copy(text, button) {
   document.getElementById('by-hand')?.remove();

@@ -5,7 +5,7 @@ import {showCode} from './code.mjs';
 import {nextBeat} from './course.mjs';
 import {End, Unexplored} from './data.mjs';
 import {clock, diagram} from './diagram.mjs';
-import {button, copy, el, fill, leads, narrow, part, rich, say, still} from './dom.mjs';
+import {button, copy, el, fill, leads, narrow, part, rich, say, send, still} from './dom.mjs';
 import {
   all, cellName, chapterOf, data, goals, graph, hardOf, levelAt, levelOf, levels, lockOf, names, nodesOf,
   onWay, placeOf, solved, stepName, stepTitle, titleOf,
@@ -47,11 +47,35 @@ export const sends = o => o.text.includes(' ') && (o.label[0] === 'F' || o.label
 // ---- a game
 
 export function newGame(level) {
-  const place = placeOf(level), {Goal = '', After = ''} = goals()[cellName(level)] ?? {};
+  const place = placeOf(level), {Goal = '', After = ''} = goals()[cellName(level)] ?? {}, cell = graph.cells.get(cellName(level)), aim = graph.aim(Goal, After);
   // The first two levels say at once that the goal is out of reach, the others three choices later: a notice at
   // once is a way to win without a thought.
-  return {level, cell: graph.cells.get(cellName(level)), aim: graph.aim(Goal, After), path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false};
+  return {
+    level, cell, aim, path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false,
+    moments: place >= 2 ? momentsOf(level, cell, aim) : [], bet: undefined,
+  };
 }
+
+// momentsOf are what a reader can bet on before the first move: when the fault must strike. They are those at which Alice,
+// alone, has come to a next command. Where all are right, there is no bet.
+function momentsOf(level, cell, aim) {
+  const moments = [], path = [], node = o => level.Nodes > 1 ? t('node.many', {n: o.label[1]}) : t('node.one');
+  for (let state = cell.State, text = t('bet.first'); state !== End && moments.length < 4;) {
+    const open = graph.edges(state).filter(o => o.to !== Unexplored), fault = open.find(o => o.label[0] === 'F'), next = open.find(o => whoOf(o.label) === names[0]);
+    if (fault) {
+      const {at, found} = aim.along(cell, [...path, fault.edge]);
+      moments.push({text, right: at > 0 || found.at(-1) > 0});
+    }
+    if (!next) break;
+    path.push(next.edge);
+    text = t(sends(next) ? 'bet.after' : 'bet.write', {command: next.text.split(' ')[0], node: node(next)});
+    state = next.to;
+  }
+  return moments.some(m => m.right) && moments.some(m => !m.right) ? moments : [];
+}
+
+// toBet reports whether a bet comes before the first move.
+const toBet = ({moments, bet, path}) => moments.length > 0 && bet === undefined && path.length === 0;
 
 export const run = (path = now.game.path) => graph.play(now.game.cell, path);
 const address = (level, path) => format({level: cellName(level), path: graph.name(path)});
@@ -72,7 +96,7 @@ const lessons = () => /\/docs\/play\/(index\.html)?$/.test(location.pathname) ? 
 const home = () => data.Home || (location.protocol.startsWith('http') && !/^(localhost|127\.|10\.|192\.168\.|\[)/.test(location.hostname) ? location.href.replace(/[?#].*/, '') : '');
 
 // shared is what leads others to a level: a link, or the command in a clone.
-const shared = at => home() ? `${home()}#${at}` : `go run ./docs/play ${at}`;
+export const shared = at => home() ? `${home()}#${at}` : `go run ./docs/play ${at}`;
 
 // kindsIn are the letters of the violations in records.
 const kindsIn = records => records.filter(r => r.kind === 'verdict').map(r => r.text[0]);
@@ -157,7 +181,7 @@ function skeleton() {
         el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons() && l.Step > 0 && el('a', {href: `${lessons()}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
         el('p', {class: 'goal'}, !aimed && [t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' '], rule(l)),
-        now.game.beat && el('p', {id: 'challenge'}, t('challenge', {n: now.game.beat}))),
+        now.game.beat > 0 && el('p', {id: 'challenge'}, t('challenge', {n: now.game.beat}))),
       el('div', {class: 'board'},
         el('div', {class: 'scene'}, region('now', t('now')), region('picture', t('picture'), {'aria-hidden': 'true'})),
         el('div', {class: 'side'}, controls(), region('code', t('code')), region('schedule', t('schedule')))),
@@ -254,7 +278,7 @@ function notice({state, records, seen}) {
 
 function showChoices(played) {
   const {state} = played, box = part('choices'), section = box.parentElement, l = now.game.level, told = notice(played);
-  section.querySelector('h2').textContent = told || t('choices');
+  section.querySelector('h2').textContent = toBet(now.game) ? t('bet') : told || t('choices');
   section.classList.toggle('told', told !== '');
   const over = !(leads && !now.game.revealed) && (breaksAt(now.game.path) > 0 && !now.game.on || state === End);
   section.classList.toggle('folded', over);
@@ -262,7 +286,12 @@ function showChoices(played) {
   let n = 0;
   const list = [];
   let unexplored = 0;
-  if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
+  if (toBet(now.game)) {
+    [...now.game.moments.map(m => m.text), t('bet.none')].forEach((text, i) => list.push(button([el('kbd', {'aria-hidden': 'true'}, String(i + 1)), el('span', {class: 'words'}, rich(text))], () => {
+      now.game.bet = i;
+      show();
+    }, {class: 'choice bet', 'aria-keyshortcuts': String(i + 1)})));
+  } else if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
   else {
     const idle = graph.idle(state), edges = graph.edges(state);
     const add = (o, cls) => {
@@ -298,11 +327,15 @@ function showTools() {
     button(t('hint'), hint, {id: 'hint', 'aria-keyshortcuts': 'h'}));
 }
 
+// stages are how many hints there are: a written one where there is one, then who, when and which.
+const stages = () => placeOf(now.game.level) >= 0 ? 4 : 3;
+
 export function hint() {
-  if (now.game.hint < 3) now.game.hint++;
+  if (now.game.hint < stages()) now.game.hint++;
   const {steps, at} = along();
-  if (now.game.hint === 3 && at === 0 && steps.at(-1) < Infinity) {
+  if (now.game.hint === stages() && at === 0 && steps.at(-1) < Infinity) {
     now.game.shown = true;
+    now.game.bet ??= now.game.moments.length; // too late for one
     note(cellName(now.game.level), 'shown');
   }
   show();
@@ -322,19 +355,21 @@ function showHints() {
     const whole = [...now.game.path, ...way], {states, records, seen} = graph.play(now.game.cell, whole);
     const n = now.game.path.length, d = Math.max(n, decisive(states, whole, whole.length)), o = graph.options[graph.option[whole[d]]];
     const who = whoOf(o.label);
-    list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
-    if (now.game.hint > 1) {
+    const stage = now.game.hint - (placeOf(l) >= 0);
+    if (placeOf(l) >= 0) list.push(t(`level.${cellName(l)}.hint`));
+    if (stage > 0) list.push(t('hint.who', {who: {F: t('hint.who.fault'), T: t('hint.who.time'), W: t('hint.who.late')}[who] ?? inProse(who)}));
+    if (stage > 1) {
       const rowsBefore = rows(records.slice(0, seen[d]));
       if (d === n) list.push(t('hint.when.now'));
       else list.push(t(d - n === 1 ? 'hint.when.next' : 'hint.when', {n: d - n, row: rowsBefore.length ? text(rowsBefore.at(-1), true).trim().replace(/^[\d.]+ms +/, '').replace(/\s+/g, ' ') : ''}));
     }
-    if (now.game.hint > 2) {
+    if (stage > 2) {
       const next = graph.options[graph.option[way[0]]];
       list.push(t('hint.which', {text: saying(l, next)}));
       document.querySelector(`.choice[data-label="${next.label}"]`)?.classList.add('hinted');
     }
   }
-  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), at === 0 && way && now.game.hint < 3 ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
+  box.append(el('div', {class: 'hint'}, list.map(line => el('p', {}, rich(line))), at === 0 && way && now.game.hint < stages() ? button(t('hint.more'), hint, {class: 'quiet'}) : ''));
 }
 
 function showOutcome({states, state, records}) {
@@ -350,7 +385,9 @@ function showOutcome({states, state, records}) {
   const told = [], more = [], buttons = [], step = stepTitle(l.Step), why = placeOf(l) >= 0 ? t(`level.${cellName(l)}.why`) : '', done = at > 0 || ways === 0;
   if (at > 0) {
     const wrong = [...new Set(kindsIn(records.slice(0, run(now.game.path.slice(0, at)).records.length)))], kind = goals()[cellName(l)]?.Goal[0] ?? wrong.at(-1);
-    told.push(el('h2', {}, at === best && now.game.back === 0 && !now.game.shown && '★ ', t(aim.breaks ? 'outcome.won' : 'outcome.saw', {step: aim.breaks ? step : upper(step), n: at, best}), now.game.back > 0 && [' ', el('small', {}, t('outcome.taken', {n: now.game.back}))]));
+    const {moments, bet} = now.game, right = moments.length === 0 || moments[bet]?.right;
+    told.push(el('h2', {}, at === best && now.game.back === 0 && !now.game.shown && right && '★ ', t(aim.breaks ? 'outcome.won' : 'outcome.saw', {step: aim.breaks ? step : upper(step), n: at, best}), now.game.back > 0 && [' ', el('small', {}, t('outcome.taken', {n: now.game.back}))]));
+    if (moments[bet]) told.push(el('p', {class: 'bet'}, rich(right ? t('bet.right') : t('bet.wrong', {bet: moments[bet].text, right: moments.filter(m => m.right).map(m => m.text).join(t('comma'))}))));
     if (now.game.beat) told.push(el('p', {}, t(at < now.game.beat ? 'challenge.beaten' : at === now.game.beat ? 'challenge.met' : 'challenge.missed', {n: now.game.beat})));
     const reasons = aim.breaks && reasonsOf(l, kind);
     told.push(el('p', {class: 'reason'}, rich(why || upper(reasons ? t('outcome.why', {kind: t(`kind.${kind}`), why: fromData(reasons)}) : `${t(`kind.${kind}`)}${t('stop')}`))));
@@ -381,7 +418,7 @@ function showOutcome({states, state, records}) {
     if (at > 0 && state !== End && !now.game.on) buttons.push(button(t('outcome.on'), () => { now.game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     if (now.chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, now.game.path)}, t('outcome.whole')));
     if (at > 0 && aim.breaks && !now.game.shown && !data.Own) {
-      const copies = (id, word, text) => buttons.push(button(t(word), e => copy(text, e.currentTarget), {id}));
+      const copies = (id, word, text) => buttons.push(button(t(word), e => send(text, e.currentTarget), {id}));
       const link = shared(format({level: cellName(l), beat: at}).slice(1));
       copies('dare', 'share.challenge', link);
       copies('result', 'share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link}));

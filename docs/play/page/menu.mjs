@@ -14,7 +14,7 @@ export function frame(...children) {
     id: 'language', 'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   part('app').replaceChildren(
-    el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && location.hash.length > 1 && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
+    el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
   );
 }
@@ -72,11 +72,11 @@ export function showMenu(problem = '') {
     el('p', {class: 'problem', role: 'alert'}, rich(problem)),
     el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),
       next && el('p', {class: 'start'}, el('a', {class: 'button primary', id: 'start', href: `#${chapterOf(next)}`}, t(way.some(solved) ? 'menu.goOn' : 'menu.start')), ' ', el('span', {id: 'way'}, t('menu.way', {solved: way.filter(solved).length, all: way.length})))),
-    medal && el('section', {class: 'medal', 'aria-labelledby': 'medal'}, el('h2', {id: 'medal'}, el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})), el('p', {}, t('medal.lead', {n: data.Hard.length})),
+    medal && el('section', {class: 'medal', 'aria-labelledby': 'medal'}, el('h2', {id: 'medal'}, el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})), el('p', {class: 'start'}, el('a', {class: 'button primary', href: '#pairs'}, t('medal.pairs'))), el('p', {}, t('medal.lead', {n: data.Hard.length})),
       el('ol', {class: 'hard'}, data.Hard.map(levelOf).filter(Boolean).map(l => el('li', {}, el('a', {class: 'level', href: `#${cellName(l)}/`}, el('span', {}, `${upper(stepTitle(l.Step))}${t('colon')}`, titleOf(l), ' ', el('small', {}, t('medal.best', {n: graph.aim(hardOf(l).Goal).steps[1][graph.cells.get(cellName(l)).State]}))), sign(cellName(l))))))),
     !data.Own && el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')),
       el('ol', {class: 'path'}, data.Chapters.map(({Step: n}) => el('li', {}, el('a', {class: 'level', href: `#${n}`}, el('span', {}, el('strong', {}, `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', {}, fromData(lockOf(n).Lock))), el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓' : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})))))),
-      el('p', {class: 'start'}, el('a', {class: 'button', id: 'bench', href: '#build'}, t('menu.bench')), ' ', el('span', {}, t('menu.benchLead')))),
+      el('p', {class: 'start'}, el('a', {class: 'button', id: 'bench', href: '#build'}, t('menu.bench')), ' ', el('span', {}, t('menu.benchLead')), el('a', {class: 'button', href: '#pairs'}, t('pairs.short')))),
     el('section', {'aria-labelledby': 'all'}, el('details', {open: data.Own}, el('summary', {}, el('h2', {id: 'all'}, t('menu.all'))), el('p', {}, t('menu.allLead')), matrix())),
     el('footer', {}, el('span', {id: 'progress'}, t('menu.progress', {solved: levels.filter(solved).length, all: playable.length})), ' ', clear)));
 }

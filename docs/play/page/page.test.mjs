@@ -1,4 +1,4 @@
-// What of the page needs no browser: node --test docs/play/page
+// What of the page needs no browser: node --test docs/play/page/page.test.mjs
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ use(await load(part('data')));
 test('an address is what is seen', () => {
   for (const [text, at] of Object.entries({
     '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4, at: 8, path: 'aA'},
-    build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
+    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true}, pairs: {pairs: 0}, 'pairs.4': {pairs: 4}, build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
     '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow', path: '', beat: 5},
   })) {
     assert.deepEqual(parse(text), at);
@@ -44,36 +44,33 @@ test('the shortest way reaches its goal, and no earlier choice does', () => {
   }
 });
 
-// A reader who presses buttons at random learns nothing, and so should not get far; nor one who undoes whenever the page
-// says that it is too late, and makes no mistake twice. Each has three times as many moves as it takes.
-test('the levels are not won at random', t => {
+// A reader who presses buttons at random, undoes whenever the page says that it is too late, and makes no mistake twice,
+// should not get far where there is a bet: a bet and an undo are clicks like the others.
+test('the levels are not won by clicking', t => {
   let seed = 1;
   const random = n => { seed = (seed * 48271) % 2147483647; return seed % n; };
-  const plays = ({cell, aim, patience}, undoes) => {
-    let path = [], tried = [new Set()];
-    for (let moves = 0; moves < 3 * aim.along(cell, []).steps[0];) {
-      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found} = aim.along(cell, path);
-      const late = undoes && n > 0 && (state === End || found[n] === 0 && found[Math.max(0, n - patience)] === 0);
-      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored && !(undoes && tried[n].has(o.edge)));
-      if (late || left.length === 0) {
-        if (undoes && n > 0) path.pop(), tried.pop();
-        else path = [], tried = [new Set()];
-        continue;
-      }
-      const {edge} = left[random(left.length)];
-      tried[n].add(edge);
-      path.push(edge);
-      tried.push(new Set());
-      moves++;
-      if (aim.along(cell, path).at) return 1;
+  const clicksOf = ({cell, aim, patience, moments}) => {
+    if (moments.length > 0 && !moments[random(moments.length)].right) return Infinity;
+    const path = [], tried = [new Set()];
+    for (let clicks = +(moments.length > 0); clicks <= 80; clicks++) {
+      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found, at} = aim.along(cell, path);
+      if (at) return clicks;
+      const late = n > 0 && (state === End || found[n] === 0 && found[Math.max(0, n - patience)] === 0);
+      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored && !tried[n].has(o.edge));
+      if (n > 0 && (late || left.length === 0)) path.pop(), tried.pop();
+      else if (left.length > 0) {
+        const {edge} = left[random(left.length)];
+        tried[n].add(edge);
+        path.push(edge);
+        tried.push(new Set());
+      } else tried[0].clear();
     }
-    return 0;
+    return Infinity;
   };
-  onWay().map(levelOf).forEach((level, place) => {
-    const game = newGame(level), rate = undoes => Array.from({length: 400}, () => plays(game, undoes)).reduce((a, b) => a + b) / 400;
-    const atRandom = rate(false), undoing = rate(true);
-    t.diagnostic(`${cellName(level)}: at random ${Math.round(100 * atRandom)} %, undoing ${Math.round(100 * undoing)} %`);
-    if (place >= 2) assert.ok(Math.max(atRandom, undoing) <= .6, cellName(level)); // the first two are to be won
+  onWay().map(levelOf).forEach(level => {
+    const game = newGame(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks => games.filter(n => n <= clicks).length / games.length;
+    t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(clicks => `${Math.round(100 * won(clicks))} % in ${clicks}`).join(', ')}`);
+    if (game.moments.length > 0) assert.ok(won(40) <= .5, cellName(level));
   });
 });
 

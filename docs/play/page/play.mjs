@@ -8,6 +8,8 @@ import {el, fill, leads, part} from './dom.mjs';
 import {along, arrived, hint, newGame, redo, reveal, run, showPicture, undo} from './level.mjs';
 import {cellName, data, graph, levels, use} from './levels.mjs';
 import {help, showMenu} from './menu.mjs';
+import {drawOpening, isNew, showOpening, undoDelivery} from './opening.mjs';
+import {showPairs} from './pairs.mjs';
 import {now, progress} from './store.mjs';
 import {language, speak, t} from './words.mjs';
 
@@ -19,7 +21,10 @@ function open() {
   try { text = decodeURIComponent(location.hash.slice(1)).trim(); } catch { text = location.hash; }
   const to = parse(text), game = now.game;
   clearTimeout(now.chapter?.timer);
-  now.chapter = now.game = null;
+  now.chapter = now.game = now.opening = null;
+  if (to?.opening && showOpening(to) || to && !text && isNew() && showOpening({opening: 1, path: ''})) return;
+  if (to?.menu) return showMenu();
+  if (to?.pairs !== undefined && !data.Own && showPairs(to)) return;
   if (to?.bench !== undefined && data.Bench && showBench(to.bench)) return;
   if (to?.chapter && !data.Own && showChapter(to)) return;
   if (to?.level && openLevel(to, game)) return;
@@ -47,6 +52,8 @@ addEventListener('keydown', e => {
   if (document.querySelector('dialog')) return;
   const free = !e.target.closest?.('a, button, summary'), n = e.key === '0' ? 10 : Number(e.key);
   if (now.chapter && chapterKey(e.key, n, free)) return e.preventDefault();
+  if (now.opening && n >= 1) document.querySelector(`.stage [aria-keyshortcuts="${n}"]`)?.click();
+  else if (now.opening && e.key === 'u' && now.opening.path.length > 0) undoDelivery();
   if (!now.game) return;
   if (n >= 1 && n <= 10) {
     document.querySelector(`#choices [aria-keyshortcuts="${n % 10}"]`)?.click();
@@ -64,6 +71,7 @@ addEventListener('scroll', scrolled, {passive: true});
 new ResizeObserver(() => {
   const box = part('picture');
   if (!box || box.clientWidth === now.width) return;
+  if (now.opening) return drawOpening();
   if (now.chapter && !now.chapter.playing) return draw();
   if (!now.game) return;
   showPicture(run());

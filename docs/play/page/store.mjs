@@ -1,7 +1,7 @@
 // Store: what is remembered, in the browser's storage, and what is open now.
 
-// now is the game and the chapter that are open, or null, their address, and the width of the picture.
-export const now = {game: null, chapter: null, address: '', width: 0};
+// now is the opening, the game and the chapter that are open, or null, their address, and the width of the picture.
+export const now = {opening: null, game: null, chapter: null, address: '', width: 0};
 
 const store = 'redislock-play', ranks = ['new', 'seen', 'shown', 'holds', 'broken'];
 export let progress = {};
