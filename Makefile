@@ -9,8 +9,8 @@ test: ## all tests
 	go test ./...
 
 test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (four minutes)
-	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour ./docs/internal/mutant
-	BUILDS=1 go test -C docs/keep ./pages ./bench ./realfaults ./explore/...
+	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour
+	BUILDS=1 go test -C docs/keep ./pages ./why ./bench ./realfaults ./explore/...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (three minutes)
 	go run -C docs/keep ./realfaults/servers go run ./docs/tour real all
@@ -21,7 +21,7 @@ real-faults: ## real servers and holders, killed, stopped, failed over (two minu
 race: ## all tests, twenty times, shuffled, with the race detector
 	go test -race -shuffle=on -count=20 -timeout 30m ./...
 
-explore: ## every lock under every fault in every order, and the locks of the bench, written to docs/read/faults.md and docs/play/index.html (three minutes)
+explore: ## every lock under every fault in every order, and the locks of the bench, written to docs/explore/README.md and docs/play/index.html (three minutes)
 	go run ./docs/explore
 
 change: ## look at what has changed, and run what that needs
@@ -30,7 +30,7 @@ change: ## look at what has changed, and run what that needs
 copies: ## check that equal files are equal
 	go test -count=1 ./docs/internal/course
 
-docs: ## regenerate what pages show of the code: outputs, diffs, pictures, matrix.md, faults.md, docs/play
+docs: ## regenerate what pages show of the code: outputs, diffs, pictures, docs/explore, docs/play
 	go run -C docs/keep ./pages
 
 kit: ## one zip for a workshop without a network: the last commit and its modules (docs/read/workshop.md)

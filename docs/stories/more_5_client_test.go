@@ -58,9 +58,6 @@ func TestRedisRefusesConnectionsForAMoment_UnlockGetsThrough(t *testing.T) {
 	})
 }
 
-// demoted is what a server replies to a write once a failover has made it a replica.
-const demoted = "READONLY You can't write against a read only replica."
-
 // inScript is how Redis up to 6.2, and miniredis, report an error of a command in a script.
 const inScript = "ERR Error running script (call to f_6b1b): @user_script:6: @user_script: 6: -"
 

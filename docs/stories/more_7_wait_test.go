@@ -6,34 +6,95 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// What services add to the lock: one limit for the wait, and another one for the work.
-// production.md shows doWithin.
+// What services add to the lock: a limit for the wait and another one for the work, figures, and
+// an answer in time. production.md shows it.
 
-// doWithin is Do, except that it waits for the lock only for the time given. The limit of
-// the work is ctx.
+// Metrics passes figures on to Prometheus, OpenTelemetry or expvar. Their labels are the name of
+// the lock and, for a count, the result.
+type metrics interface {
+	count(name, lock, result string)
+	seconds(name, lock string, d time.Duration)
+}
+
+// doWithin is Do with a limit for the wait, that of the work being ctx. It counts and times.
 func doWithin(
-	ctx context.Context, l *lockOf, wait time.Duration, work func(context.Context) error,
+	ctx context.Context, l *Lock, wait time.Duration, m metrics, name string,
+	work func(context.Context) error,
 ) error {
+	start := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := l.Lock(waiting); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotRun, err)
+	err := l.Lock(waiting)
+	m.seconds("redis_lock_wait_seconds", name, time.Since(start))
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrNotRun, err)
+	} else {
+		defer func() { _ = l.Unlock(ctx) }() // Do reports a loss
+		start = time.Now()
+		err = l.Do(ctx, work) // nested: one more pair of commands
+		m.seconds("redis_lock_held_seconds", name, time.Since(start))
 	}
-	defer func() { _ = l.Unlock(ctx) }() // Do reports a loss
-	return l.Do(ctx, work)               // nested: one more pair of commands
+	m.count("redis_lock_total", name, outcome(err))
+	return err
 }
+
+// outcome says what came of a Do. Alerts are for "lost" and "trouble".
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "done"
+	case errors.Is(err, ErrNotRun) && errors.Is(err, ErrNotAcquired):
+		return "taken"
+	case errors.Is(err, ErrNotRun):
+		return "trouble" // with Redis, or the caller gave up
+	case errors.Is(err, ErrLost):
+		return "lost"
+	}
+	return "failed" // the work did
+}
+
+// answer answers a request at its deadline, even if do returns later: a lock does so when
+// Redis hangs. After a 503 the work may still run, so it must not use w.
+func answer(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}
+}
+
+// A report has the last figures.
+type report struct {
+	results []string
+	times   map[string]time.Duration
+}
+
+func (r *report) count(name, lock, result string) {
+	r.results = append(r.results, name+" "+lock+" "+result)
+}
+func (r *report) seconds(name, _ string, d time.Duration) { r.times[name] = d }
 
 func TestTheWaitHasItsOwnLimit_TheWorkTakesLonger(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
-			wait := ttl / 5
+			wait, said := ttl/5, &report{times: map[string]time.Duration{}}
 			works := func(ctx context.Context) error {
 				select {
 				case <-ctx.Done():
@@ -44,17 +105,26 @@ func TestTheWaitHasItsOwnLimit_TheWorkTakesLonger(t *testing.T) {
 			}
 			require.NoError(t, bob.TryLock(ctx))
 			start := time.Now()
-			err := doWithin(ctx, alice.lockOf, wait, works)
+			err := doWithin(ctx, alice.lockOf, wait, said, "job", works)
 			took := time.Since(start)
 			require.ErrorIs(t, err, ErrNotRun, "bob holds the lock, but alice's work may have run")
 			require.ErrorIs(t, err, ErrNotAcquired, "bob holds the lock, but alice's error does not say so")
 			require.Less(t, took, wait+slack(100*time.Millisecond),
 				"alice waits for at most %v, but she waited for %v", wait, took)
+			require.GreaterOrEqual(t, said.times["redis_lock_wait_seconds"], wait, "alice waited longer than her figures say")
 			require.NoError(t, bob.Unlock(ctx))
 
 			start = time.Now()
-			require.NoError(t, doWithin(ctx, alice.lockOf, wait, works), "the limit of alice's wait ended her work")
+			require.NoError(t, doWithin(ctx, alice.lockOf, wait, said, "job", works), "the limit of alice's wait ended her work")
 			require.GreaterOrEqual(t, time.Since(start), 2*ttl, "alice's work was not done")
+			require.GreaterOrEqual(t, said.times["redis_lock_held_seconds"], 2*ttl, "alice held the lock longer than her figures say")
+			require.Less(t, said.times["redis_lock_wait_seconds"], wait, "alice did not wait, but her figures say that she did")
+			require.Error(t, doWithin(ctx, alice.lockOf, wait, said, "job", func(context.Context) error { return fs.ErrExist }))
+			cancelled, cancel := context.WithCancel(ctx)
+			cancel()
+			require.ErrorIs(t, doWithin(cancelled, alice.lockOf, wait, said, "job", works), ErrNotRun)
+			require.Equal(t, []string{"redis_lock_total job taken", "redis_lock_total job done", "redis_lock_total job failed",
+				"redis_lock_total job trouble"}, said.results, "what came of alice's calls is not counted")
 			require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
 		})
 	})
@@ -64,7 +134,8 @@ func TestTheWaitHasItsOwnLimit_TheWorkIsNotifiedOfALoss(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
 			alice, bob := lab.lock("alice"), lab.lock("bob")
-			err := doWithin(ctx, alice.lockOf, ttl, func(work context.Context) error {
+			said := &report{times: map[string]time.Duration{}}
+			err := doWithin(ctx, alice.lockOf, ttl, said, "job", func(work context.Context) error {
 				lab.endLease()
 				require.NoError(t, bob.TryLock(ctx))
 				select {
@@ -76,7 +147,30 @@ func TestTheWaitHasItsOwnLimit_TheWorkIsNotifiedOfALoss(t *testing.T) {
 				return nil
 			})
 			require.ErrorIs(t, err, ErrLost, "alice lost the lock during her work, but the result does not say so")
+			require.Equal(t, []string{"redis_lock_total job lost"}, said.results, "alice lost the lock, but no alert says so")
 			require.NoError(t, bob.Unlock(ctx), "alice's Unlock released bob's lock")
+		})
+	})
+}
+
+func TestRedisHangs_AHandlerAnswersAtItsDeadline(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice, ready := lab.lock("alice"), httptest.NewRequest(http.MethodGet, "/ready", nil)
+			ask := func() (code int, took time.Duration) {
+				w, start := httptest.NewRecorder(), time.Now()
+				answer(w, ready, func(ctx context.Context) error {
+					return alice.Do(ctx, func(context.Context) error { return nil })
+				})
+				return w.Code, time.Since(start)
+			}
+			code, _ := ask()
+			require.Equal(t, http.StatusOK, code, "Redis answers, but alice's handler does not")
+			everyNode(lab.hang)
+			code, took := ask()
+			require.Equal(t, http.StatusServiceUnavailable, code, "Redis hung, but alice's handler did not say so")
+			require.Less(t, took, time.Second+slack(100*time.Millisecond),
+				"alice's handler has a deadline of 1s, but it answered after %v", took)
 		})
 	})
 }

@@ -16,29 +16,23 @@ type console struct {
 	err   io.Writer // progress and errors: out stays clean for a pipe
 	color bool      // out may be coloured
 	live  bool      // a line on err may be rewritten
-	typed io.Reader // by the user, in lines; nil if that is not a terminal
 }
 
 func newConsole() console {
-	c := console{
+	// Some consoles of Windows would print the escape codes as text.
+	knowsColor := runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""
+	return console{
 		out:   os.Stdout,
 		err:   os.Stderr,
 		color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && knowsColor,
 		live:  isTerminal(os.Stderr),
 	}
-	if isTerminal(os.Stdin) {
-		c.typed = os.Stdin
-	}
-	return c
 }
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
-
-// knowsColor is false for the consoles of Windows that would print the escape codes as text.
-var knowsColor = runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""
 
 // The colours: parameters of the escape code.
 const (
@@ -64,8 +58,26 @@ func (c console) printf(format string, args ...any) {
 	fmt.Fprint(c.out, say(format, args...))
 }
 
-func (c console) complain(format string, args ...any) {
-	fmt.Fprint(c.err, indent("", wrap(columns, say(format, args...))))
+// prose prints a paragraph, all lines behind the prefix.
+func (c console) prose(prefix, format string, args ...any) {
+	c.printf("%s", indent(prefix, wrap(columns-len(prefix), say(format, args...))))
+}
+
+// strong prints a paragraph in bold.
+func (c console) strong(format string, args ...any) {
+	c.printf("%s", c.paint(bold, indent("", wrap(columns, say(format, args...)))))
+}
+
+func (c console) heading(format string, args ...any) {
+	c.strong(format, args...)
+	c.printf("\n")
+}
+
+// item prints a paragraph behind a mark of two columns.
+func (c console) item(mark, text string) {
+	for i, line := range wrap(columns-4, word(text)) {
+		c.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+	}
 }
 
 // progress says what takes time, until the returned function is called.
@@ -97,35 +109,36 @@ func wrap(width int, text string) (out []string) {
 	for _, line := range strings.Split(text, "\n") {
 		rest := strings.TrimLeft(line, " ")
 		prefix := line[:len(line)-len(rest)]
-		for room := width - len(prefix); course.Wide(rest) > room; {
-			at := breakAt(room, rest)
-			if at < 0 {
-				break
+		now := ""
+		for _, part := range course.Unbroken(rest) {
+			if now != "" && course.Wide(prefix+now+part) > width {
+				out = append(out, prefix+strings.TrimRight(now, " "))
+				now, part = "", strings.TrimLeft(part, " ")
 			}
-			out = append(out, prefix+strings.TrimRight(rest[:at], " "))
-			rest = strings.TrimLeft(rest[at:], " ")
+			now += part
 		}
-		out = append(out, prefix+rest)
+		out = append(out, prefix+now)
 	}
 	return out
 }
 
-// behind puts a note behind the name of a story, or below it if a line cannot take both.
-func behind(name, note string) string {
-	if note = word(note); course.Wide(name+note) > columns-len("  FAIL  ") {
-		return "\n        " + strings.TrimLeft(note, " ")
-	}
-	return note
+// pad fills a text up with spaces.
+func pad(width int, text string) string {
+	return text + strings.Repeat(" ", max(0, width-course.Wide(text)))
 }
 
-// item prints a paragraph behind a mark of two columns.
-func (c console) item(mark, text string) {
-	for i, line := range wrap(columns-4, word(text)) {
-		c.printf("  %s%s\n", []string{mark, "  "}[min(i, 1)], line)
+// lines splits a text; LF or CRLF makes no difference.
+func lines(text string) []string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if text == "" {
+		return nil
 	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// prose prints a paragraph, all lines behind the prefix.
-func (c console) prose(prefix, format string, args ...any) {
-	c.printf("%s", indent(prefix, wrap(columns-len(prefix), say(format, args...))))
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -13,29 +13,24 @@ import (
 	"example.com/redislock-steps/docs/internal/source"
 )
 
-// contextLines is how many equal lines a hunk shows around a change.
-const contextLines = 3
-
-// unified returns the lines of a unified diff, none if the texts are equal.
-func unified(oldName, newName, oldText, newText string) []string {
+// unified returns the lines of a unified diff, none if the texts are equal. Around a change, a hunk
+// shows three lines.
+func unified(oldName, newName, oldText, newText string) (out []string) {
 	list := source.Diff(lines(oldText), lines(newText))
 	shown := func(i int) bool { // a change, or near one
-		near := list[max(0, i-contextLines):min(len(list), i+contextLines+1)]
+		near := list[max(0, i-3):min(len(list), i+4)]
 		return slices.ContainsFunc(near, func(e source.Edit) bool { return e.Op != ' ' })
 	}
-	var out []string
 	oldLine, newLine := 1, 1 // of list[from]
 	for from, to := 0, 0; from < len(list); from = to {
 		for to < len(list) && shown(to) == shown(from) {
 			to++
 		}
+		of, oldSize, newSize := hunk(oldLine, newLine, list[from:to])
 		if shown(from) {
-			out = append(out, hunk(oldLine, newLine, list[from:to])...)
+			out = append(out, of...)
 		}
-		for _, e := range list[from:to] {
-			oldLine += boolean(e.Op != '+')
-			newLine += boolean(e.Op != '-')
-		}
+		oldLine, newLine = oldLine+oldSize, newLine+newSize
 	}
 	if out == nil {
 		return nil
@@ -43,24 +38,16 @@ func unified(oldName, newName, oldText, newText string) []string {
 	return append([]string{"--- " + oldName, "+++ " + newName}, out...)
 }
 
-// hunk writes the edits from these lines on.
-func hunk(oldLine, newLine int, list []source.Edit) []string {
-	oldSize, newSize := 0, 0
-	var out []string
+// hunk writes the edits from these lines on. An empty side counts from the line before it.
+func hunk(oldLine, newLine int, list []source.Edit) (out []string, oldSize, newSize int) {
+	out = []string{""}
 	for _, e := range list {
 		oldSize += boolean(e.Op != '+')
 		newSize += boolean(e.Op != '-')
 		out = append(out, string(e.Op)+e.Text)
 	}
-	return append([]string{fmt.Sprintf("@@ -%s +%s @@", span(oldLine, oldSize), span(newLine, newSize))}, out...)
-}
-
-// span writes first line and length; an empty span counts from the line before it.
-func span(from, size int) string {
-	if size == 0 {
-		from--
-	}
-	return fmt.Sprintf("%d,%d", from, size)
+	out[0] = fmt.Sprintf("@@ -%d,%d +%d,%d @@", oldLine-boolean(oldSize == 0), oldSize, newLine-boolean(newSize == 0), newSize)
+	return out, oldSize, newSize
 }
 
 // A side is a lock that is compared with another one.
@@ -69,6 +56,18 @@ type side struct {
 	whose string // for a learner
 	files lock
 	list  []source.Declaration
+}
+
+func (t *tour) side(dir, whose string) (side, error) {
+	l, err := t.readLock(dir)
+	if err != nil {
+		return side{}, err
+	}
+	list, err := l.declarations()
+	if err != nil {
+		return side{}, errorf("cannot compare what Go cannot read: %w", err)
+	}
+	return side{dir, whose, l, list}, nil
 }
 
 // path is that of a file from the repository's root.
@@ -93,11 +92,8 @@ func (s side) file(own, other string) string {
 func (t *tour) runDiff(_ context.Context, req request) error {
 	s := req.steps[0]
 	before, err := t.ofCourse(s.Before())
-	if err != nil {
-		return err
-	}
-	after, err := t.ofCourse(s)
-	if err != nil {
+	after, wrong := t.ofCourse(s)
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
 	if req.names != nil {
@@ -105,24 +101,22 @@ func (t *tour) runDiff(_ context.Context, req request) error {
 	}
 	more := false
 	for _, name := range after.files.names() {
-		list := unified(before.path(name), after.path(name), string(before.files[name]), string(after.files[name]))
-		switch {
-		case list == nil:
-		case name == s.Source:
+		text, verb := string(after.files[name]), "has changed"
+		list := unified(before.path(name), after.path(name), string(before.files[name]), text)
+		if list == nil || name == s.Source {
 			t.diffLines(list)
-		default:
-			more = true
-			t.printf("\n")
-			verb := "has changed"
-			if before.files[name] == nil {
-				verb = "is new"
-			}
-			text := say("%s %s, %s", name, verb, count(len(lines(string(after.files[name]))), "line"))
-			if about := source.Preface(after.files[name]); about != "" {
-				text += ": " + about
-			}
-			t.strong("%s", text)
+			continue
 		}
+		if before.files[name] == nil {
+			verb = "is new"
+		}
+		says := say("%s %s, %s", name, verb, count(len(lines(text)), "line"))
+		if about := source.Preface(after.files[name]); about != "" {
+			says += ": " + about
+		}
+		t.printf("\n")
+		t.strong("%s", says)
+		more = true
 	}
 	if more {
 		t.printf("\nTheir declarations, by name: go run ./docs/tour diff %s NAME...\n", s.Arg())
@@ -154,7 +148,8 @@ func (t *tour) diffNamed(before, after side, names []string) error {
 			heading = of
 			t.diffLines(heading)
 		}
-		t.diffLines(hunk(a.From, b.From, source.Diff(lines(a.Text), lines(b.Text))))
+		list, _, _ := hunk(a.From, b.From, source.Diff(lines(a.Text), lines(b.Text)))
+		t.diffLines(list)
 	}
 	return nil
 }
@@ -168,21 +163,11 @@ func declared(list []source.Declaration, name string) source.Declaration {
 }
 
 func (t *tour) diffLines(list []string) {
-	colors := []struct{ begins, color string }{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}, {"", ""}}
 	for _, line := range list {
-		i := slices.IndexFunc(colors, func(c struct{ begins, color string }) bool { return strings.HasPrefix(line, c.begins) })
-		t.printf("%s\n", t.paint(colors[i].color, line))
+		color := map[byte]string{'@': cyan, '-': red, '+': green}[line[0]]
+		if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+			color = bold
+		}
+		t.printf("%s\n", t.paint(color, line))
 	}
-}
-
-func (t *tour) side(dir, whose string) (side, error) {
-	l, err := t.readLock(dir)
-	if err != nil {
-		return side{}, err
-	}
-	list, err := l.declarations()
-	if err != nil {
-		return side{}, errorf("cannot compare what Go cannot read: %w", err)
-	}
-	return side{dir, whose, l, list}, nil
 }

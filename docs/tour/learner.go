@@ -15,7 +15,7 @@ import (
 func (t *tour) tryCommand(ctx context.Context, req request) error {
 	switch {
 	case req.has("-report"):
-		return t.report(strings.Join(req.names, " "))
+		return t.sheet(strings.Join(req.names, " "))
 	case req.steps == nil:
 		return t.overview()
 	}
@@ -82,14 +82,19 @@ func (t *tour) box(s course.Step, everything bool) error {
 		return err
 	}
 	t.strong("%s: %s", capital(s.Label()), s.Problem)
-	t.prose("", "\n%s\n", s.Asks)
+	t.prose("", "\n%s", s.Asks)
 	if s.N == 1 && !everything && p.Steps[1].Start != "" { // all of it is in the start, which keeps the rules
-		t.prose("", "Only TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
+		t.prose("", "\nOnly TryLock has to change. The start keeps the rules:\n  go run ./docs/tour try 1 -rules")
 		return nil
 	}
-	t.printf("What your lock must offer (+ is new):\n\n")
-	old := source.API(before, "Lock")
-	for _, item := range source.API(now, "Lock") {
+	old, offers := source.API(before, "Lock"), source.API(now, "Lock")
+	if !everything && s.N > 1 {
+		offers = slices.DeleteFunc(offers, func(item source.Item) bool { return slices.Contains(old, item) })
+	}
+	if len(offers) > 0 {
+		t.printf("\nWhat your lock must offer (+ is new):\n\n")
+	}
+	for _, item := range offers {
 		mark := t.paint(green, "+ ")
 		if slices.Contains(old, item) {
 			mark = "  "
@@ -97,18 +102,20 @@ func (t *tour) box(s course.Step, everything bool) error {
 		t.printf("  %s%s\n", mark, item.Text)
 	}
 	fresh, older := s.Rules()
-	t.printf("\nRules:\n\n")
-	for _, r := range fresh {
-		t.item(t.paint(green, "+ "), r.Text)
-	}
+	t.printf("\n")
 	if everything {
+		t.printf("Rules:\n\n")
+		for _, r := range fresh {
+			t.item(t.paint(green, "+ "), r.Text)
+		}
 		for _, r := range older {
 			t.item("- ", r.Text)
 		}
 	}
+	t.item("- ", word("All of this holds for Lock as for TryLock."))
 	t.item("- ", say("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
-	if !everything && older != nil {
-		t.prose("", "\nThe rules of the steps before hold as well: go run ./docs/tour try %d -rules", s.N)
+	if !everything {
+		t.item("- ", say("%d new ones, and those of the steps before: go run ./docs/tour try %d -rules", len(fresh), s.N))
 	}
 	stories, err := t.stories(s.Dir, s.Beginning())
 	if err != nil {
@@ -118,11 +125,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	for _, f := range s.Beginning() {
 		files = append(files, f.Name)
 	}
-	more := ""
-	if s.N > 1 {
-		more = " Those of the steps before must pass as well."
-	}
-	t.prose("", "\nIts %s are in %s of %s.%s", count(len(stories), "story"), strings.Join(files, word(" and ")), s.Dir, more)
+	t.prose("", "\nIts %s: %s", count(len(stories), "story"), strings.Join(files, ", "))
 	return nil
 }
 
@@ -170,26 +173,6 @@ func differing(a, b side) (names []string) {
 	return names
 }
 
-// aFew is how many declarations may differ for the difference to be a hint.
-const aFew = 3
-
-// changes are the declarations in which the learner's attempt at s differs from what it began
-// with; none if that is not known, or if they are more than a few.
-func (t *tour) changes(s course.Step, from string) (start, mine side, names []string) {
-	if from == "" {
-		return start, mine, nil
-	}
-	mine, err := t.mine(s)
-	start, wrong := t.side(from, "your start")
-	if cmp.Or(err, wrong) != nil {
-		return start, mine, nil
-	}
-	if names = differing(start, mine); len(names) > aFew {
-		names = nil
-	}
-	return start, mine, names
-}
-
 // uncommented is a declaration without the lines that are comments.
 func uncommented(d source.Declaration) string {
 	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
@@ -231,20 +214,8 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	case !ok:
 		h, _ = s.HintFor(of.File, of.Name)
 	}
-	started := last.How == "" && !slices.ContainsFunc(s.Beginning(), func(f course.File) bool { return f.Name == of.File })
-	show := []func() error{}
-	for _, text := range h.Stages {
-		show = append(show, func() error { t.prose("", "\n%s\n", unfolded.Replace(text)); return nil })
-	}
-	start, mine, names := t.changes(s, st.Start)
-	if started && names != nil { // after the question
-		show = slices.Insert(show, min(1, len(show)), func() error {
-			t.prose("", "\nIt held at the start of %s. What have you changed since?\n", s.Label())
-			return t.diffNamed(start, mine, names)
-		})
-	}
 	given := st.Hints[of.Name]
-	if given >= len(show) {
+	if given >= len(h.Stages) {
 		t.prose("", "All hints for %s have been given. The story is in %s/%s. The reference solution next to yours: go run ./docs/tour try %d -compare", of.Name, s.Dir, of.File, s.N)
 		return nil
 	}
@@ -252,21 +223,15 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 		st.Hints = map[string]int{}
 	}
 	st.Hints[of.Name] = given + 1
-	e := p.Effort[s.N]
-	e.Hints++
-	p.Steps[s.N], p.Effort[s.N] = st, e
-	t.strong("Hint %d of %d for %s", given+1, len(show), of.Name)
+	p.Steps[s.N] = st
+	t.strong("Hint %d of %d for %s", given+1, len(h.Stages), of.Name)
 	if last.How != "" {
 		t.prose("", "(It %s.)", last.How)
 	}
-	if err := show[given](); err != nil {
-		return err
-	}
+	t.prose("", "\n%s\n", unfolded.Replace(h.Stages[given]))
 	switch {
-	case given+1 == len(show):
+	case given+1 == len(h.Stages):
 		t.printf("It was the last one.\nThe reference solution next to yours: go run ./docs/tour try %d -compare\n", s.N)
-	case t.watching:
-		t.printf("More: h\n")
 	case asked != nil:
 		t.printf("More: go run ./docs/tour hint %d %s\n", s.N, of.Name)
 	default:
@@ -284,12 +249,10 @@ func (t *tour) storyNamed(s course.Step, name string) (story.Story, error) {
 	if err != nil {
 		return story.Story{}, err
 	}
-	var all []string
 	for _, st := range list {
 		if st.Name == story.Of(name) {
 			return st, nil
 		}
-		all = append(all, st.Name)
 	}
-	return story.Story{}, wrongUsage("%s has no story %s%s", s.Label(), name, didYouMean(name, all))
+	return story.Story{}, wrongUsage("%s has no story %s", s.Label(), name)
 }

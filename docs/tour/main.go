@@ -2,11 +2,18 @@
 //
 //	go run ./docs/tour [command]
 //
-// It needs nothing but the go command. The help command lists the commands. With -lang zh, or
-// where the locale is Chinese, it speaks Chinese (zh-CN.json).
+// It needs nothing but the go command, and has a reader for each group of its files:
+//
+//	course.go diff.go                           who watches: red, green, diff
+//	try.go try_report.go try_watch.go mylock.go who writes a lock: try, hint, reset (and learner.go,
+//	                                            ending.go, sourcerules.go)
+//	copy.go real.go                             who uses one
+//
+// With -lang zh, or where the locale is Chinese, it speaks Chinese (zh-CN.json).
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,89 +26,61 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 )
 
-// A subcommand is what the tour can be asked for.
-type subcommand struct {
-	name  string
-	usage [][2]string // how it is asked for, and what it does then
-	more  [][2]string // the same, for few
-	flags []string
-	read  reader // of all arguments but these
-	run   func(t *tour, ctx context.Context, req request) error
-}
+const help = `Tour plays the course of the eight locks: go run ./docs/tour [command]
 
-// commands are all of them, in the order of the help. It adds itself.
-var commands = []subcommand{
-	{"", [][2]string{{"(no command)", "the whole course: each lock fails, the next one holds"}}, nil, nil, nil,
-		func(t *tour, ctx context.Context, _ request) error { return t.runCourse(ctx, course.Entries()) }},
-	{"red", [][2]string{{"red N [-all] [Test...]", "step N's stories on the lock before it: they fail"}},
-		[][2]string{{"red N", "the first in full, with -all or by name all of them; exit 0 only if they fail by their own assertions"}},
-		[]string{"-all"}, readStep(readNames), (*tour).runRed},
-	{"green", [][2]string{{"green N [Test...]", "step N as it is: its tests, and their timelines"}},
-		nil, nil, readStep(readNames), (*tour).runGreen},
-	{"diff", [][2]string{{"diff N [Name...]", "what step N changes, or these: New, Lock.TryLock"}},
-		nil, nil, readStep(readNames), (*tour).runDiff},
-	{"try", [][2]string{
-		{"try", "your own lock: where you stand, what to do next"},
-		{"try N [Test...]", "step N's stories on it, the Go files in mylock"},
-		{"try N -watch", "again at each save, with keys for hints"},
-		{"try N -rules", "what step N's lock must have, and must not do"},
-		{"try N -compare", "your lock next to the reference solution"},
-		{"try N -back", "go back from a later step, whose attempt is kept"},
-		{"try -report [NAME]", "where you stand, a line for the sheet of a group"},
-	}, [][2]string{{"try -report [NAME]", "name, steps solved, then of your present step: number, stories passed, of how many, tries, hints"}},
-		[]string{"-watch", "-rules", "-compare", "-back", "-report"}, readTry, (*tour).tryCommand},
-	{"hint", [][2]string{{"hint N [Test]", "a hint for the first failing story, or this one"}},
-		nil, nil, readStep(readHint), func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
-	{"reset", [][2]string{{"reset N [-mine]", "begin again, from the reference or your last lock"}},
-		nil, []string{"-mine"}, readStep(readNothing), func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
-	{"real", [][2]string{{"real N URL,...", "all stories of step N on your own Redis servers"}},
-		[][2]string{{"real N URL,...", "HOST:PORT, redis://USER:PASSWORD@HOST:PORT, with TLS rediss://, or a node of a cluster; step 08 needs five servers. Without addresses they come from REDIS_ADDRS. For N, all is all steps"}},
-		nil, readReal, (*tour).runReal},
-	{"why", [][2]string{{"why N [LINE]", "what step N's lock loses without a line of it"}},
-		[][2]string{
-			{"why N FILE:LINE", "a line of another file than lock.go"},
-			{"why -all N", "every line of step N (minutes): which changes no story notices"},
-			{"why -all", "every line of every step (half an hour), written to " + whyDir},
-		}, []string{"-all"}, readWhy, (*tour).runWhy},
-	{"copy", [][2]string{
-		{"copy N FOLDER [-tests]", "step N's lock for your program, with its tests"},
-		{"copy N FOLDER -diff", "what has changed since then, and who must update"},
-	}, [][2]string{{"copy N FOLDER", "copies its files, overwrites nothing, runs go vet there, and with -tests go test"}},
-		[]string{"-tests", "-diff"}, readStep(readFolder), (*tour).runCopy},
-	{"matrix", nil, [][2]string{
-		{"matrix", "every guarantee against every lock, written to " + matrixFile},
-		{"matrix -check", "the same, but compare: exit 1 if the page is stale"},
-	}, []string{"-check"}, readNothing, (*tour).runMatrix},
-}
+To watch:
+  (no command)            the whole course: each lock fails, the next one holds
+  red N [Test...]         step N's stories on the lock before it: they fail
+  green N [Test...]       step N as it is: its tests, and their timelines
+  diff N [Name...]        what step N changes, or these: New, Lock.TryLock
+To write your own lock:
+  try                     where you stand, and what to do next
+  try N [Test...]         step N's stories on the Go files in mylock
+  try N -watch            the same at each save
+  try N -rules            what step N's lock must have, and must not do
+  try N -compare          your lock next to the reference solution
+  try N -back             go back from a later step, whose attempt is kept
+  try -report NAME        where you stand, as a line for the sheet of a group
+  hint N [Test]           a hint for the first failing story, or this one
+  reset N [-mine]         begin again, from the reference or your last lock
+To use a lock:
+  copy N FOLDER [-tests]  step N's lock for your program, with its tests
+  copy N FOLDER -diff     what has changed since then, and who must update
+  real N|all URL,...      the stories of step N on your own Redis servers
 
-// usage is the text of the help, one screen; that for authors has the rest.
-func usage(authors bool) string {
-	var b strings.Builder
-	const left = 26
-	list := func(usage [][2]string) {
-		for _, u := range usage {
-			for i, line := range wrap(columns-left, word(u[1])) {
-				fmt.Fprintf(&b, "  %s%s\n", pad(left-2, []string{word(u[0]), ""}[min(i, 1)]), line)
-			}
-		}
-	}
-	if authors {
-		for _, c := range commands {
-			list(c.more)
-		}
-		return b.String()
-	}
-	b.WriteString(word("Tour plays the course of the eight locks: go run ./docs/tour [command]\n\n"))
-	for _, c := range commands {
-		list(c.usage)
-	}
-	list([][2]string{{"help [authors]", "this text; the rest, and how the pages are made"}})
-	b.WriteString(word(`
 N is a step, 1 to 8; for red, green, diff and copy also "fencing", the epilogue.
 -lang zh makes the tour speak Chinese, -lang en English; else the locale does.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
-`))
-	return b.String()
+`
+
+// A request is what the arguments ask for.
+type request struct {
+	steps []course.Step // one, or all that the command knows; none if it was not named
+	names []string      // of stories or declarations, none is all; servers; a folder
+	flags []string
+}
+
+func (r request) has(flag string) bool { return slices.Contains(r.flags, flag) }
+
+// A subcommand is what the tour can be asked for.
+type subcommand struct {
+	flags []string
+	most  int // arguments behind the step
+	run   func(t *tour, ctx context.Context, req request) error
+}
+
+const many = 1000
+
+var commands = map[string]subcommand{
+	"":      {nil, 0, func(t *tour, ctx context.Context, _ request) error { return t.runCourse(ctx, course.Entries()) }},
+	"red":   {nil, many, (*tour).runRed},
+	"green": {nil, many, (*tour).runGreen},
+	"diff":  {nil, many, (*tour).runDiff},
+	"try":   {[]string{"-watch", "-rules", "-compare", "-back", "-report"}, many, (*tour).tryCommand},
+	"hint":  {nil, 1, func(t *tour, _ context.Context, r request) error { return t.runHint(r.steps[0], r.names) }},
+	"reset": {[]string{"-mine"}, 0, func(t *tour, _ context.Context, r request) error { return t.runReset(r.steps[0], r.has("-mine")) }},
+	"copy":  {[]string{"-tests", "-diff"}, 1, (*tour).runCopy},
+	"real":  {nil, 1, (*tour).runReal},
 }
 
 func main() {
@@ -116,82 +95,78 @@ func main() {
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, c console) int {
-	args, lang, ok := course.TakeLang(args)
-	req, err := parseArgs(args)
-	if !ok {
-		err = wrongUsage("-lang takes zh or en: %s", lang)
-	}
-	if err != nil {
-		c.complain("tour: %v\nAll commands: go run ./docs/tour help", err)
-		return 2
-	}
-	if req.forAuthors() {
-		course.Chinese = false
-	}
-	if req.name == "help" {
-		fmt.Fprint(c.out, usage(req.names != nil))
-		return 0
-	}
-	t, playing, err := newTour(ctx, c)
-	if err == nil {
-		defer t.Close()
-		cmd, _ := called(req.name)
-		err = cmd.run(t, playing, req)
-	}
+	err := c.do(ctx, args)
 	switch {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
 		return 130
 	}
-	c.complain("tour: %v", word(err.Error()))
-	if _, ok := errors.AsType[usageError](err); ok { // one that only the repository could show
+	fmt.Fprint(c.err, indent("", wrap(columns, say("tour: %v", word(err.Error())))))
+	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
 	}
 	return 1
 }
 
-// called returns the command of this name.
-func called(name string) (subcommand, bool) {
-	i := slices.IndexFunc(commands, func(c subcommand) bool { return c.name == name })
-	if i < 0 {
-		return subcommand{name: name, read: readHelp}, name == "help"
+func (c console) do(ctx context.Context, args []string) error {
+	args, lang, ok := course.TakeLang(args)
+	if !ok {
+		return wrongUsage("-lang takes zh or en: %s", lang)
 	}
-	return commands[i], true
+	isHelp := func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }
+	if len(args) > 0 && args[0] == "help" || slices.ContainsFunc(args, isHelp) {
+		c.printf(help)
+		return nil
+	}
+	cmd, req, err := parse(append(args, "")[0], args[min(1, len(args)):])
+	if err != nil {
+		return err
+	}
+	t, ctx, err := newTour(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return cmd.run(t, ctx, req)
 }
 
-func commandNames() []string {
-	names := []string{"help"}
-	for _, c := range commands[1:] {
-		names = append(names, c.name)
+// parse reads what stands behind the name of a command: a step, names, and flags anywhere.
+func parse(name string, args []string) (cmd subcommand, req request, err error) {
+	cmd, ok := commands[name]
+	if !ok {
+		return cmd, req, wrongUsage("no such command: %s\nAll commands: go run ./docs/tour help", name)
 	}
-	return names
-}
-
-// parseArgs reads the command line without looking at anything but the environment.
-func parseArgs(args []string) (request, error) {
-	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
-		return request{name: "help"}, nil
-	}
-	if len(args) == 0 {
-		return request{}, nil
-	}
-	cmd, ok := called(args[0])
-	if !ok || cmd.name == "" {
-		return request{}, wrongUsage("no such command: %s%s", args[0], didYouMean(args[0], commandNames()))
-	}
-	req := request{name: cmd.name}
-	var others []string
-	for _, arg := range args[1:] {
+	for _, arg := range args {
 		flag := "-" + strings.TrimLeft(arg, "-")
 		switch {
 		case !strings.HasPrefix(arg, "-"):
-			others = append(others, arg)
+			req.names = append(req.names, arg)
 		case slices.Contains(cmd.flags, flag):
 			req.flags = append(req.flags, flag)
 		default:
-			return request{}, wrongUsage("%s has no flag %s%s", req.name, arg, didYouMean(flag, cmd.flags))
+			return cmd, req, wrongUsage("%s has no flag %s (its flags: %s)", name, arg, cmp.Or(strings.Join(cmd.flags, ", "), "none"))
 		}
 	}
-	return req, cmd.read(&req, others)
+	switch first := append(req.names, "")[0]; {
+	case name == "" || req.has("-report") || name == "try" && len(args) == 0:
+		return cmd, req, nil
+	case name == "real" && first == "all":
+		req.steps = course.Steps[:]
+	case first == "":
+		return cmd, req, wrongUsage("%s needs a step: %s N, 1 to %d", name, name, len(course.Steps))
+	default:
+		s, err := course.Parse(first)
+		if err != nil || s.IsEpilogue() && !slices.Contains([]string{"red", "green", "diff", "copy"}, name) {
+			return cmd, req, wrongUsage("%s has no step %s (there are 1 to %d)", name, first, len(course.Steps))
+		}
+		req.steps = []course.Step{s}
+	}
+	if req.names = req.names[min(1, len(req.names)):]; len(req.names) > cmd.most {
+		return cmd, req, wrongUsage("%s: too many arguments: %s", name, strings.Join(req.names[cmd.most:], " "))
+	}
+	if len(req.names) == 0 {
+		req.names = nil
+	}
+	return cmd, req, nil
 }

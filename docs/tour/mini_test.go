@@ -90,10 +90,9 @@ func writeMini(root string) error {
 		"go.sum":                      "",
 		course.First.Dir + "/lock.go": miniLock(0),
 		watchDir + "/" + watchFile:    "package redislock\n",
+		watchDir + "/" + throughFile:  "package redislock\n",
 		realDir + "/" + realFile:      "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
 		course.SecondDir + "/testdata/" + course.HereFile: "package redislock\n",
-		lateWriteDir + "/" + lateWriteFile:                "package redislock\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
-		"docs/fencing/late_test.go":                       "package fencing\n\nimport \"testing\"\n\nfunc TestLate(t *testing.T) { story(t, 9) }\n",
 		"docs/fencing/lab_test.go":                        fmt.Sprintf(miniLab, "fencing"),
 		"docs/fencing/fencing_test.go":                    miniStories("fencing", "Fencing", 9),
 		"docs/fencing/lock_test.go":                       miniStories("fencing", "Lock", 0),
@@ -211,7 +210,7 @@ func inOwnCourse(t *testing.T) {
 	for _, dir := range []string{course.First.Dir, course.Steps[0].Dir, course.SecondDir, "docs/tour/sync"} {
 		require.NoError(t, os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(real, dir))))
 	}
-	for _, name := range []string{"go.mod", "go.sum", watchDir + "/" + watchFile} {
+	for _, name := range []string{"go.mod", "go.sum", watchDir + "/" + watchFile, watchDir + "/" + throughFile} {
 		require.NoError(t, write(filepath.Join(root, name), read(t, filepath.Join(real, name))))
 	}
 	t.Chdir(root)

@@ -39,8 +39,6 @@ type progress struct {
 	Step  int              `json:"step"` // whose attempt the lock is; 0 is not known
 	Seen  string           `json:"seen"` // the lock as it was last tried, or put there
 	Steps map[int]standing `json:"steps"`
-
-	Effort map[int]effort `json:"effort,omitempty"` // by step; a reset leaves it
 }
 
 // standing is how far the attempt at a step has come.
@@ -51,6 +49,9 @@ type standing struct {
 	Of      int       `json:"of"`
 	Failing []failing `json:"failing,omitempty"`
 	Passing []string  `json:"passing,omitempty"`
+
+	// The earlier step whose lock it is; 0 if it is one of this step, or not brought along.
+	Belongs int `json:"belongs,omitempty"`
 
 	// What the attempt began with; "" if the learner has brought it along.
 	Start string `json:"start,omitempty"`
@@ -77,7 +78,7 @@ func (st standing) failing(name string) (failing, bool) {
 
 // readProgress returns an empty one if there is none.
 func (t *tour) readProgress() (*progress, error) {
-	p := &progress{Steps: map[int]standing{}, Effort: map[int]effort{}}
+	p := &progress{Steps: map[int]standing{}}
 	text, err := os.ReadFile(t.Path("", myProgress))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -188,8 +189,8 @@ func (t *tour) untouched(p *progress, n int) bool {
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	old := p.Step
 	p.Step = s.N
-	if t.hasLock(myDir) && (old == s.N || old == 0) {
-		return old == 0, t.writeProgress(p)
+	if t.hasLock(myDir) && (old == s.N || old == 0 || p.Steps[old].Belongs == s.N) {
+		return old != s.N, t.writeProgress(p)
 	}
 	if mine, err := t.readLock(myDir); err == nil && old < s.N && mine.digest() != p.Seen {
 		p.Steps[s.N] = standing{}

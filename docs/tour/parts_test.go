@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os/exec"
 	"strings"
 	"testing"
@@ -21,10 +20,10 @@ import (
 func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	failed := func(name string, records ...trace.Record) trial {
 		log := story.Transcript{Tests: []*story.Test{{Name: name, Status: "fail", Records: records}}}
-		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil}
+		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil, false}
 	}
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}},
+		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}, false},
 		failed("TestItsError"),
 		failed("TestLockedOut", trace.Record{Kind: trace.Verdict, Got: "ErrNotAcquired"}),
 		failed("TestTookTooLong", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}, trace.Record{Kind: trace.Verdict, Wanted: "less than 10ms"}),
@@ -35,36 +34,6 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		names = append(names, r.Name)
 	}
 	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestTookTooLong", "TestHangs"}, names)
-}
-
-func TestWatched_TellsOfEveryFile(t *testing.T) {
-	now := lock{"lock.go": []byte("a")}
-	w := newWatched(func() lock { return maps.Clone(now) })
-	for _, tt := range []struct {
-		what, name, text string // a text of "-" deletes
-		looks            int    // that go by
-		want             bool   // at the last one
-	}{
-		{"nothing", "lock.go", "a", 2, false},
-		{"a save", "lock.go", "b", 2, true},
-		{"a new file, still empty", "send.go", "", 2, false},
-		{"written", "send.go", "s", 2, true},
-		{"being written", "lock.go", "", 1, false},
-		{"as it was", "lock.go", "b", 2, false},
-		{"being replaced", "send.go", "-", 1, false},
-		{"replaced", "send.go", "u", 2, true},
-		{"deleted, or being replaced", "send.go", "-", 1, false},
-		{"deleted", "send.go", "-", 1, true},
-		{"no file is left", "lock.go", "-", 2, false},
-	} {
-		if now[tt.name] = []byte(tt.text); tt.text == "-" {
-			delete(now, tt.name)
-		}
-		for range tt.looks - 1 {
-			require.False(t, w.changed(), tt.what)
-		}
-		require.Equal(t, tt.want, w.changed(), tt.what)
-	}
 }
 
 // stackOf is a goroutine as Go prints it.
@@ -201,12 +170,5 @@ func TestWrapAndUnified(t *testing.T) {
 		strings.NewReplacer("1\n2\n", "1\n", "\n11\n", "\neleven\n").Replace(old): "--- a|+++ b|@@ -1,5 +1,4 @@| 1|-2| 3| 4| 5|@@ -8,6 +7,6 @@| 8| 9| 10|-11|+eleven| 12| 13",
 	} {
 		require.Equal(t, want, strings.Join(unified("a", "b", old, now), "|"))
-	}
-}
-
-func TestACellOnlyCountsAssertions(t *testing.T) {
-	for v := story.Skipped; v <= story.NotRun; v++ {
-		c := cell{course.Steps[5], course.Steps[3], []story.Result{{Verdict: story.Failed}, {Verdict: v, Detail: "because"}}}
-		require.ErrorContains(t, c.check(), "says nothing: : "+whyNot(c.Results[1]))
 	}
 }

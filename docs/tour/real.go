@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,92 +25,75 @@ import (
 const (
 	realDir  = "docs/tour/testdata"
 	realFile = "lab_real_test.go"
+	realEnv  = "REDIS_ADDRS" // names the servers also where the command does not
 )
 
 // atOnce is how many stories play at once on real servers, each in its own process:
 // they sleep most of the time.
 const atOnce = 16
 
-// slowest works for a hundred ttl, 150 s. It plays at the same time as these, and waits for none.
-const slowest = "TestWorkOfAHundredTTLs_BobIsRefusedThroughout"
-
-// runReal plays all stories of the steps.
-func (t *tour) runReal(ctx context.Context, req request) (err error) {
-	addrs := req.names[:serversFor(req.steps)]
-	for _, addr := range addrs {
-		if err := ping(ctx, addr, len(addrs)); err != nil {
-			return errorf("cannot play on %s: %w", hosts([]string{addr}), err)
+// runReal plays all stories of the steps, one step after the other: they go by the clock, so
+// nothing is compiled while they play.
+func (t *tour) runReal(ctx context.Context, req request) error {
+	servers, err := readServers(req)
+	if err != nil {
+		return err
+	}
+	for _, u := range servers {
+		if err := ping(ctx, u, len(servers)); err != nil {
+			return errorf("cannot play on %s: %w\nStart one (redis-server --port 6379 --save ''), or say how to reach it: HOST:PORT, "+
+				"redis://USER:PASSWORD@HOST:PORT, with TLS rediss://HOST:PORT, and ?skip_verify=true behind that trusts any certificate", u.Host, err)
 		}
 	}
-	var builds []story.Build
-	var stories [][]story.Story
+	var wrong []error
 	for _, s := range req.steps {
-		list, err := t.Tests(s.Dir)
+		results, err := t.playReal(ctx, s, servers[:s.Nodes])
 		if err != nil {
 			return err
 		}
-		b := greenBuild(s)
-		b.Replace[realFile] = realDir + "/" + realFile
-		builds, stories = append(builds, b), append(stories, list)
+		wrong = append(wrong, t.realReport(s, servers[:s.Nodes], results))
 	}
-	// They go by the clock: the first one plays when all have been compiled.
-	var bins []story.Binary
-	for _, on := range t.Ahead(ctx, builds...) {
-		bin, err := t.await(on)
-		if err != nil {
-			return err
-		}
-		bins = append(bins, bin)
-	}
-	var wait []func() ([]story.Result, error)
-	free := make(chan struct{}, atOnce)
-	for i, s := range req.steps {
-		wait = append(wait, apart(ctx, bins[i], realServers(addrs, s), stories[i], free))
-	}
-	played := make([][]story.Result, len(req.steps))
-	for i, s := range req.steps {
-		done := t.progress(say("playing %s in real time, which takes minutes", s.Label()))
-		played[i], err = wait[i]()
-		done()
-		if err != nil {
-			return err
-		}
-	}
-	var errs []error
-	for i, s := range req.steps {
-		errs = append(errs, t.realReport(s, addrs[:s.Nodes], played[i]))
-	}
-	return errors.Join(errs...)
+	return errors.Join(wrong...)
 }
 
-// realServers is how a story learns where its servers are.
-func realServers(addrs []string, s course.Step) []string {
-	return []string{realEnv + "=" + strings.Join(addrs[:s.Nodes], ",")}
-}
-
-// apart starts each story in its own process, as many at once as free has room for. What
-// it returns waits for all of them.
-func apart(ctx context.Context, bin story.Binary, env []string, list []story.Story, free chan struct{}) func() ([]story.Result, error) {
+func (t *tour) playReal(ctx context.Context, s course.Step, servers []*url.URL) ([]story.Result, error) {
+	b := greenBuild(s)
+	b.Replace[realFile] = realDir + "/" + realFile
+	list, err := t.Tests(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := t.build(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	defer t.progress(say("playing %s in real time, which takes minutes", s.Label()))()
+	var addrs []string
+	for _, u := range servers {
+		addrs = append(addrs, u.String())
+	}
 	results, errs := make([]story.Result, len(list)), make([]error, len(list))
 	var group sync.WaitGroup
+	free := make(chan struct{}, atOnce)
 	for i, st := range list {
+		free <- struct{}{}
 		group.Go(func() {
-			if st.Name != slowest {
-				free <- struct{}{}
-				defer func() { <-free }()
-			}
-			results[i], errs[i] = bin.Alone(ctx, story.InRealTime, env, st)
+			results[i], errs[i] = bin.Alone(ctx, story.InRealTime, []string{realEnv + "=" + strings.Join(addrs, ",")}, st)
+			<-free
 		})
 	}
-	return func() ([]story.Result, error) {
-		group.Wait()
-		return results, cmp.Or(errs...)
-	}
+	group.Wait()
+	return results, cmp.Or(errs...)
 }
 
 // realReport shows a line per story, and what failed in full.
-func (t *tour) realReport(s course.Step, addrs []string, results []story.Result) error {
-	t.heading("real: the stories of %s on %s", s.Label(), hosts(addrs))
+func (t *tour) realReport(s course.Step, servers []*url.URL, results []story.Result) error {
+	var hosts []string // without their passwords
+	for _, u := range servers {
+		hosts = append(hosts, u.Host)
+	}
+	t.heading("real: the stories of %s on %s", s.Label(), strings.Join(hosts, ", "))
 	var wrong []string
 	left := 0
 	for _, r := range results {
@@ -136,6 +118,33 @@ func (t *tour) realReport(s course.Step, addrs []string, results []story.Result)
 	return unless(wrong, "real %s failed:\n  %s", s)
 }
 
+// readServers returns as many as the steps need, of those that the command or the
+// environment names.
+func readServers(req request) (servers []*url.URL, err error) {
+	need := 0
+	for _, s := range req.steps {
+		need = max(need, s.Nodes)
+	}
+	list := append(req.names, os.Getenv(realEnv))[0]
+	if list == "" {
+		return nil, wrongUsage("where is your Redis? go run ./docs/tour real %s localhost:6379", req.steps[0].Arg())
+	}
+	for addr := range strings.SplitSeq(list, ",") {
+		u, err := parseServer(addr)
+		if err != nil {
+			return nil, wrongUsage("a server is HOST:PORT, or a URL (redis://, rediss://): %v", err)
+		}
+		if slices.ContainsFunc(servers, func(other *url.URL) bool { return other.Host == u.Host }) {
+			return nil, wrongUsage("%s is there twice: the servers must be independent", u.Host)
+		}
+		servers = append(servers, u)
+	}
+	if len(servers) < need {
+		return nil, wrongUsage("%d independent servers are needed (URL,URL,...), not %d", need, len(servers))
+	}
+	return servers[:need], nil
+}
+
 // parseServer reads the URL of a server, or HOST:PORT. What is in its query, the stories read.
 func parseServer(addr string) (*url.URL, error) {
 	if !strings.Contains(addr, "://") {
@@ -152,53 +161,24 @@ func parseServer(addr string) (*url.URL, error) {
 	return u, nil
 }
 
-// hosts are the servers without their passwords.
-func hosts(addrs []string) string {
-	var list []string
-	for _, addr := range addrs {
-		if u, err := parseServer(addr); err == nil {
-			addr = u.Host
-		}
-		list = append(list, addr)
-	}
-	return strings.Join(list, ", ")
-}
-
 // ping asks a server whether it is a Redis that takes commands, and can be one of so many. It
 // does so without go-redis, which is not there where a module cannot be fetched.
-func ping(ctx context.Context, addr string, servers int) error {
-	u, err := parseServer(addr)
-	if err != nil {
-		return err
-	}
-	secure := u.Scheme == "rediss"
-	info, err := askInfo(ctx, u, secure)
-	if err != nil {
-		return errorf("%w%s", err, advice(secure, err))
-	}
-	if servers > 1 && strings.Contains(info, "cluster_enabled:1") {
-		return errorf("it is a node of a cluster. This step needs independent servers")
-	}
-	return nil
-}
-
-// askInfo returns what a server that takes commands replies to INFO cluster.
-func askInfo(ctx context.Context, u *url.URL, secure bool) (info string, err error) {
+func ping(ctx context.Context, u *url.URL, servers int) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	dial := new(net.Dialer).DialContext
-	if secure {
+	if u.Scheme == "rediss" {
 		skip := u.Query().Get("skip_verify") == "true"
 		dial = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: skip}}).DialContext
 	}
 	conn, err := dial(ctx, "tcp", u.Host)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer conn.Close()
 	end, _ := ctx.Deadline()
 	conn.SetDeadline(end)
-	commands := [][]string{{"PING"}, {"INFO", "cluster"}}
+	commands := [][]string{{"PING"}, {"CLUSTER", "INFO"}} // the latter is an error where there is none
 	if password, ok := u.User.Password(); ok {
 		auth := slices.DeleteFunc([]string{"AUTH", u.User.Username(), password}, func(arg string) bool { return arg == "" })
 		commands = slices.Insert(commands, 0, auth)
@@ -209,50 +189,18 @@ func askInfo(ctx context.Context, u *url.URL, secure bool) (info string, err err
 		for _, arg := range args {
 			fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(arg), arg)
 		}
-		if info, err = readReply(replies); err != nil && args[0] != "INFO" {
-			return "", err
+		reply, err := replies.ReadString('\n')
+		switch {
+		case err != nil:
+			return err
+		case args[0] == "CLUSTER" && reply[0] == '$' && servers > 1:
+			return errorf("it is a node of a cluster. This step needs independent servers")
+		case args[0] == "CLUSTER":
+		case reply[0] == '-':
+			return errors.New(strings.TrimSpace(reply[1:]))
+		case reply[0] != '+':
+			return io.EOF // it does not speak Redis's protocol
 		}
 	}
-	return info, nil // without INFO, it is not taken for a node of a cluster
-}
-
-// readReply reads a status, an error, or a string.
-func readReply(r *bufio.Reader) (string, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	line = strings.TrimRight(line, "\r\n")
-	switch line[:min(1, len(line))] {
-	case "+":
-		return line[1:], nil
-	case "-":
-		return "", errors.New(line[1:])
-	case "$":
-		n, _ := strconv.Atoi(line[1:])
-		text := make([]byte, max(0, n))
-		_, err = io.ReadFull(r, text)
-		return string(text), err
-	}
-	return "", io.EOF // it does not speak Redis's protocol
-}
-
-// advice says what may help after an error.
-func advice(secure bool, err error) string {
-	_, refused := errors.AsType[*net.OpError](err)
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	switch {
-	case unknown:
-		return word("\nTo trust its CA, put the CA's file into SSL_CERT_FILE. To trust any server, end the URL with ?skip_verify=true")
-	case plain || secure && (errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded)):
-		return word("\nIt may not speak TLS: try redis:// instead of rediss://")
-	case errors.Is(err, io.EOF):
-		return word("\nIt may want TLS: try rediss:// instead of redis://")
-	case strings.HasPrefix(err.Error(), "NOAUTH"):
-		return word("\nIt wants a password: redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@HOST:PORT")
-	case refused:
-		return word("\nStart one (redis-server --port 6379 --save ''), or name another")
-	}
-	return ""
+	return nil
 }

@@ -19,20 +19,11 @@ const (
 
 // tag is the word in front of a test's name.
 func (c console) tag(v story.Verdict) string {
-	switch v {
-	case story.Passed:
-		return c.paint(green, "ok   ")
-	case story.Skipped:
-		return c.paint(dim, "skip ")
-	case story.Failed:
-		return c.paint(red, "FAIL ")
+	tags := map[story.Verdict][]string{story.Passed: {green, "ok   "}, story.Skipped: {dim, "skip "}, story.Failed: {red, "FAIL "}}
+	if of := tags[v]; of != nil {
+		return c.paint(of[0], of[1])
 	}
 	return c.paint(red, "ERROR")
-}
-
-func (c console) heading(format string, args ...any) {
-	c.strong(format, args...)
-	c.printf("\n")
 }
 
 // playing is the heading of a run of stories on a lock: its kind, their files, the lock.
@@ -44,18 +35,12 @@ func (c console) playing(format string, results []story.Result, on course.Step) 
 	c.heading(format, strings.Join(slices.Compact(files), ", "), on.Subject(), on.Lock)
 }
 
-// strong prints a paragraph in bold.
-func (c console) strong(format string, args ...any) {
-	c.printf("%s", c.paint(bold, indent("", wrap(columns, say(format, args...)))))
-}
-
 // line prints a story's name, and nothing of its output.
 func (c console) line(r story.Result) {
-	note := ""
+	c.printf("  %s %s\n", c.tag(r.Verdict), r.Name)
 	if r.Control && r.Verdict == story.Passed {
-		note = c.paint(dim, behind(r.Name, " (also passes on the older lock)"))
+		c.printf("%s\n", c.paint(dim, "        (also passes on the older lock)"))
 	}
-	c.printf("  %s %s%s\n", c.tag(r.Verdict), r.Name, note)
 }
 
 // failure prints a story that failed in full: what happened, what that means, and which
@@ -86,9 +71,17 @@ func (c console) summary(r story.Result) {
 	c.alsoFailing(failing)
 }
 
-func (c console) message(color string, lines []string) {
-	lines = wrap(columns-len(margin), strings.Join(original(lines), "\n"))
-	c.printf("%s", c.paint(color, indent(margin, lines)))
+// message prints what a story says: where there is Chinese, that, and below it what is in the
+// source.
+func (c console) message(color string, says []string) {
+	var all []string
+	for _, line := range says {
+		if found := trace.Say(line); found != line {
+			all, line = append(all, found), say("in the source: %s", line)
+		}
+		all = append(all, line)
+	}
+	c.printf("%s", c.paint(color, indent(margin, wrap(columns-len(margin), strings.Join(all, "\n")))))
 }
 
 // alsoFailing names the variants (subtests) behind the first.
@@ -97,6 +90,9 @@ func (c console) alsoFailing(failing []*story.Test) {
 	for _, t := range failing[1:] {
 		_, name, _ := strings.Cut(t.Name, "/")
 		others = append(others, strings.ReplaceAll(name, "_", " "))
+	}
+	if n := len(others) - few; n > 1 {
+		others = append(others[:few], say("and %d more", n))
 	}
 	if others != nil {
 		c.prose(margin, "(other variants fail as well: %s)", strings.Join(others, "; "))
@@ -141,10 +137,8 @@ func whyNot(r story.Result) string {
 		return strings.TrimSuffix(say("failed without an assertion: %s", r.Detail), ": ")
 	case r.Verdict == story.NotRun:
 		return word("no test ran")
-	case r.Verdict == story.Crashed && r.Detail == "" && r.Log.Exit != 0 && r.Log.Exit != 1:
-		return say("the test process ended with exit status %d", r.Log.Exit)
 	case r.Verdict == story.Crashed && r.Detail == "":
-		return word("the test process ended before the test did")
+		return say("the test process ended with exit status %d", r.Log.Exit)
 	}
 	return r.Detail
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
@@ -17,13 +21,19 @@ import (
 )
 
 // errUnsolved ends a try that is not done yet; what is missing has been printed.
-var errUnsolved error = saying("not solved yet")
+var errUnsolved = errors.New("not solved yet")
 
 // watchFile is laid over the step's folder, and ends a story that hangs.
 const (
 	watchDir  = "docs/tour/testdata"
 	watchFile = "lab_watch_test.go"
 	watchEnv  = "TOUR_PATIENCE" // how long a story may make no progress
+)
+
+// throughFile is laid over it as well. With throughLock, stories then call Lock for TryLock.
+const (
+	throughFile = "lab_lock_test.go"
+	throughLock = "TOUR_THROUGH=Lock"
 )
 
 // watchPatience is how long: enough for a machine that is busy with something else.
@@ -37,6 +47,7 @@ type trial struct {
 	story.Result
 	part int     // of its step; -1 for the stories of the steps before, or if it has none
 	end  *ending // if it ended with its process
+	lock bool    // it passed, and then was played through Lock
 }
 
 // runTry plays the stories of a step on the learner's lock: all, or those with these names.
@@ -60,8 +71,13 @@ func (t *tour) prepare(req request) error {
 	if err != nil {
 		return err
 	}
-	if p.Step > s.N && t.hasLock(myDir) && !req.has("-back") {
+	if p.Step > s.N && p.Steps[p.Step].Belongs != s.N && t.hasLock(myDir) && !req.has("-back") {
 		return wrongUsage("%s has your attempt at step %02d. To keep that and go back to %s:\n  go run ./docs/tour try %d -back", myDir, p.Step, s.Label(), s.N)
+	}
+	if mine, err := t.readLock(myDir); err == nil && mine.digest() == p.Seen {
+		if dir := t.editedStep(); dir != "" {
+			t.prose("", "You have changed %s, but try plays %s.\n", dir, myDir)
+		}
 	}
 	fresh, err := t.begin(p, s)
 	if err != nil || !fresh {
@@ -97,12 +113,13 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 		return err
 	}
 	a := attemptAt{step: s, src: src}
-	t.judged = a
 	b, err := t.tryBuild(&a)
 	if err != nil {
 		return err
 	}
+	counted := t.countPackages(ctx, b)
 	bin, err := t.build(ctx, b)
+	counted()
 	if ce, ok := errors.AsType[*story.CompileError](err); ok {
 		return t.doesNotCompile(ce, s)
 	}
@@ -125,14 +142,66 @@ func (t *tour) tryOnce(ctx context.Context, s course.Step, names []string) error
 	if err := t.playTrials(ctx, bin, a.trials); err != nil {
 		return err
 	}
-	t.judged = a
-	if err := t.countTry(s); err != nil {
-		return err
+	if a.failing() == nil { // all of this holds for Lock as for TryLock
+		bin.Env = []string{throughLock}
+		for i, r := range a.trials {
+			if r.Verdict == story.Passed {
+				a.trials[i] = trial{story.Result{Story: r.Story, Verdict: story.NotRun}, r.part, nil, true}
+			}
+		}
+		if err := t.playTrials(ctx, bin, a.trials); err != nil {
+			return err
+		}
 	}
 	if names != nil {
 		return t.namedReport(a)
 	}
 	return t.tryReport(a)
+}
+
+// editedStep is the step whose lock was written since the last try; "" if there is none.
+func (t *tour) editedStep() string {
+	last, err := os.Stat(t.Path("", myProgress))
+	for _, s := range course.Steps {
+		for _, name := range t.lockFiles(s.Dir) {
+			if now, wrong := os.Stat(t.Path(s.Dir, name)); cmp.Or(err, wrong) == nil && now.ModTime().After(last.ModTime()) {
+				return s.Dir
+			}
+		}
+	}
+	return ""
+}
+
+// countPackages says how much of a first build is done, until the returned function is called: it
+// takes minutes.
+func (t *tour) countPackages(ctx context.Context, b story.Build) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var counting sync.WaitGroup
+	if !t.live {
+		return cancel
+	}
+	stop = func() {
+		cancel()
+		counting.Wait()
+		fmt.Fprintf(t.err, "\r%s\r", strings.Repeat(" ", columns))
+	}
+	counting.Go(func() {
+		for most := 0; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Second):
+			}
+			list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-f", "{{if .Stale}}x{{end}}", "./"+b.Dir)
+			list.Dir = t.Root
+			out, _ := list.Output()
+			n := bytes.Count(out, []byte("x"))
+			if most = max(most, n); most > 20 && n > 0 && ctx.Err() == nil {
+				fmt.Fprintf(t.err, "\r%s", say("building %s: %d of %d packages", b.Name, most-n, most))
+			}
+		}
+	})
+	return stop
 }
 
 // tryBuild is the tests of the step with the learner's lock.
@@ -173,7 +242,20 @@ func (t *tour) tryBuild(a *attemptAt) (story.Build, error) {
 	if before := s.Before().Dir; a.older && t.Exists(before, course.NewFile) {
 		b.Replace[course.NewFile] = before + "/" + course.NewFile
 	}
-	return b, err
+	return b, cmp.Or(err, t.layThrough(b))
+}
+
+// layThrough lays over a build what plays its stories through Lock.
+func (t *tour) layThrough(b story.Build) error {
+	text, err := os.ReadFile(t.Path("", cmp.Or(b.Replace[course.NewFile], b.Dir+"/"+course.NewFile)))
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(t.Tmp, "new-") // several are built at once
+	b.Replace[course.NewFile] = filepath.Join(dir, course.NewFile)
+	b.Replace[throughFile] = watchDir + "/" + throughFile
+	text = bytes.Replace(text, []byte("handle) TryLock("), []byte("handle) tryLock("), 1)
+	return cmp.Or(err, os.WriteFile(b.Replace[course.NewFile], text, 0o666))
 }
 
 // stubsFile stands in for methods that are not written yet, so that the other parts of a
@@ -233,7 +315,7 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 		}
 		_, out := b.Replace[f.Name]
 		for _, st := range stories {
-			r, needs := trial{story.Result{Story: st, Verdict: story.NotRun}, -1, nil}, f.Needs
+			r, needs := trial{story.Result{Story: st, Verdict: story.NotRun}, -1, nil, false}, f.Needs
 			if parts := a.step.Parts(); parts != nil && f.From == a.step.N {
 				r.part = a.step.PartOf(f.Name, st.Name)
 				needs = parts[r.part].Needs
@@ -257,6 +339,79 @@ func (t *tour) tryStories(a *attemptAt, b story.Build) error {
 
 // watchdogs is the step from which on a lock that no one unlocks stays, unless it has MaxHold.
 const watchdogs = 7
+
+// few is how many of many are named.
+const few = 3
+
+// from is the step in which the story begins.
+func (r trial) from() int {
+	for _, f := range course.Files() {
+		if f.Name == r.File {
+			return f.From
+		}
+	}
+	return 0
+}
+
+// fails reports whether it was played, and did not pass.
+func (r trial) fails() bool {
+	return !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict)
+}
+
+// belongs is the last step before one that most of its stories say the lock does not know; 0 if that
+// is the one that is tried.
+func (a attemptAt) belongs() int {
+	for n := 2; n < a.step.N; n++ {
+		failing, all := 0, 0
+		for _, r := range a.trials {
+			if r.from() == n {
+				failing, all = failing+boolean(r.fails()), all+1
+			}
+		}
+		if 2*failing > all {
+			return n - 1
+		}
+	}
+	return 0
+}
+
+// solvedPart says which part is solved, and which one is next.
+func (a attemptAt) solvedPart() string {
+	for i, p := range a.step.Parts() {
+		if slices.ContainsFunc(a.trials, func(r trial) bool { return r.part == i && r.Verdict != story.Passed }) {
+			if i == 0 {
+				break
+			}
+			return say("Part %d, %s, is solved. Next is part %d, %s: %s", i, a.step.Parts()[i-1].Name, i+1, p.Name, p.Asks)
+		}
+	}
+	return ""
+}
+
+// sameToken names two clients that stored the same token in a story that fails; "" if there are none.
+func (a attemptAt) sameToken() string {
+	for _, r := range a.failing() {
+		for _, failed := range r.Log.Failing(r.Name) {
+			for _, e := range failed.Records {
+				if found := notNew.FindStringSubmatch(e.Text); found != nil && found[1] != found[2] {
+					return say("%s and %s", found[2], found[1])
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var notNew = regexp.MustCompile(`^(\w+)'s token is <(\w+)-\d+>, which is not new$`)
+
+// named are the failures to name: four, and if the lock is one of an earlier step, what it lacks there.
+func (a attemptAt) named(fails []trial) []trial {
+	fails = fails[:min(len(fails), 4)]
+	if last := a.belongs(); last > 0 {
+		return slices.DeleteFunc(slices.Clone(fails), func(r trial) bool { return r.from() > last })
+	}
+	return fails
+}
 
 // patient is how many stories may hang before the others are not run: each takes seconds.
 const patient = 4

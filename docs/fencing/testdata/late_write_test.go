@@ -9,7 +9,7 @@ import (
 
 // The story of ../fencing_test.go with a lock that gives no numbers and a resource that
 // checks none. The tour adds this file to step 08's tests and runs it on each of the
-// eight locks: the last row of docs/read/matrix.md.
+// eight locks: the last row of docs/read/how-we-know.md.
 
 func TestKleppmannsFigure_TheLateWriteIsRefused(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {

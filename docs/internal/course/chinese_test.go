@@ -42,22 +42,6 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 	}
 }
 
-// A lesson has the title that the tour gives its step.
-func TestChinese_LessonsAreCalledAsInTheTour(t *testing.T) {
-	for _, s := range Steps {
-		title := "\n# " + InChinese(s.Label()) + "：" + InChinese(s.Problem) + "\n"
-		assert.Contains(t, read(t, s.Dir+"/README.zh-CN.md"), title)
-	}
-}
-
-// Of two entries with the same English, one would be lost.
-func TestCatalogs_HaveEachTextOnceOnALineOfItsOwn(t *testing.T) {
-	for _, name := range []string{"docs/tour/zh-CN.json", "docs/internal/course/zh-CN.json", "docs/internal/picture/zh-CN.json", "docs/internal/trace/zh-CN.json"} {
-		text := read(t, name)
-		assert.Len(t, NewCatalog(name, []byte(text), Numbers).Texts, strings.Count(text, `": "`), "%s has a text twice (sort | uniq -d)", name)
-	}
-}
-
 var code = regexp.MustCompile("`[^`]+`")
 
 // TestChinese_HintsAreThoseOfTheEnglish compares the stories, and in each stage the code.
@@ -65,21 +49,17 @@ func TestChinese_HintsAreThoseOfTheEnglish(t *testing.T) {
 	t.Cleanup(func() { Chinese = false })
 	files, err := fs.Glob(hintTexts, "hints/*.md")
 	require.NoError(t, err)
-	there, err := fs.Glob(hintTexts, "hints/zh-CN/*.md")
-	require.NoError(t, err)
-	require.Len(t, there, len(files), "each file has its Chinese")
 	for _, name := range files {
-		Chinese = false
 		english := readHints(path.Base(name))
 		Chinese = true
 		chinese := readHints(path.Base(name))
+		Chinese = false
 		require.Len(t, chinese, len(english), name)
 		for i, h := range english {
 			require.Equal(t, h.Of, chinese[i].Of, name)
-			require.Len(t, h.Stages, Stages, "%s: %s", name, h.Of[0])
-			require.Len(t, chinese[i].Stages, Stages, "zh-CN/%s: %s", name, h.Of[0])
+			require.Equal(t, []int{Stages, Stages}, []int{len(h.Stages), len(chinese[i].Stages)}, "%s: %s", name, h.Of[0])
 			for n := range h.Stages {
-				assert.ElementsMatchf(t, codeIn(h.Stages[n]), codeIn(chinese[i].Stages[n]), "%s, %s, stage %d", name, h.Of[0], n+1)
+				assert.Equal(t, codeIn(h.Stages[n]), codeIn(chinese[i].Stages[n]), "%s, %s, stage %d", name, h.Of[0], n+1)
 				assert.Regexp(t, `\p{Han}`, chinese[i].Stages[n])
 			}
 		}
@@ -87,7 +67,7 @@ func TestChinese_HintsAreThoseOfTheEnglish(t *testing.T) {
 }
 
 func codeIn(text string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(code.FindAllString(regexp.MustCompile(`\s+`).ReplaceAllString(text, " "), -1))))
+	return slices.Compact(slices.Sorted(slices.Values(code.FindAllString(strings.Join(strings.Fields(text), " "), -1))))
 }
 
 func TestFind_WhatWasPutIntoATextIsInChineseAsWell(t *testing.T) {

@@ -212,10 +212,6 @@ const (
 	ExampleFile = "example_test.go" // for go doc, from step 05 on
 )
 
-// OwnFiles differ from step to step by intent. All others are copies, but for the
-// waiting.go of step 08.
-var OwnFiles = []string{LockFile, NewFile, BugFile, ExampleFile, "README.md", "README.zh-CN.md"}
-
 // A File is what a step guarantees: the guarantee itself, or what has its own
 // file next to it. The files with a number are a first reading: they hold the fix.
 type File struct {
@@ -225,26 +221,25 @@ type File struct {
 	Needs     []string // methods, fields and variables that older locks lack
 }
 
-// besides are not run against every lock, because a step gives them up or because they
-// need a newer API than TryLock, Lock and Unlock.
+// besides are the other files, in the order of the course. Those of the second reading ("more_")
+// are what a lock with the fix must survive as well. Those that end before the last step, because
+// it gives them up, and those that need a newer API are not run against every lock.
 var besides = []File{
-	{"6_waiting_test.go", "waiters are woken and do not poll", 6, 7, nil},
-	{"7_lost_test.go", "the holder is notified that it lost the lock", 7, 8, []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}},
-	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
-}
-
-// second is the second reading: what a lock with the fix must survive as well.
-var second = []File{
 	{Name: "more_1_test.go", From: 1, To: 8},
 	{Name: "more_2_test.go", From: 2, To: 8},
 	{Name: "more_4_test.go", From: 4, To: 8},
 	{Name: "more_5_test.go", From: 5, To: 8},
+	{Name: "6_waiting_test.go", Guarantee: "waiters are woken and do not poll", From: 6, To: 7},
 	{Name: "more_6_test.go", From: 6, To: 8},
 	{Name: "more_6_waiting_test.go", From: 6, To: 7},
-	{Name: "more_7_lost_test.go", From: 7, To: 8, Needs: besides[1].Needs},
+	{"7_lost_test.go", "the holder is notified that it lost the lock", 7, 8, newer},
+	{Name: "more_7_lost_test.go", From: 7, To: 8, Needs: newer},
+	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 	{Name: "more_8_test.go", From: 8, To: 8},
-	{Name: "more_8_validity_test.go", From: 8, To: 8, Needs: besides[2].Needs},
+	{Name: "more_8_validity_test.go", From: 8, To: 8, Needs: []string{"NodeTimeout"}},
 }
+
+var newer = []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}
 
 // IsSecond tells the files of the second reading from those with a number.
 func IsSecond(file string) bool { return strings.HasPrefix(file, "more_") }
@@ -297,22 +292,12 @@ func Second(dir string) (names []string) {
 	return names
 }
 
-// Span returns the first and the last step that have to pass the stories of a file.
-func Span(file string) (from, to int) {
-	for _, f := range append(Files(), Hardening...) {
-		if f.Name == file {
-			return f.From, f.To
-		}
-	}
-	return 0, -1
-}
-
 // Files returns what all steps guarantee, in the order of the course.
 func Files() []File {
 	var list []File
 	for _, s := range Steps {
 		list = append(list, File{s.File, s.Guarantee, s.N, len(Steps), nil})
-		for _, f := range slices.Concat(besides, second) {
+		for _, f := range besides {
 			if f.From == s.N {
 				list = append(list, f)
 			}

@@ -21,8 +21,8 @@ const Stages = 3
 //go:embed hints
 var hintTexts embed.FS
 
-// Hints returns the hints of the stories that begin in s, and those for what people then
-// break, by what the failure says. They are in hints/stepNN.md, and in Chinese in
+// Hints returns the hints of the stories that begin in s, and those for what a failure says, in
+// any step from s on. They are in hints/stepNN.md, and in Chinese in
 // hints/zh-CN/stepNN.md:
 //
 //	# TestOneStory
@@ -62,12 +62,15 @@ func (s Step) HintFor(file, story string) (Hint, bool) {
 	return h, ok
 }
 
-// HintSaying returns the hint for a failure in s that says itself why.
-func (s Step) HintSaying(says string) (Hint, bool) {
-	return find(s.Hints(), func(of string) bool {
-		text, ok := strings.CutPrefix(of, "says: ")
-		return ok && strings.Contains(says, text)
-	})
+// HintSaying returns the hint for the sentence with which a story of s has failed.
+func (s Step) HintSaying(says string) (h Hint, ok bool) {
+	for n := s.N; n > 0 && !ok; n-- {
+		h, ok = find(Steps[n-1].Hints(), func(of string) bool {
+			text, ok := strings.CutPrefix(of, "says: ")
+			return ok && strings.Contains(says, text)
+		})
+	}
+	return h, ok
 }
 
 // HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"

@@ -26,6 +26,10 @@ var parts = map[int][]Part{
 			[]string{"TestTheRequestIsCancelled", "TestRedisHangs_Unlock"}},
 		{"undo", "What may have run: a TryLock without a reply is undone, and a release without a reply is not a loss.", nil, nil},
 	},
+	6: {
+		{"nest", "The owner may lock again: the key holds the depth, and what is sent twice counts once.", nil, []string{"6_reentrant_test.go", "more_6_test.go"}},
+		{"wait", "Waiters are woken and do not poll; a holder that dies wakes no one.", nil, nil},
+	},
 	7: {
 		{"renew", "The lease is renewed until Unlock.", nil, []string{"7_watchdog_test.go"}},
 		{"Lost", "The holder is notified of a loss before the key can expire.", []string{"Lost", "ValidUntil", "MaxHold", "ErrLost"}, nil},
@@ -33,7 +37,7 @@ var parts = map[int][]Part{
 			[]string{"TestDo_", "TestTheLockIsLostDuringDo", "TestDoCannotLock", "TestALoss_SaysItsCause", "TestTheReleaseIsAnsweredAfterTheLease"}},
 	},
 	8: {
-		{"majority", "All nodes are asked at once, and a majority of them decides.", nil,
+		{"majority", "All nodes are asked, and a majority rules.", nil,
 			[]string{"8_failover_test.go", "TestTheMajority", "TestOthersHold", "TestLock_SplitVote", "TestAWaiter_Asks", "TestTwoNodesSayNoFirst", "TestANodeThatSaidNo",
 				"TestThreeNodesAreDown", "TestTryLock_InvalidNodes", "TestClientsThatCannotBeCompared", "TestLockWhenAMajority", "TestTwoNodesRefuse", "TestTheContextCutsOff"}},
 		{"time", "Nodes that are slow or silent cost NodeTimeout at most, and keep nothing.", []string{"NodeTimeout"}, nil},

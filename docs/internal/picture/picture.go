@@ -6,7 +6,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,7 +85,6 @@ type span struct {
 	from, to moment
 	owner    string // whose key or value it is
 	until    int64  // of a key: when it expires; 0 is never
-	saw      bool   // of a key: it is renewed again and again
 }
 
 // A track has the spans of some lanes. One that has not ended continues to the edge of the
@@ -133,7 +131,7 @@ func read(from Panel) *panel {
 	p.known = make([]trace.Key, len(p.nodes))
 	for _, row := range trace.Rows(records) {
 		if row.More > 0 {
-			p.repeat(row.More, row.Of[len(row.Of)-1])
+			p.repeat(row.More)
 			continue
 		}
 		for _, r := range row.Of {
@@ -143,7 +141,6 @@ func read(from Panel) *panel {
 	if p.ends == nil && p.Good != "" {
 		p.ends = []string{strings.Replace("✓ "+p.Good, "✓ ✗", "✗", 1)}
 	}
-	slices.Sort(p.moments)
 	p.moments = append(slices.Compact(p.moments), edge)
 	return p
 }
@@ -154,9 +151,6 @@ func (p *panel) add(record trace.Record) {
 		p.ends = append(p.ends, "✗ "+record.Text)
 		return
 	case trace.Call:
-		if !slices.Contains(p.clients, record.Who) { // nothing has come of it when the picture ends
-			return
-		}
 		p.waiting.begin(span{lane: record.Who, from: max(p.now, momentAt(record.At))})
 		if p.now.at() < record.At { // what it changes shows at the next moment
 			return
@@ -168,19 +162,12 @@ func (p *panel) add(record trace.Record) {
 	p.see(record)
 }
 
-// repeat says that what was last came so many times more, and then like this.
-func (p *panel) repeat(times int, last trace.Record) {
+// repeat says that what was last came so many times more.
+func (p *panel) repeat(times int) {
 	note := p.last
 	note.Kind = trace.Note
 	p.next(note)
-	e := event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), again: true, high: 2 * line}
-	for i, key := range last.Redis {
-		if key.Until > p.known[i].Until+1000 {
-			p.keys[p.keys.open(p.nodes[i])].saw = true
-			p.known[i].Until = 0 // the next record begins the last of its spans
-		}
-	}
-	p.events = append(p.events, e)
+	p.events = append(p.events, event{lane: note.Who, at: p.now, label: fmt.Sprintf("the same %d times more", times), again: true, high: 2 * line})
 }
 
 // next goes on to the moment of a record, unless it belongs to what was before it.
@@ -270,15 +257,10 @@ func (e *event) add(record trace.Record) {
 
 const lost = "lost"
 
-var nestedDepth = regexp.MustCompile(` depth=([2-9])`)
-
 // reaches takes in what one more node has answered, and says what the command is and how
 // it was answered.
 func (e *event) reaches(record trace.Record) {
 	name, _, _ := strings.Cut(record.Text, " ")
-	if m := nestedDepth.FindStringSubmatch(record.Text); m != nil && len(record.Redis) == 1 {
-		name += " depth " + m[1]
-	}
 	if record.Again {
 		name = "↻ " + name
 	}

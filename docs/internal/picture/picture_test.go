@@ -3,7 +3,6 @@ package picture
 import (
 	"encoding/xml"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,16 +20,15 @@ func key(owner string, until int64) []trace.Key {
 
 // twoInside is a story in which bob enters while alice is inside.
 func twoInside() Panel {
-	none, both := []trace.Key{{}}, []string{"alice", "bob"}
+	none, both, alices, bobs := []trace.Key{{}}, []string{"alice", "bob"}, key("alice", 10_000_000), key("bob", 30_000_000)
 	return Panel{Head: "Step 03: SET NX EX; DEL", Records: []trace.Record{
 		{At: 0, Who: "alice", Kind: trace.Call, Text: "TryLock", Redis: none},
-		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("alice", 10_000_000)},
-		{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: key("alice", 10_000_000), Inside: both[:1]},
+		{At: 100, Who: "alice", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: alices},
+		{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: alices, Inside: both[:1]},
 		{At: 10_000_000, Node: 1, Kind: trace.Expire, Text: "the TTL expired", Redis: none, Inside: both[:1]},
-		{At: 20_000_000, Who: "bob", Kind: trace.Call, Text: "TryLock", Redis: none, Inside: both[:1]},
-		{At: 20_000_100, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: key("bob", 30_000_000), Inside: both[:1]},
-		{At: 20_000_100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Mark: "alice is inside as well", Redis: key("bob", 30_000_000), Inside: both},
-		{At: 20_000_100, Kind: trace.Verdict, Text: "alice died inside, her ttl of 10s has passed, but bob is still locked out", Redis: key("bob", 30_000_000), Inside: both},
+		{At: 20_000_100, Who: "bob", Node: 1, Kind: trace.Command, Text: "SET coupons locked EX 10 NX", Reply: "OK", Redis: bobs, Inside: both[:1]},
+		{At: 20_000_100, Who: "bob", Kind: trace.Return, Text: "TryLock", Reply: "ok", Mark: "alice is inside as well", Redis: bobs, Inside: both},
+		{At: 20_000_100, Kind: trace.Verdict, Text: "alice died inside, her ttl of 10s has passed, but bob is still locked out", Redis: bobs, Inside: both},
 	}}
 }
 
@@ -60,23 +58,15 @@ func texts(t *testing.T, svg string) (list []string) {
 	}
 }
 
-func TestStory_IsTheSameEachTimeAndInBothThemes(t *testing.T) {
-	draw := func(theme Theme) string {
-		svg, err := Story("The holder dies", []Panel{twoInside()}, 1, theme)
-		require.NoError(t, err)
-		return svg
-	}
-	light, color := draw(Light), regexp.MustCompile(`#[0-9a-f]{6}`)
-	require.Equal(t, light, draw(Light))
-	require.Equal(t, color.ReplaceAllString(light, ""), color.ReplaceAllString(draw(Dark), ""))
-	require.Subset(t, texts(t, light), []string{"The holder dies", "Step 03: SET NX EX; DEL", "alice SET → OK", "Redis key expires", "10 s", "20 s", "alice is inside as well"})
-	require.Equal(t, 2, strings.Count(light, `fill="url(#both)"`), "alice and bob are both inside: both lanes are hatched")
-}
-
-func TestStory_ARunThatPasses_HasNoGuiltyRow(t *testing.T) {
+func TestStory_ShowsWhatIsWrongUnlessTheRunPasses(t *testing.T) {
 	panel := twoInside()
-	panel.Good, panel.Records = "bob is refused", panel.Records[:7]
 	svg, err := Story("The holder dies", []Panel{panel}, 1, Light)
+	require.NoError(t, err)
+	require.Subset(t, texts(t, svg), []string{"The holder dies", "Step 03: SET NX EX; DEL", "alice SET → OK", "Redis key expires", "10 s", "20 s", "alice is inside as well"})
+	require.Equal(t, 2, strings.Count(svg, `fill="url(#both)"`), "alice and bob are both inside: both lanes are hatched")
+
+	panel.Good, panel.Records = "bob is refused", panel.Records[:6]
+	svg, err = Story("The holder dies", []Panel{panel}, 1, Light)
 	require.NoError(t, err)
 	require.Contains(t, texts(t, svg), "✓ bob is refused")
 	require.NotContains(t, svg, "as well")
@@ -87,7 +77,7 @@ func TestChinese_ATextWithoutChineseIsAnError(t *testing.T) {
 	svg, err := Story("The holder dies", []Panel{panel}, 1, Light.Chinese())
 	require.NoError(t, err)
 	require.Subset(t, texts(t, svg), []string{"持锁者崩溃", "第 03 步：SET NX EX；DEL", "bob SET → OK", "alice 也持锁", "Redis key 过期"})
-	panel.Records[7].Text = "something new"
+	panel.Records[6].Text = "something new"
 	_, err = Story("A new title", []Panel{panel}, 1, Light.Chinese())
 	require.ErrorContains(t, err, `zh-CN.json has no Chinese for ["A new title" "something new"]`)
 }

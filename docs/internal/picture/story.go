@@ -123,7 +123,7 @@ func (c *canvas) panel(p *panel, top float64) {
 // names are the columns: as in docs/play, Redis is between the first client and the others.
 func (p *panel) names() []string {
 	names := slices.Concat(p.nodes, p.clients)
-	if len(p.nodes) == 1 && len(p.clients) > 0 {
+	if len(p.nodes) == 1 {
 		names[0], names[1] = names[1], names[0]
 	}
 	if p.resource != "" {
@@ -223,7 +223,7 @@ func (p *panel) clock(m moment) string {
 		return "0"
 	case tenths < 100:
 		return px(float64(tenths)/10) + " ms"
-	case tenths < 10_000 || ms%10 != 0 && ms < 100_000:
+	case tenths < 10_000 || ms%10 != 0:
 		return fmt.Sprintf("%d ms", ms)
 	}
 	return fmt.Sprint(math.Round(float64(tenths)/100)/100) + " s"
@@ -249,19 +249,9 @@ func (c *canvas) keys(p *panel) {
 	}
 	for _, s := range p.keys {
 		var right, left string
-		corner := func(half, y float64) {
-			right += px(p.lanes[s.lane]+half) + "," + px(y) + " "
-			left = " " + px(p.lanes[s.lane]-half) + "," + px(y) + left
-		}
-		if from, to := p.at(s.from), p.at(s.to); s.saw { // three teeth, each a third of the ttl
-			for i := range 3 {
-				corner(wide/2, from+(to-from)*float64(i)/3)
-				corner(wide/3, from+(to-from)*float64(i+1)/3)
-			}
-		}
 		end := s.from.at()
 		for i, m := range p.moments {
-			if m < s.from || m > s.to || s.saw {
+			if m < s.from || m > s.to {
 				continue
 			}
 			if m != edge {
@@ -269,9 +259,10 @@ func (c *canvas) keys(p *panel) {
 			}
 			half := wide / 2
 			if s.until > 0 {
-				half *= max(0, float64(s.until-end)/float64(longest))
+				half *= float64(s.until-end) / float64(longest)
 			}
-			corner(half, p.y[i])
+			right += px(p.lanes[s.lane]+half) + "," + px(p.y[i]) + " "
+			left = " " + px(p.lanes[s.lane]-half) + "," + px(p.y[i]) + left
 		}
 		color := c.color(s.owner)
 		c.add(`<polygon points="%s" fill="%s" stroke="%s"/>`, strings.TrimSpace(right)+left, c.pale(color, .4), color)
@@ -302,7 +293,6 @@ func (c *canvas) event(p *panel, e event) {
 		to = p.lanes[e.of]
 		if side := math.Copysign(1, to-x); e.heard { // Redis sends it
 			c.arrow(to-side*bar/2, x+side*4, e.y, color)
-			to = 0
 		} else {
 			c.arrow(x, to-side*bar/2, e.y, color)
 		}

@@ -2,6 +2,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -29,12 +30,8 @@ type Declaration struct {
 }
 
 // Files lists the Go files of the package in dir that are not tests, lock.go first.
-func Files(dir string) ([]string, error) {
+func Files(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
 	for _, e := range entries {
 		name := e.Name()
 		switch {
@@ -45,24 +42,17 @@ func Files(dir string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 // ReadDir lists the declarations of all files that Files lists.
-func ReadDir(dir string) ([]Declaration, error) {
+func ReadDir(dir string) (all []Declaration, err error) {
 	names, err := Files(dir)
-	if err != nil {
-		return nil, err
-	}
-	var all []Declaration
 	for _, name := range names {
-		list, err := Read(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
+		list, wrong := Read(filepath.Join(dir, name))
+		all, err = append(all, list...), cmp.Or(err, wrong)
 	}
-	return all, nil
+	return all, err
 }
 
 // Read lists the declarations of a file in their order.
@@ -228,8 +218,7 @@ func API(list []Declaration, typ string) []Item {
 			}
 		}
 	}
-	return slices.DeleteFunc(items, func(item Item) bool {
-		ofAnother := strings.Contains(item.Name, ".")
-		return ofAnother || !ast.IsExported(item.Name)
+	return slices.DeleteFunc(items, func(item Item) bool { // a method has its type
+		return strings.Contains(item.Name, ".") || !ast.IsExported(item.Name)
 	})
 }

@@ -189,6 +189,8 @@ func (b *Builder) Home(dir, file string) string {
 
 // A Binary is a compiled build.
 type Binary struct {
+	Env []string // of its tests, besides that of this process
+
 	path string
 	dir  string // where its tests run
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,7 +107,7 @@ func (bin Binary) Run(ctx context.Context, timeout string, env []string, list ..
 	}
 	cmd := command(ctx, bin.dir, bin.path, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout,
 		"-test.artifacts", "-test.outputdir="+artifacts, "-test.run=^("+strings.Join(names, "|")+")$")
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = slices.Concat(os.Environ(), bin.Env, env)
 	var out bytes.Buffer
 	first := &head{&out, mostOutput}
 	cmd.Stdout, cmd.Stderr = first, first // one writer: exec then keeps the order of the two

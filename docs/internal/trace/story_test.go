@@ -155,15 +155,6 @@ func TestACallThatDoesNotReturn_HasARow(t *testing.T) {
 	require.Contains(t, Text(tell(t, calls+`{"at":200,"kind":"fault","text":"alice dies","gone":"alice","redis":[{}]}`)), "bob    calls Lock\n", "it is alice who died")
 }
 
-func TestACallReturnsAtTheMajority_WhatItSawOfSlowerNodesIsNotBelieved(t *testing.T) {
-	records := tell(t, `
-{"at":100,"who":"alice","node":1,"kind":"command","text":"acquire coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":10000000},{}]}
-{"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{"token":"<alice-1>","until":10000000},{}]}
-{"at":100,"who":"alice","node":2,"kind":"command","text":"acquire coupons <alice-1>","reply":"1","redis":[{"token":"<alice-1>","until":10000000},{"token":"<alice-1>","until":10000000}]}`)
-	require.Equal(t, Return, records[2].Kind)
-	require.Equal(t, "alice", records[2].Redis[1].Owner, "node 2 has the lock, and the call that returned before it says that it has not")
-}
-
 func TestWhatComesInAnyOrderInAMoment_IsOneTimeline(t *testing.T) {
 	const call = `{"at":100,"who":"alice","kind":"call","text":"TryLock","redis":[{},{}]}`
 	refused := func(node string) string {

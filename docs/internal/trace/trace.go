@@ -73,7 +73,8 @@ func Outcome(err error) string {
 // or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
 // one gets in; 0 if it is about something else, or is not known.
 func Harm(records []Record) (harm int) {
-	if slices.ContainsFunc(records, ofAmount) { // how long it took, not who is inside
+	// How long it took, or what an Unlock has returned: not who is inside.
+	if slices.ContainsFunc(records, func(r Record) bool { return ofAmount(r) || strings.HasSuffix(r.Wanted, "Unlock -> ErrNotHeld") }) {
 		return 0
 	}
 	for _, r := range records {

@@ -70,7 +70,6 @@ var tables = map[string][]column{
 	"locks": {
 		{"lock+unlock", "Pair/call=alone", "sec/op", ""},
 		{"times raw", "Pair/call=alone", "sec/op", "raw_pair"},
-		{"allocations", "Pair/call=alone", "allocs/op", ""},
 		{"client", "Pair/call=busy", "client-sec/op", ""},
 		{"Redis", "Pair/call=busy", "redis-sec/op", ""},
 		{"bytes sent", "Pair/call=busy", "sent-bytes/op", ""},

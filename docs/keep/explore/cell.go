@@ -12,9 +12,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"example.com/redislock-steps/docs/internal/trace"
-	"example.com/redislock-steps/docs/keep/explore/internal/graph"
-	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
-	"example.com/redislock-steps/docs/keep/explore/internal/search"
 )
 
 // A cell is a lock under a fault.
@@ -27,10 +24,10 @@ type cell struct {
 // found is what the exploration of a cell has found.
 type found struct {
 	Schedules, Violating int
-	Kinds                string       // of violations: as letters, in the order of schedule.Kinds
-	Bad                  []bad        // a few short schedules that show them all
-	Graph                *graph.Graph // of all schedules
-	First                *graph.Graph // of a shortest one that violates, up to where it does
+	Kinds                string // of violations: as letters, in the order of kinds
+	Bad                  []bad  // a few short schedules that show them all
+	Graph                Graph  // of all schedules
+	First                Graph  // of a shortest one that violates, up to where it does
 }
 
 // bad is a schedule that violates, up to its last violation.
@@ -52,45 +49,43 @@ func parseID(id string) (c cell, path string, err error) {
 	if n < 3 || part[n-1] == "" {
 		return c, "", fmt.Errorf("there is no schedule %q; try 05/pause/aFb", id)
 	}
-	c, err = newCell(strings.Join(part[:n-2], "/"), part[n-2])
-	return c, part[n-1], err
-}
-
-func newCell(lock, fault string) (c cell, err error) {
-	l, err1 := lockNamed(lock)
-	f, err2 := faultNamed(fault)
-	return cell{lock: l, fault: f}, cmp.Or(err1, err2)
+	l, err1 := lockNamed(strings.Join(part[:n-2], "/"))
+	f, err2 := faultNamed(part[n-2])
+	return cell{lock: l, fault: f}, part[n-1], cmp.Or(err1, err2)
 }
 
 // playable reports whether docs/play has the cell as a level: the same choices give the same times.
 func (c cell) playable() bool { return c.lock.step >= 0 && !(c.lock.random && c.fault.Wait) }
 
 // onStage lets a function play the schedules of a cell.
-func (c cell) onStage(t *testing.T, play func(*schedule.Stage)) {
+func (c cell) onStage(t *testing.T, play func(*Stage)) {
 	synctest.Test(t, func(*testing.T) {
 		logging.Disable()
-		stage := &schedule.Stage{Lock: c.lock.make, Random: c.lock.random, Fault: c.fault.Fault, Clients: 2}
-		stage.Open(c.lock.nodes)
+		stage := &Stage{lock: c.lock, rules: c.fault.rules, clients: 2}
+		stage.Open()
 		play(stage)
 		stage.Close()
 	})
 }
 
 // explore plays all schedules of a cell on its stage.
-func (c *cell) explore(stage *schedule.Stage) {
-	var played []graph.Schedule
+func (c *cell) explore(stage *Stage) {
+	var played []Played
 	shortest := map[string]bad{} // by the kinds that a schedule shows
-	var first *graph.Schedule
-	c.Schedules = search.Run(c.lock.bound, func(choose search.Choose) {
+	var first *Played
+	c.Schedules = search(c.lock.bound, func(choose Choose) {
 		s := stage.Play(choose)
 		if c.playable() {
-			played = append(played, s.Schedule)
+			played = append(played, s.Played)
 		}
 		if len(s.Found) == 0 {
 			return
 		}
 		c.Violating++
-		b := upToLast(s)
+		b := bad{Path: s.Path[:s.Found[len(s.Found)-1].Steps], Trace: toVerdict(s.Records)}
+		for _, v := range s.Found {
+			b.Kinds = inOrder(b.Kinds + v.Kind)
+		}
 		if old, known := shortest[b.Kinds]; !known || len(b.Path) < len(old.Path) {
 			shortest[b.Kinds] = b
 		}
@@ -106,28 +101,18 @@ func (c *cell) explore(stage *schedule.Stage) {
 		}
 	}
 	if c.playable() {
-		c.Graph = graph.Of(c.String(), played)
+		c.Graph = graphOf(c.String(), played)
 	}
 	if first != nil {
-		c.First = graph.Of(c.String(), []graph.Schedule{*first})
+		c.First = graphOf(c.String(), []Played{*first})
 	}
-}
-
-// upToLast is a schedule up to its last violation.
-func upToLast(s *schedule.Schedule) (b bad) {
-	for _, v := range s.Found {
-		b.Kinds += string(v.Kind)
-		b.Path = s.Path[:v.Steps]
-	}
-	b.Kinds, b.Trace = inOrder(b.Kinds), toVerdict(s.Records)
-	return b
 }
 
 // upToFirst is a schedule up to its first violation, with nothing to choose from but what
 // was chosen.
-func upToFirst(s *schedule.Schedule) *graph.Schedule {
+func upToFirst(s *Schedule) *Played {
 	n := s.Found[0].Steps
-	f := graph.Schedule{Path: s.Path[:n], Records: s.Records}
+	f := Played{Path: s.Path[:n], Records: s.Records}
 	if n < len(s.Path) {
 		f.Records = s.Records[:s.Points[n].Records]
 	}
@@ -136,9 +121,9 @@ func upToFirst(s *schedule.Schedule) *graph.Schedule {
 		f.Records[i].Line = ""
 	}
 	for i, p := range s.Points[:n+1] {
-		f.Points = append(f.Points, graph.Point{At: p.At, Records: p.Records})
+		f.Points = append(f.Points, Point{At: p.At, Records: p.Records})
 		if i < n {
-			f.Points[i].Options = []graph.Option{{Label: s.Path[i]}}
+			f.Points[i].Options = []Option{{Label: s.Path[i]}}
 		}
 	}
 	return &f
@@ -159,5 +144,96 @@ func inOrder(found string) string {
 			return k
 		}
 		return -1
-	}, schedule.Kinds)
+	}, kinds)
+}
+
+// An Option is something that can happen next.
+type Option struct {
+	Label string // in the schedule's name
+	Text  string // the command, or what the client does at the resource
+	Line  string // of the lock, which sends the command
+	by    string // the client that continues, "" if it is none
+	do    func()
+}
+
+// Choose picks what happens next. With no options, the schedule has ended.
+type Choose func(opts []Option) int
+
+// A branch is a state in which something must be chosen.
+type branch struct {
+	options int
+	todo    []choice // what was not tried yet, after what is tried now
+}
+
+type choice struct {
+	label string
+	spent int // preemptions up to here
+}
+
+// search plays each schedule with no more preemptions than bound (-1: with any) from the start,
+// up to where it differs from the last one, depth first. It returns how many there are.
+func search(bound int, play func(Choose)) (schedules int) {
+	for path := []*branch(nil); schedules == 0 || len(path) > 0; schedules++ {
+		depth, spent := 0, 0
+		play(func(opts []Option) int {
+			if len(opts) == 0 {
+				return 0
+			}
+			if depth == len(path) {
+				path = append(path, newBranch(opts, spent, bound))
+			}
+			b := path[depth]
+			now := b.todo[0]
+			i := slices.IndexFunc(opts, func(o Option) bool { return o.Label == now.label })
+			if b.options != len(opts) || i < 0 {
+				panic(fmt.Sprintf("the same schedule had %d choices here, %s among them, and now it has %v", b.options, now.label, opts))
+			}
+			depth, spent = depth+1, now.spent
+			return i
+		})
+		for len(path) > 0 {
+			last := path[len(path)-1]
+			if last.todo = last.todo[1:]; len(last.todo) > 0 {
+				break
+			}
+			path = path[:len(path)-1]
+		}
+	}
+	return schedules
+}
+
+// newBranch is a state before which so many preemptions have been spent.
+func newBranch(opts []Option, spent, bound int) *branch {
+	b := &branch{options: len(opts)}
+	for i, o := range opts {
+		c := choice{o.Label, spent}
+		if i > 0 && o.by != "" {
+			c.spent++
+		}
+		switch {
+		case bound >= 0 && c.spent > bound:
+		case o.by == "" || o.Label[0] == 'F':
+			b.todo = slices.Insert(b.todo, 0, c) // a fault is tried first, at its earliest
+		default:
+			b.todo = append(b.todo, c)
+		}
+	}
+	return b
+}
+
+// follow chooses what the name of a schedule says, and after that whatever comes first.
+func follow(name string) Choose {
+	return func(opts []Option) (best int) {
+		length := 0
+		for i, o := range opts {
+			if strings.HasPrefix(name, o.Label) && len(o.Label) > length {
+				best, length = i, len(o.Label)
+			}
+		}
+		if length == 0 {
+			name = ""
+		}
+		name = name[length:]
+		return best
+	}
 }

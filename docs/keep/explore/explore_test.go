@@ -1,138 +1,208 @@
 package main
 
 import (
-	"maps"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/trace"
-	"example.com/redislock-steps/docs/keep/explore/internal/schedule"
-	"example.com/redislock-steps/docs/keep/explore/internal/search"
+	"example.com/redislock-steps/docs/keep/locks"
+	"example.com/redislock-steps/docs/play/page"
 )
 
-// The whole table runs by go run ./docs/explore. These tests are about the explorer, and
-// run a few cells.
+// go run ./docs/explore -check runs all cells, and compares what it finds with the pages, byte for
+// byte. These tests are about what no cell of the table can show.
 
-// named is a cell that is not explored yet.
-func named(t *testing.T, name string) cell {
+// explored explores a cell with at most so many preemptions; -1 is any number.
+func explored(t *testing.T, name string, bound int, change func(*cell)) string {
 	t.Helper()
 	c, _, err := parseID(name + "/" + allPaths)
 	require.NoError(t, err)
-	return c
-}
-
-// explored explores a cell with at most so many preemptions; -1 is any number.
-func explored(t *testing.T, c cell, bound int) cell {
 	c.lock.bound = bound
+	change(&c)
 	c.onStage(t, c.explore)
-	return c
+	return c.Kinds
 }
 
-// replayed is a schedule that is played to its end.
-func replayed(t *testing.T, id string) (s *schedule.Schedule) {
-	t.Helper()
-	c, path, err := parseID(id)
-	require.NoError(t, err)
-	c.onStage(t, func(stage *schedule.Stage) { s = stage.Play(search.Follow(path)) })
-	return s
-}
+func asItIs(*cell) {}
 
 // Each fix is needed: without it, which is the lock of the step before, a cell is red
 // that it makes green.
 func TestEachStepTurnsACellGreen(t *testing.T) {
-	for n, fault := range map[int]string{
-		2: "crash-hold", 3: "crash-acquire", 4: "twice", 5: "stolen", 6: "nested", 7: "slow", 8: "down-1",
-	} {
+	for n, fault := range []string{2: "crash-hold", 3: "crash-acquire", 4: "twice", 5: "stolen", 6: "nested", 7: "slow", 8: "down-1"} {
 		bound := 2
 		if n == 8 {
 			bound = 0
 		}
-		before := explored(t, named(t, steps[n-1].name+"/"+fault), bound)
-		now := explored(t, named(t, steps[n].name+"/"+fault), bound)
-		assert.NotEmpty(t, before.Kinds, "%v should be red", before)
-		assert.Empty(t, now.Kinds, "%v should be green", now)
+		if fault != "" {
+			assert.NotEmpty(t, explored(t, steps[n-1].name+"/"+fault, bound, asItIs), "step %d should be red: %s", n-1, fault)
+			assert.Empty(t, explored(t, steps[n].name+"/"+fault, bound, asItIs), "step %d should be green: %s", n, fault)
+		}
 	}
 }
 
 // A node that comes back gets the lock again, and that is what keeps it: the row is green in
 // the table, and red without the commands that heal.
 func TestWithoutHealing_TheLockIsLost(t *testing.T) {
-	c := named(t, "08/healed")
-	c.fault.Strike = during(func(s *schedule.Schedule, alice *schedule.Client) {
-		healing(s, alice)
-		for m := s.First(heals); m != nil; m = s.First(heals) {
-			m.Drop()
-		}
-	}, schedule.Holding)
-	c = explored(t, c, 1)
-	require.Contains(t, c.Kinds, string(schedule.TwoInside))
-}
-
-// The ID of a schedule leads to its violation again.
-func TestReplay_ShowsTheViolationAgain(t *testing.T) {
-	for _, name := range []string{"04/stolen", "build/120010/slow"} {
-		c := explored(t, named(t, name), -1)
-		require.NotEmpty(t, c.Bad)
-		for _, b := range c.Bad {
-			assert.Equal(t, b.Trace, replayed(t, c.id(b)).Records[:len(b.Trace)], c.id(b))
-		}
-	}
-	for _, id := range []string{"", "08", "8/restart", "08/restart/", "10/restart/a", "08/nothing/a", "08/none/2c3n/a", "build/120100/slow/a"} {
-		_, _, err := parseID(id)
-		require.Error(t, err, id)
-	}
-}
-
-// A row leads to the line that sends its command, in whichever file of the lock that is; of
-// one that goes through the sender that all of them share, to the call of it.
-func TestALine_IsThatOfTheLock(t *testing.T) {
-	for id, senders := range map[string][]string{
-		"05/pause/aFbBA": {"SET lock.go SetNX(", "release replies.go sendRelease("},
-		"07/slow/aF":     {"acquire lock.go process(", "renew watchdog.go sendOnce(", "release lock.go sendRelease("},
-		"08/slow/a1a2F":  {"acquire nodes.go process(", "renew watchdog.go sendOnce(", "release nodes.go sendRelease("},
-		"09/none/aAa":    {"acquire lock.go Run(", "release replies.go sendRelease("},
-	} {
-		found := map[string]bool{}
-		for _, r := range replayed(t, id).Records {
-			if r.Kind != trace.Command {
-				continue
+	require.Contains(t, explored(t, "08/healed", 1, func(c *cell) {
+		c.fault.Strike = during(func(s *Schedule, alice *Client) {
+			healing(s, alice)
+			for m := s.First(heals); m != nil; m = s.First(heals) {
+				m.Drop()
 			}
-			file, number, _ := strings.Cut(r.Line, ":")
-			line, err := strconv.Atoi(number)
-			require.NoError(t, err, "%s: %q was sent at %q", id, r.Text, r.Line)
-			source, err := os.ReadFile("../../../" + course.Entries()[id[1]-'1'].Dir + "/" + file)
-			require.NoError(t, err)
-			command, _, _ := strings.Cut(r.Text, " ")
-			found[command+" "+file+" "+regexp.MustCompile(`\w+\(`).FindString(strings.Split(string(source), "\n")[line-1])] = true
+		}, Holding)
+	}), TwoInside)
+}
+
+// broken is the lock of step 03 with a flaw.
+type broken struct {
+	locks.Lock
+	rdb   redis.UniversalClient
+	held  func(*broken)     // is called with each hold
+	taken func() (try bool) // is called when the lock is taken, and waits: Lock tries again
+}
+
+func (b *broken) TryLock(ctx context.Context) error {
+	err := b.Lock.TryLock(ctx)
+	if err == nil && b.held != nil {
+		b.held(b)
+	}
+	return err
+}
+
+type waiting struct{ *broken }
+
+func (w waiting) Lock(ctx context.Context) error {
+	for {
+		if err := w.TryLock(ctx); err == nil || !w.taken() {
+			return err
 		}
-		assert.ElementsMatch(t, senders, slices.Collect(maps.Keys(found)), id)
 	}
 }
 
-// What is not in the trace did not happen. (05/pause/aFbBA is in docs/explore/README.md.)
-func TestTheTrace_IsComplete(t *testing.T) {
-	for id, row := range map[string]string{
-		"00/none/abab":          "** X: alice and bob are inside\n",
-		"01/resent/aAFaba":      "alice  DEL coupons -> 1, but the reply is lost\n",
-		"03/resent/aAFaba":      "alice  DEL coupons -> 1   (sent again)   <- deletes bob's lock\n",
-		"01/deadline/FAaabBb":   "alice  SETNX coupons locked, sent long ago -> 1\n",
-		"01/down-1/F":           "alice  cannot reach Redis: connection refused\n",
-		"01/hung-1/F":           "alice  no longer waits for the reply to SETNX coupons locked\n",
-		"07/stolen/aFT":         "alice  hears that its lock is lost\n",
-		"09/pause/aFbBA":        "alice  writes 1 with token 1: refused\n",
-		"build/121211/pause/aF": "Redis  the TTL expired: alice's lock is gone\n",
-	} {
-		assert.Contains(t, trace.Text(replayed(t, id).Records), row, id)
+// telling is one that tells of a loss, some time after it was acquired.
+type telling struct {
+	waiting
+	lost chan struct{}
+}
+
+func (t telling) Lost() <-chan struct{} { return t.lost }
+
+// An explorer that cannot fail proves nothing. Flaws that no lock of the table has are caught; and
+// the table says what must be found in each cell.
+func TestABrokenLock_IsCaught(t *testing.T) {
+	tells := func(after time.Duration) func(*broken) locks.Lock {
+		return func(b *broken) locks.Lock {
+			lost := make(chan struct{})
+			b.held = func(*broken) { time.AfterFunc(after, func() { close(lost) }) }
+			return telling{waiting{b}, lost}
+		}
 	}
+	holds := func(held func(*broken)) func(*broken) locks.Lock {
+		return func(b *broken) locks.Lock { b.held = held; return waiting{b} }
+	}
+	waits := func(taken func() bool) func(*broken) locks.Lock {
+		return func(b *broken) locks.Lock { b.taken = taken; return waiting{b} }
+	}
+	for _, c := range []struct {
+		name, fault, kind string
+		flaw              func(*broken) locks.Lock
+	}{
+		{"Lost never says so", "renewal-all", Untold, tells(24 * time.Hour)},
+		{"Lost says so a millisecond late", "renewal-all", Untold, tells(ttl + time.Millisecond)},
+		{"Lost says so for nothing", "slow", FalseAlarm, tells(ttl / 2)},
+		{"Lock gives up", "outage-waits", Unavailable, waits(func() bool { return false })},
+		{"Lock sleeps through a release", "waits", Asleep, waits(func() bool { time.Sleep(ttl); return true })},
+		{"Lock waits forever", "waits", Stuck, waits(func() bool { time.Sleep(20 * time.Hour); return false })},
+		{"a watchdog that Unlock does not stop", "none", Leftover, holds(func(b *broken) {
+			go func() {
+				for b.rdb.PExpire(context.Background(), key, ttl).Err() == nil {
+					time.Sleep(ttl / 3)
+				}
+			}()
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Contains(t, explored(t, "03/"+c.fault, -1, func(flawed *cell) {
+				flawed.lock.make = func(r []redis.UniversalClient) locks.Lock {
+					return c.flaw(&broken{Lock: locks.New(3, r, key, ttl), rdb: r[0]})
+				}
+			}), c.kind)
+		})
+	}
+}
+
+// What a chapter of docs/play claims of a schedule is what happens when it is played.
+func TestTheChapters_TellWhatHappens(t *testing.T) {
+	for _, chapter := range page.Chapters() {
+		for i, beat := range chapter.Beats {
+			t.Run(fmt.Sprintf("chapter %d, beat %d", chapter.Step, i+1), func(t *testing.T) {
+				if beat.Level != "" {
+					beat.Show = beat.Level + "/"
+				}
+				c, name, err := parseID(beat.Show + "-") // in case that the path is empty
+				require.NoError(t, err)
+				if beat.Level != "" {
+					require.True(t, c.playable())
+					return
+				}
+				var s *Schedule
+				c.onStage(t, func(stage *Stage) { s = stage.Play(follow(name)) })
+				n := 0
+				for strings.Join(s.Path[:n], "")+"-" != name {
+					n++
+					require.LessOrEqual(t, n, len(s.Path), "there is no such schedule: %v", s.Path)
+				}
+				records := s.Records
+				if n < len(s.Path) {
+					records = records[:s.Points[n].Records]
+				}
+				kinds, rows, inside := "", "", []string{}
+				for _, r := range records {
+					inside = r.Inside
+					if r.Kind == trace.Verdict {
+						kinds += r.Text[:1]
+					}
+					rows += rowOf(r) + "\n"
+				}
+				assert.Equal(t, beat.Breaks, kinds)
+				if beat.Inside != nil {
+					assert.Equal(t, beat.Inside, inside)
+				}
+				for _, text := range beat.Tells {
+					assert.Contains(t, rows, text)
+				}
+				if beat.Holds {
+					assert.Len(t, s.Path, n, "a lock holds only when the schedule has ended")
+					strikes := strings.Contains(name, "F") || strings.Contains("none nested", c.fault.id)
+					assert.True(t, strikes, "the fault does not strike")
+				}
+			})
+		}
+	}
+}
+
+// rowOf is what a record tells in a line.
+func rowOf(r trace.Record) string {
+	row := r.Who + " " + r.Text
+	if r.Node > 0 && len(r.Redis) > 1 {
+		row = fmt.Sprintf("node %d: %s", r.Node, strings.TrimSpace(row))
+	}
+	if r.Reply != "" {
+		row += " -> " + r.Reply
+	}
+	if r.Mark != "" {
+		row += "  <- " + r.Mark
+	}
+	return row
 }
 
 // Step 06 nests, and step 05 does not: if the lock in the folder is what is run, step 05's

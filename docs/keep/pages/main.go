@@ -8,9 +8,10 @@
 //	<!-- run: command -->                         the command, and what it prints
 //	<!-- code: file.go Name ... -->               these declarations, of a file or of a folder
 //	<!-- picture: name | title | red 4 TestX -->  what happens in these stories (see drawing)
+//	<!-- matrix: staircase -->                    every guarantee on every lock, and its pictures
 //
-// and keeps the links to declarations right (see linked). Without names it also runs the programs
-// that write whole pages. With -check it writes nothing, and exits with 1 if a file would change.
+// and keeps the links to declarations right (see linked). Without names it also runs the explorer,
+// which writes whole pages. With -check it writes nothing, and exits with 1 if a file would change.
 //
 // A Chinese page (README.zh-CN.md next to README.md) begins with the hash of the English text that
 // it translates. When that text has changed, a banner below the title says so; -stamp writes the
@@ -39,6 +40,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/picture"
 	"example.com/redislock-steps/docs/internal/story"
 	"example.com/redislock-steps/docs/internal/trace"
 )
@@ -68,8 +70,9 @@ func main() {
 
 // A maker makes pages from what commands print and what happens in stories.
 type maker struct {
-	print func(command string) (string, error)
-	play  func(scene) ([]trace.Record, error)
+	print  func(command string) (string, error)
+	play   func(scene) ([]trace.Record, error)
+	stairs func() ([]picture.Stair, error)
 }
 
 const tourCommand = "go run ./docs/tour"
@@ -93,7 +96,8 @@ func runHere(ctx context.Context, files []string, check bool) error {
 	if _, err := output(ctx, "go", "build", "-o", tour, "./docs/tour"); err != nil {
 		return err
 	}
-	m := maker{play: stage(ctx, b), print: func(command string) (string, error) {
+	played := sync.OnceValues(func() ([]picture.Stair, error) { return stairs(ctx, b) })
+	m := maker{play: stage(ctx, b), stairs: played, print: func(command string) (string, error) {
 		if args, ok := strings.CutPrefix(command, tourCommand); ok {
 			return output(ctx, tour, strings.Fields(args)...)
 		}
@@ -129,17 +133,15 @@ func (m maker) run(ctx context.Context, files []string, check bool) error {
 		if files, err = pages(ctx); err != nil {
 			return err
 		}
-		for page, program := range map[string]string{"docs/read/matrix.md": tourCommand + " matrix", "docs/read/faults.md": "go run ./docs/explore"} {
-			if check {
-				program += " -check"
-			}
-			// It writes the whole page.
-			files = slices.DeleteFunc(files, func(file string) bool { return file == page })
-			jobs = append(jobs, func() (map[string]string, error) {
-				_, err := m.print(program)
-				return nil, err
-			})
+		explorer := "go run ./docs/explore"
+		if check {
+			explorer += " -check"
 		}
+		files = slices.DeleteFunc(files, func(file string) bool { return english(file) == "docs/explore/README.md" }) // it writes the page, and its Chinese edition
+		jobs = append(jobs, func() (map[string]string, error) {
+			_, err := m.print(explorer)
+			return nil, err
+		})
 	}
 	for _, file := range files { // its Chinese edition may need the banner
 		if other := chinese(file); read(other) != "" && !slices.Contains(files, other) {

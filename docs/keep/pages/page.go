@@ -13,6 +13,7 @@ var generators = map[string]func(m maker, page, args string) (block string, file
 	"run":     maker.output,
 	"code":    maker.excerpt,
 	"picture": maker.picture,
+	"matrix":  maker.matrix,
 }
 
 // A part of a page is a line of text, or a block: in a fence, or below a marker, or both.
@@ -26,11 +27,11 @@ type part struct {
 }
 
 var (
-	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|table): (.*\S) -->$`)
+	markerLine = regexp.MustCompile(`^<!-- (run|code|picture|matrix|table): (.*\S) -->$`)
 	fenceLine  = regexp.MustCompile("^\\s*(```+)")
 )
 
-// tableEnd closes a table, which another program writes.
+// tableEnd closes the matrix, and a table that another program writes.
 const tableEnd = "<!-- /table -->"
 
 // parse splits a page.
@@ -53,7 +54,7 @@ func parse(page string) (list []part) {
 			if m := markerLine.FindStringSubmatch(text); m != nil {
 				last.verb, last.args = m[1], m[2]
 			}
-			if last.verb == "table" {
+			if last.verb == "table" || last.verb == "matrix" {
 				last.closing = tableEnd
 			} else if fence != nil {
 				last.closing = fence[1]

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.com/redislock-steps/docs/internal/course"
+	"example.com/redislock-steps/docs/internal/picture"
+	"example.com/redislock-steps/docs/internal/story"
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
@@ -54,6 +57,9 @@ func printing(out string) maker {
 			}
 			return out, nil
 		},
+		stairs: func() ([]picture.Stair, error) {
+			return []picture.Stair{{Guarantee: "the owner may nest; and more", Holds: make([]bool, 9)}, {Guarantee: "x", Holds: []bool{false, true, 7: true}}}, nil
+		},
 		play: func(s scene) ([]trace.Record, error) {
 			inside := []string{"alice"}
 			records := []trace.Record{{At: 100, Who: "alice", Kind: trace.Return, Text: "TryLock", Reply: "ok", Redis: []trace.Key{{}}, Inside: inside}}
@@ -86,6 +92,8 @@ func TestPage_BlocksAndLinksAreMadeAnew(t *testing.T) {
 		{"the line of a test, in its lesson", "sub/README.md", "[test](a_test.go \"TestA\")", "[test](a_test.go#L3 \"TestA\")"},
 		{"elsewhere it would change too often", "docs/a.md", "[`TestA`](../sub/a_test.go#L9)", "[`TestA`](../sub/a_test.go)"},
 		{"a story of the second reading", "sub/README.md", "[test](more_1_test.go#L9 \"TestB\")", "[test](../docs/stories/more_1_test.go \"TestB\")"},
+		{"the matrix", "a.md", "<!-- matrix: stairs -->\n<!-- /table -->\n", "<!-- matrix: stairs -->\n| | 01 | 02 | 03 | 04 | 05 | 06 | 07 | 08 |\n|---|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|\n" +
+			"| 1. the owner may nest |" + strings.Repeat(" **✗** |", 8) + "\n| 2. x | **✗** | ✓ |" + strings.Repeat(" **✗** |", 5) + " ✓ |\n<!-- /table -->\n"},
 		{"another program writes a table", "a.md", "<!-- table: go run ./x -->\n[`send`](sub/lock.go)\n<!-- /table -->", ""},
 	} {
 		if c.want == "" {
@@ -148,7 +156,7 @@ func TestCheck_FailsOnWhatIsStaleAndLeavesItAlone(t *testing.T) {
 	}
 }
 
-func TestWithoutNames_TheProgramsThatWriteWholePagesRunToo(t *testing.T) {
+func TestWithoutNames_TheExplorerRunsToo(t *testing.T) {
 	inRepository(t)
 	require.NoError(t, exec.Command("git", "init", "-q").Run())
 	ran := make(chan string, 4)
@@ -157,8 +165,34 @@ func TestWithoutNames_TheProgramsThatWriteWholePagesRunToo(t *testing.T) {
 		return "", nil
 	}}
 	require.NoError(t, m.run(t.Context(), nil, true))
-	require.ElementsMatch(t, []string{"go run ./docs/tour matrix -check", "go run ./docs/explore -check"}, []string{<-ran, <-ran})
+	require.Equal(t, "go run ./docs/explore -check", <-ran)
 	require.Empty(t, ran)
+}
+
+func TestAGuaranteeHoldsFromItsStepOn_AndNotBefore(t *testing.T) {
+	passed, failed := story.Result{}, story.Result{Verdict: story.Failed}
+	failed.Name = "TestX"
+	for _, c := range []struct {
+		lock    int
+		results []story.Result
+		holds   bool
+		wrong   string
+	}{
+		{6, []story.Result{passed, passed}, true, ""},
+		{5, []story.Result{passed, failed}, false, ""},
+		{6, []story.Result{passed, failed}, false, "guarantee 6 on the lock of step 06: it holds from lock 6 on, and not before. Of 2 stories, these fail: TestX"},
+		{5, []story.Result{passed, passed}, false, "guarantee 6 on the lock of step 05: it holds"},
+		{6, nil, false, "Of 0 stories"},
+		{5, []story.Result{failed, {Verdict: story.Crashed, Detail: "because"}}, false, "guarantee 6 on the lock of step 05 says nothing: : because"},
+	} {
+		got, err := holds(course.Steps[5], course.Steps[c.lock-1], c.results)
+		require.Equal(t, c.holds, got)
+		if c.wrong == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.wrong)
+		}
+	}
 }
 
 func TestChinese_APageIsInItsLanguage(t *testing.T) {

@@ -1,5 +1,5 @@
 // Bench: the reader makes a lock from switches, and the network attacks it. What each lock does
-// under each attack, docs/keep/explore/designs.go has found.
+// under each attack, docs/keep/explore/locks.go has found.
 
 import {format} from './address.mjs';
 import {Graph} from './data.mjs';

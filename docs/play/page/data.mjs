@@ -1,4 +1,4 @@
-// Data: the graph of all schedules, as docs/explore writes it (docs/keep/explore/internal/graph).
+// Data: the graph of all schedules, as docs/explore writes it (docs/keep/explore/graph.go).
 // There is no lock in here: what can be chosen, and what follows, stands in the graph.
 
 export const End = -1, Unexplored = -2;

@@ -517,7 +517,6 @@ function showSource(step, line) {
     el('pre', {tabindex: '0', 'aria-label': Name}, el('code', {}, Text.split('\n').map((s, i) => el('span', {class: `src ${line === `${Name}:${i + 1}` ? 'hit' : ''}`}, el('span', {class: 'nr'}, String(i + 1).padStart(3)), '  ' + s))))));
   box.replaceChildren(el('section', {class: 'source', 'aria-labelledby': 'h-source'}, el('h2', {id: 'h-source'}, t('source', {step: stepTitle(step)})),
     el('p', {}, step < 9 && !data.Own && rich(t('source.why', {arg: String(step)}))),
-    lock.Why && el('p', {}, rich(t('source.whyLine', {arg: String(step), line: line.replace('lock.go:', '')}))),
     files, button(t('source.close'), () => box.replaceChildren(), {class: 'quiet'})));
   const hit = box.querySelector('.hit'), pre = hit.closest('pre');
   pre.scrollTop = hit.offsetTop - pre.offsetTop - pre.clientHeight / 3;

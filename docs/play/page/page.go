@@ -28,7 +28,7 @@ import (
 //go:embed page.js *.css *.html *.json words
 var files embed.FS
 
-// A Level is a cell of docs/read/faults.md.
+// A Level is a cell of the table in docs/explore/README.md.
 type Level struct {
 	Step         int
 	Fault, Title string
@@ -93,7 +93,7 @@ type Chapter struct {
 
 // A Beat is a text of a chapter and the picture next to it. The text is in the words of the
 // page, under chapter.STEP.NUMBER, in which the first beat is 1. What it claims is compared
-// with what happens (docs/keep/explore/chapters_test.go).
+// with what happens (docs/keep/explore/explore_test.go).
 type Beat struct {
 	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
 	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
@@ -133,7 +133,6 @@ type lock struct {
 	Step      int
 	Lock, Dir string
 	Files     []file
-	Why       bool // the tour's why command knows its lines
 }
 
 type file struct{ Name, Text string }
@@ -265,8 +264,7 @@ func readLocks(own string, step int) (locks []lock, err error) {
 			}
 			files = append(files, file{name, string(text)})
 		}
-		why := own == "" && 1 <= s.N && s.N <= len(course.Steps)
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, files, why})
+		locks = append(locks, lock{s.N, s.Lock, s.Dir, files})
 	}
 	return locks, nil
 }

@@ -24,63 +24,43 @@ type (
 // NewCond is that of the standard library.
 func NewCond(l Locker) *Cond { return sync.NewCond(l) }
 
-// A room is what one writer or many readers are in. Each waiter of its semaphore has its
-// own channel, made where it waits: one that stayed with it would belong to a single bubble.
-type room struct {
+// RWMutex is sync.RWMutex, and has its methods. Each waiter of its semaphore has its own channel,
+// made where it waits: one that stayed with it would belong to a single bubble.
+type RWMutex struct {
 	once  sync.Once
 	inner *semaphore.Weighted
 }
 
-// whole is what a writer takes of the semaphore. A reader takes one.
-const whole = 1 << 30
+// all is what a writer takes of the semaphore. A reader takes one.
+const all = 1 << 30
 
-func (r *room) places() *semaphore.Weighted {
-	r.once.Do(func() { r.inner = semaphore.NewWeighted(whole) })
-	return r.inner
+func (m *RWMutex) places() *semaphore.Weighted {
+	m.once.Do(func() { m.inner = semaphore.NewWeighted(all) })
+	return m.inner
 }
 
-func (r *room) enter(n int64) { r.places().Acquire(context.Background(), n) }
-
-func (r *room) leave(n int64) {
-	other := whole + 1 - n // a reader, which a writer keeps out, or the other way round
-	if r.places().TryAcquire(other) {
-		r.places().Release(other)
+func (m *RWMutex) leave(n int64) {
+	other := all + 1 - n // a reader, which a writer keeps out, or the other way round
+	if m.places().TryAcquire(other) {
+		m.places().Release(other)
 		panic("sync: unlock of unlocked mutex")
 	}
-	r.places().Release(n)
+	m.places().Release(n)
 }
 
-// Lock is that of sync.Mutex and sync.RWMutex.
-func (r *room) Lock() { r.enter(whole) }
-
-// TryLock is that of sync.Mutex and sync.RWMutex.
-func (r *room) TryLock() bool { return r.places().TryAcquire(whole) }
-
-// Unlock is that of sync.Mutex and sync.RWMutex.
-func (r *room) Unlock() { r.leave(whole) }
+func (m *RWMutex) Lock()          { m.places().Acquire(context.Background(), all) }
+func (m *RWMutex) TryLock() bool  { return m.places().TryAcquire(all) }
+func (m *RWMutex) Unlock()        { m.leave(all) }
+func (m *RWMutex) RLock()         { m.places().Acquire(context.Background(), 1) }
+func (m *RWMutex) TryRLock() bool { return m.places().TryAcquire(1) }
+func (m *RWMutex) RUnlock()       { m.leave(1) }
 
 // Mutex is sync.Mutex.
-type Mutex struct{ room }
+type Mutex struct{ m RWMutex }
 
-// RWMutex is sync.RWMutex.
-type RWMutex struct{ room }
-
-// RLock is that of sync.RWMutex.
-func (m *RWMutex) RLock() { m.enter(1) }
-
-// TryRLock is that of sync.RWMutex.
-func (m *RWMutex) TryRLock() bool { return m.places().TryAcquire(1) }
-
-// RUnlock is that of sync.RWMutex.
-func (m *RWMutex) RUnlock() { m.leave(1) }
-
-// RLocker is that of sync.RWMutex.
-func (m *RWMutex) RLocker() Locker { return (*reader)(m) }
-
-type reader RWMutex
-
-func (r *reader) Lock()   { (*RWMutex)(r).RLock() }
-func (r *reader) Unlock() { (*RWMutex)(r).RUnlock() }
+func (m *Mutex) Lock()         { m.m.Lock() }
+func (m *Mutex) TryLock() bool { return m.m.TryLock() }
+func (m *Mutex) Unlock()       { m.m.Unlock() }
 
 // Once is sync.Once, whose others wait while the first one runs.
 type Once struct {
@@ -101,28 +81,8 @@ func (o *Once) Do(f func()) {
 	}
 }
 
-// OnceFunc is that of the standard library, except that it does not panic again.
-func OnceFunc(f func()) func() {
-	var once Once
-	return func() { once.Do(f) }
-}
+// These are those of the standard library: they stop the clock, if someone waits in them.
 
-// OnceValue is that of the standard library, except that it does not panic again.
-func OnceValue[T any](f func() T) func() T {
-	both := OnceValues(func() (T, bool) { return f(), true })
-	return func() T {
-		value, _ := both()
-		return value
-	}
-}
-
-// OnceValues is that of the standard library, except that it does not panic again.
-func OnceValues[T, U any](f func() (T, U)) func() (T, U) {
-	var once Once
-	var first T
-	var second U
-	return func() (T, U) {
-		once.Do(func() { first, second = f() })
-		return first, second
-	}
-}
+func OnceFunc(f func()) func()                           { return sync.OnceFunc(f) }
+func OnceValue[T any](f func() T) func() T               { return sync.OnceValue(f) }
+func OnceValues[T, U any](f func() (T, U)) func() (T, U) { return sync.OnceValues(f) }
