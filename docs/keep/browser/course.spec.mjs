@@ -206,6 +206,20 @@ test('a pair is watched and sent', async ({page}) => {
   expect(await page.evaluate(() => window.sent.text)).toBe('DEL does not ask whose key it is. Sign the key, and check it before you delete. go run ./docs/play pairs.4');
 });
 
+test.describe('on a phone', () => {
+  test.use({...phone, ...still});
+  test('a level keeps its buttons while they are in view', async ({page}) => {
+    await open(page, '#8.7');
+    await plays(page, 'a1');
+    const last = page.locator('#choices .choice').last();
+    await last.evaluate(e => new Promise(done => {
+      scrollBy(0, e.getBoundingClientRect().top - document.querySelector('.figure').offsetHeight - 20);
+      setTimeout(done, 200);
+    }));
+    await expect(last).toBeInViewport();
+  });
+});
+
 test.describe('in Chinese', () => {
   test.use({...phone, ...still});
   test('a level in a chapter can be won and read on', async ({page}) => {

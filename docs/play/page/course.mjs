@@ -187,17 +187,17 @@ function toBeat(i) {
 }
 
 // offset is how far below the top of the window a beat begins: on a phone the picture is above it.
-const offset = () => {
-  const figure = document.querySelector('.figure');
-  return narrow() && getComputedStyle(figure).position === 'sticky' ? figure.offsetHeight + 20 : innerHeight * .22;
-};
+const offset = () => stacked() ? document.querySelector('.figure').offsetHeight + 20 : innerHeight * .22;
+
+// stacked reports whether the picture is above the text: in a low window it is next to it.
+export const stacked = () => narrow() && getComputedStyle(document.querySelector('main.chapter')).display === 'flex';
 
 // scrolled reads the beat that is in the middle of the window. A level is left only when hardly anything of it is in view.
 export function scrolled() {
   if (!now.chapter || location.hash !== now.address) return; // a link to # scrolls before it leaves
   const {top, bottom} = sections()[now.chapter.at].getBoundingClientRect();
   if (now.chapter.playing && top < innerHeight * .8 && bottom > offset() + 90) return;
-  const line = narrow() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
+  const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
   const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 4;
   const i = atEnd ? now.chapter.beats.length - 1 : sections().findLastIndex(s => s.getBoundingClientRect().top < line);
   if (i >= 0) read(i);

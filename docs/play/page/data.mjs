@@ -8,7 +8,8 @@ const noRecord = {who: '', node: 0, reply: '', mark: '', line: ''}, noKey = {tok
 
 // load unpacks the data of the page.
 export async function load(base64) {
-  const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
+  const packed = atob(base64.trim()), bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i); // Uint8Array.from takes four times as long
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   const data = JSON.parse(await new Response(stream).text());
   data.graph = new Graph(data.Graph);

@@ -144,7 +144,7 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort'), '✗ TTL'], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort'), '✗ TTL', '✗'], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
       break;
     case 'verdict':
       y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');

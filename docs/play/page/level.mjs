@@ -2,7 +2,7 @@
 
 import {format} from './address.mjs';
 import {showCode} from './code.mjs';
-import {nextBeat} from './course.mjs';
+import {nextBeat, stacked} from './course.mjs';
 import {End, Unexplored} from './data.mjs';
 import {clock, diagram} from './diagram.mjs';
 import {button, copy, el, fill, leads, narrow, part, rich, say, send, still} from './dom.mjs';
@@ -448,7 +448,7 @@ function onward(l) {
 
 // intoView shows a card: beside the picture, or below as much of it as fits.
 function intoView(shown) {
-  if (!narrow()) {
+  if (now.chapter ? !stacked() : !narrow()) {
     shown.closest('.side')?.scrollTo(0, 0);
     shown.scrollIntoView({block: 'nearest'});
     return;

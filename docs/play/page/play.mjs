@@ -22,7 +22,7 @@ function open() {
   const to = parse(text), game = now.game;
   clearTimeout(now.chapter?.timer);
   now.chapter = now.game = now.opening = null;
-  if (to?.opening && showOpening(to) || to && !text && isNew() && showOpening({opening: 1, path: ''})) return;
+  if (to?.opening && !data.Own && showOpening(to) || to && !text && isNew() && showOpening({opening: 1, path: ''})) return;
   if (to?.menu) return showMenu();
   if (to?.pairs !== undefined && !data.Own && showPairs(to)) return;
   if (to?.bench !== undefined && data.Bench && showBench(to.bench)) return;
