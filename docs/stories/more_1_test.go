@@ -225,7 +225,7 @@ func TestTryLock_RedisDown_IsNotErrNotAcquired(t *testing.T) {
 					require.NotErrorIs(t, err, ErrNotAcquired,
 						"Redis is %s, but %s returned ErrNotAcquired", fault.name, call)
 					require.NotErrorIs(t, err, ErrNotHeld, "Redis is %s, but %s returned ErrNotHeld", fault.name, call)
-					// A release that is sent again and again until its own time is over may return either error.
+					// A release that is sent again and again until its own time ends may return either error.
 					own := call == "alice's Unlock" && errors.Is(err, context.DeadlineExceeded)
 					require.True(t, fault.passes(err) || own,
 						"Redis is %s, but the error from %s does not wrap the one that says so", fault.name, call)

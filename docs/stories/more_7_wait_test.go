@@ -17,8 +17,7 @@ import (
 // What services add to the lock: a limit for the wait and another one for the work, figures, and
 // an answer in time. production.md shows it.
 
-// Metrics passes figures on to Prometheus, OpenTelemetry or expvar. Their labels are the name of
-// the lock and, for a count, the result.
+// Metrics go to Prometheus or OpenTelemetry. Labels: the lock and, for a count, the result.
 type metrics interface {
 	count(name, lock, result string)
 	seconds(name, lock string, d time.Duration)
@@ -46,15 +45,17 @@ func doWithin(
 	return err
 }
 
-// outcome says what came of a Do. Alerts are for "lost" and "trouble".
+// outcome says what came of a Do.
 func outcome(err error) string {
 	switch {
 	case err == nil:
 		return "done"
 	case errors.Is(err, ErrNotRun) && errors.Is(err, ErrNotAcquired):
 		return "taken"
+	case errors.Is(err, ErrNotRun) && errors.Is(err, context.Canceled):
+		return "cancelled" // the caller gave up
 	case errors.Is(err, ErrNotRun):
-		return "trouble" // with Redis, or the caller gave up
+		return "trouble" // with Redis, its rights or the network
 	case errors.Is(err, ErrLost):
 		return "lost"
 	}
@@ -123,9 +124,11 @@ func TestTheWaitHasItsOwnLimit_TheWorkTakesLonger(t *testing.T) {
 			cancelled, cancel := context.WithCancel(ctx)
 			cancel()
 			require.ErrorIs(t, doWithin(cancelled, alice.lockOf, wait, said, "job", works), ErrNotRun)
-			require.Equal(t, []string{"redis_lock_total job taken", "redis_lock_total job done", "redis_lock_total job failed",
-				"redis_lock_total job trouble"}, said.results, "what came of alice's calls is not counted")
 			require.Empty(t, lab.keys(), "alice has left, but something was left behind in Redis")
+			everyNode(lab.hang)
+			require.ErrorIs(t, doWithin(ctx, alice.lockOf, wait, said, "job", works), ErrNotRun)
+			require.Equal(t, []string{"redis_lock_total job taken", "redis_lock_total job done", "redis_lock_total job failed",
+				"redis_lock_total job cancelled", "redis_lock_total job trouble"}, said.results, "what came of alice's calls is not counted")
 		})
 	})
 }

@@ -358,8 +358,8 @@ func (r trial) fails() bool {
 	return !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict)
 }
 
-// belongs is the last step before one that most of its stories say the lock does not know; 0 if that
-// is the one that is tried.
+// belongs is the last step before one that most of its stories say the lock does not know; 0 if
+// that is the one that is tried.
 func (a attemptAt) belongs() int {
 	for n := 2; n < a.step.N; n++ {
 		failing, all := 0, 0
@@ -388,7 +388,7 @@ func (a attemptAt) solvedPart() string {
 	return ""
 }
 
-// sameToken names two clients that stored the same token in a story that fails; "" if there are none.
+// sameToken names two clients that stored the same token in a story that fails; "" if none did.
 func (a attemptAt) sameToken() string {
 	for _, r := range a.failing() {
 		for _, failed := range r.Log.Failing(r.Name) {
@@ -404,7 +404,7 @@ func (a attemptAt) sameToken() string {
 
 var notNew = regexp.MustCompile(`^(\w+)'s token is <(\w+)-\d+>, which is not new$`)
 
-// named are the failures to name: four, and if the lock is one of an earlier step, what it lacks there.
+// named are the failures to name: four, and of a lock of an earlier step what it lacks there.
 func (a attemptAt) named(fails []trial) []trial {
 	fails = fails[:min(len(fails), 4)]
 	if last := a.belongs(); last > 0 {

@@ -144,8 +144,8 @@ func write(file, page string) error {
 
 func (c column) of(lock string) string { return c.benchmark + "/lock=" + lock + " " + c.unit }
 
-// cell has the median and the confidence interval, if there is one. Ratios are those of the same
-// rounds: what disturbs a round disturbs both.
+// cell has the median and the confidence interval, if there is one; not a figure that may be
+// twice as large. Ratios are those of the same rounds: what disturbs a round disturbs both.
 func (c column) cell(sample, to []float64) string {
 	sample = slices.Clone(sample)
 	for i := range to {
@@ -161,6 +161,9 @@ func (c column) cell(sample, to []float64) string {
 		figure = fmt.Sprintf("%.0f", s.Center)
 	}
 	if interval := s.PctRangeString(); interval != "∞" && interval != "0%" {
+		if len(interval) > len("99%") && interval != "100%" {
+			return "–"
+		}
 		figure += " ± " + interval
 	}
 	return figure

@@ -51,7 +51,6 @@ func pages(found []verdicts) (made map[string]string, err error) {
 		},
 		"line":    line,
 		"version": func(module string) (string, error) { return listed(module, "{{.Version}}") },
-		"none":    none,
 	}).Parse(source))
 	var text bytes.Buffer
 	if err = page.Execute(&text, nil); err == nil && len(silent) > 0 {
@@ -139,22 +138,6 @@ func heading(found []verdicts, name string) (string, error) {
 	}
 	i := slices.IndexFunc(rows, func(r row) bool { return r.story == name })
 	return fmt.Sprintf("### %s\n\n“%s” (`%s play %s %s`%s)", rows[i].title, says, command, dirs[0], name, or), nil
-}
-
-// none says why cells have no verdict.
-func none() (list []string) {
-	for _, r := range rows {
-		var names []string
-		for _, c := range columns {
-			if slices.Contains(r.none, c.dir) {
-				names = append(names, c.name)
-			}
-		}
-		if names != nil {
-			list = append(list, fmt.Sprintf("“%s”. %s: %s.", r.title, strings.Join(names, "; "), r.why))
-		}
-	}
-	return list
 }
 
 // holds lists which stories pass on which libraries.
