@@ -24,6 +24,7 @@ for (const [what, at, act, look, want] of [
   ...['03/nothing', '03/slow/xyz', '1/xx', '1.99', '0', 'build/999999', '__proto__'].map(name => [`an unknown address is named: ${name}`, `#${name}`, null, '.problem', new RegExp(`has no “${name}”`)]),
   ['an address that cannot be read', '', page => goTo(page, '#%E0%A4%A'), '.problem', /This page has no/],
   ['a level that cannot be played says why', '#05/waits', null, '.problem', /^05\/waits cannot be played: there, Lock waits/],
+  ['a new reader comes from a level to the menu', '#05/pause/', page => page.click('.crumbs a'), '#start', /^Start$/],
   ['a challenge does not stick', '#05/pause?beat=9', page => goTo(page, '#05/pause/'), page => text(page, '.title').then(title => `${title} ${hash(page)}`), /It can strike once\. #05\/pause\/$/],
   ['it tells the last chance', '#03/twice/', async page => { await plays(page, 'ab'); await ones(page); }, '.outcome.missed', /schedules break it/],
   ['and leads back to it', '#03/twice/', async page => { await plays(page, 'ab'); await ones(page); await page.click('#goback'); }, '#outcome', /^$/],
@@ -295,7 +296,7 @@ for (const [edition, query] of [['', ''], ['.zh-CN', '?lang=zh-CN']]) {
       test.use({viewport: {width: 1000, height: 640}, colorScheme});
       test('shows a victory', async ({page}) => {
         await open(page, `${query}#07/failover/`);
-        await plays(page, 'aFb');
+        await wins(page, '07/failover');
         await page.evaluate(() => Promise.all(document.getAnimations().map(a => a.finished)).then(() => {
           document.activeElement.blur();
           scrollTo(0, document.querySelector('.crumbs').offsetTop - 60);

@@ -194,7 +194,7 @@ export const stacked = () => narrow() && getComputedStyle(document.querySelector
 
 // scrolled reads the beat that is in the middle of the window. A level is left only when hardly anything of it is in view.
 export function scrolled() {
-  if (!now.chapter || location.hash !== now.address) return; // a link to # scrolls before it leaves
+  if (!now.chapter || location.hash !== now.address) return; // the way back scrolls before it is taken
   const {top, bottom} = sections()[now.chapter.at].getBoundingClientRect();
   if (now.chapter.playing && top < innerHeight * .8 && bottom > offset() + 90) return;
   const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;

@@ -178,7 +178,7 @@ function skeleton() {
   frame(el('nav', {'aria-label': t('skip')}, el('a', {class: 'skip', href: '#', onclick: e => { e.preventDefault(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }}, t('skip'))),
     el('main', {class: 'play', tabindex: '-1'},
       el('div', {class: 'title'},
-        el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons() && l.Step > 0 && el('a', {href: `${lessons()}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
+        el('p', {class: 'crumbs'}, el('a', {href: n ? `#${n}` : '#menu'}, '← ', n ? t('chapter', {n}) : t('back')), el('span', {}, data.Own ? t('own', {step: stepName(l.Step)}) : stepTitle(l.Step)), el('span', {class: 'what'}, fromData(lock.Lock)), lessons() && l.Step > 0 && el('a', {href: `${lessons()}${lock.Dir}/${t('lesson.page')}`}, t('lesson'))),
         el('h1', {tabindex: '-1'}, boss(l), titleOf(l)),
         el('p', {class: 'goal'}, !aimed && [t(l.Step === 9 ? 'goal.fencing' : 'goal'), ' '], rule(l)),
         now.game.beat > 0 && el('p', {id: 'challenge'}, t('challenge', {n: now.game.beat}))),
@@ -437,10 +437,10 @@ function showOutcome({states, state, records}) {
 // from one of the hard levels to the next of them.
 function onward(l) {
   const way = onWay().map(levelOf), left = way.filter(o => !solved(o)), n = placeOf(l) < 0 ? 0 : chapterOf(l);
-  if (data.Own) return {href: '#', text: t('back')};
+  if (data.Own) return {href: '#menu', text: t('back')};
   const hard = hardOf(l) && data.Hard.map(levelOf).find(o => o && o !== l && !solved(o));
   if (hard) return {href: `#${cellName(hard)}/`, text: t('outcome.next', {level: titleOf(hard)})};
-  if (left.length === 0) return {href: '#', text: t(n ? 'outcome.medal' : 'back')};
+  if (left.length === 0) return {href: '#menu', text: t(n ? 'outcome.medal' : 'back')};
   if (n === data.Chapters.length) return {href: format({level: cellName(left[0])}), text: t('outcome.next', {level: titleOf(left[0])})};
   const next = n ? n + 1 : chapterOf(left[0]);
   return {href: `#${next}`, text: t('outcome.nextChapter', {n: next, title: t(`chapter.${next}.title`)})};

@@ -14,7 +14,7 @@ export function frame(...children) {
     id: 'language', 'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   part('app').replaceChildren(
-    el('header', {class: 'top'}, el('a', {href: '#', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
+    el('header', {class: 'top'}, el('a', {href: '#menu', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
   );
 }
