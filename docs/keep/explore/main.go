@@ -154,7 +154,7 @@ func pages(table []cell, check bool) error {
 	}
 	levels := all[:1+len(table)]
 	play, err := playPage(levels, bench(all), "")
-	chinese := map[string]string{"fault": "故障", "holds": "守住", "of": "/", "schedules": "共 %d 条执行顺序。"} // and the titles of faults
+	chinese := map[string]string{"fault": "故障", "holds": "守住", "of": "/", "schedules": "共 %d 条执行顺序，含 ✗ 的格子。"} // and the titles of faults
 	js, err1 := os.ReadFile("docs/play/page/words/zh-CN.json")
 	if err := cmp.Or(surprises(levels[1:]), err, err1, json.Unmarshal(js, &chinese)); err != nil {
 		return err
