@@ -241,7 +241,7 @@ var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 func guilt(r Record, was, now Key) string {
 	others := was.Owner != "" && was.Owner != r.Who
 	switch {
-	case strings.HasPrefix(r.Text, "PEXPIRE ") && r.Reply == "0": // the key had just expired
+	case now.Owner == "" && (r.Reply == "0" || r.Reply == "(nil)"): // the key had just expired, or been deleted
 	case now.Owner == "" && others:
 		return "deletes " + was.Owner + "'s lock"
 	case now.Owner == r.Who && others:
