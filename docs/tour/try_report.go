@@ -89,12 +89,11 @@ func (a attemptAt) failing() (list []trial) {
 	return list
 }
 
-// harm is that of the sentence with which it fails; one that hangs harms as one that breaks, and a goroutine that
-// is left least of all.
+// harm is that of the sentence with which it fails. What hangs, or leaves a goroutine, says less.
 func (r trial) harm() int {
 	failing := r.Log.Failing(r.Name)
 	switch {
-	case r.Verdict == leaked:
+	case r.Verdict == leaked, r.Verdict == hung:
 		return -1
 	case r.Verdict != story.Failed || failing == nil:
 		return trace.Breaks
