@@ -98,7 +98,7 @@ func (r trial) harm() int {
 	case r.Verdict != story.Failed || failing == nil:
 		return trace.Breaks
 	}
-	return trace.Harm(failing[0].Records)
+	return trace.Harm(failing[0].Records, strings.Join(failing[0].Message(), " "))
 }
 
 // tally is how many trials have one of these verdicts.

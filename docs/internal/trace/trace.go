@@ -84,13 +84,12 @@ const (
 	In             // two are inside, or a lock is deleted or overwritten that another client holds
 )
 
-// Harm finds the harm of a story that fails.
-func Harm(records []Record) int {
-	i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == Verdict })
-	if i < 0 {
-		return Other
+// Harm finds the harm of a story that fails, in its records, or if it has left none, in what it says.
+func Harm(records []Record, says string) int {
+	v, before := Record{Text: says}, records
+	if i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == Verdict }); i >= 0 {
+		v, before = records[i], records[:i]
 	}
-	v, before := records[i], records[:i]
 	lost := slices.ContainsFunc(before, func(r Record) bool { return r.Lost || r.Late || r.Kind == Timeout })
 	who, _, _ := strings.Cut(v.Wanted, " ")
 	held := slices.ContainsFunc(before, func(r Record) bool { return r.Kind == Return && r.Who == who && r.Reply == "ok" })
