@@ -110,11 +110,8 @@ func Harm(records []Record, says string) int {
 	case ofContext.MatchString(v.Text):
 		return Context
 	}
-	switch {
-	case lost && harm == In:
-		return LostIn
-	case lost && harm > Other:
-		return LostOut
+	if lost && harm > Breaks {
+		harm = LostOut + boolean(harm == In)
 	}
 	return harm
 }
