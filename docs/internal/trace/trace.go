@@ -92,12 +92,12 @@ func Harm(records []Record, says string) int {
 	}
 	lost := slices.ContainsFunc(before, func(r Record) bool { return r.Lost || r.Late || r.Kind == Timeout })
 	who, _, _ := strings.Cut(v.Wanted, " ")
-	held := slices.ContainsFunc(before, func(r Record) bool { return r.Kind == Return && r.Who == who && r.Reply == "ok" })
+	held := slices.ContainsFunc(before, func(r Record) bool { return r.Kind == Return && r.Who == who && r.Text != "Unlock" && r.Reply == "ok" })
 	stays := slices.IndexFunc(v.Redis, func(k Key) bool { return k.Token != "" })
 	taken := slices.ContainsFunc(before, func(r Record) bool { return severity(r.Mark) > 2 })
 	harm := Other
 	switch {
-	case twoInside.MatchString(v.Text), taken && !ofAmount(v),
+	case twoInside.MatchString(v.Text), taken && !ofAmount(v) && !ofContext.MatchString(v.Text),
 		strings.HasSuffix(v.Wanted, "Lock -> ErrNotAcquired") && v.Got == "ok" && len(v.Inside) > 1:
 		harm = In
 	case strings.HasSuffix(v.Wanted, "ock -> ok") && v.Got != "ErrNotHeld" && len(v.Inside) == 0 && stays >= 0:
