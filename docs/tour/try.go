@@ -368,11 +368,8 @@ func (a attemptAt) belongs() int {
 				failing, all = failing+boolean(r.fails()), all+1
 			}
 		}
-		switch {
-		case 2*failing > all && n > 2: // New of step 01 is another one
-			return n - 1
-		case failing > 0:
-			return 0
+		if failing > 0 {
+			return (n - 1) * boolean(2*failing > all && n > 2) // New of step 01 is another one
 		}
 	}
 	return 0
