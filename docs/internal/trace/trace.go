@@ -119,5 +119,5 @@ func Harm(records []Record, says string) int {
 // What is in a sentence that says so itself.
 var (
 	twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
-	ofContext = regexp.MustCompile(`context|deadline|gave up|kept waiting`)
+	ofContext = regexp.MustCompile(`context|deadline|bob gave up`)
 )
