@@ -97,7 +97,7 @@ func Harm(records []Record, says string) int {
 	taken := slices.ContainsFunc(before, func(r Record) bool { return severity(r.Mark) > 2 })
 	harm := Other
 	switch {
-	case twoInside.MatchString(v.Text), taken && !ofAmount(v) && !ofContext.MatchString(v.Text),
+	case twoInside.MatchString(v.Text) && (v.Got == "ok" || v.Got == ""), taken && !ofAmount(v) && !ofContext.MatchString(v.Text),
 		strings.HasSuffix(v.Wanted, "Lock -> ErrNotAcquired") && v.Got == "ok" && len(v.Inside) > 1:
 		harm = In
 	case strings.HasSuffix(v.Wanted, "ock -> ok") && v.Got != "ErrNotHeld" && len(v.Inside) == 0 && stays >= 0:
