@@ -77,8 +77,8 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// failing are the stories that do not pass. The first one is to be looked at first: one in which people
-// lose most.
+// failing are the stories that do not pass. The first one is to be looked at first: people lose
+// most in it.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
 		if r.fails() {

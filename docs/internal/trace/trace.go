@@ -71,7 +71,7 @@ func Outcome(err error) string {
 	return outcome(err.Error())
 }
 
-// Harms, the worst last: what the first assertion that fails in a story shows those who use the lock to lose.
+// Harms, the worst last: what the first assertion that fails shows the users of a lock to lose.
 const (
 	Idle    = iota // an Unlock without a lock says nothing
 	Context        // the end of a context
@@ -84,7 +84,7 @@ const (
 	In             // two are inside, or a lock is deleted or overwritten that another client holds
 )
 
-// Harm finds the harm of a story that fails, in its records, or if it has left none, in what it says.
+// Harm finds the harm of a story that fails, in its records, or else in what it says.
 func Harm(records []Record, says string) int {
 	v, before := Record{Text: says}, records
 	if i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == Verdict }); i >= 0 {
