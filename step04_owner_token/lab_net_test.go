@@ -336,7 +336,7 @@ func (w *wire) serve(args []string) (unanswered *record) {
 	holds := s.holds.Load()
 	held := holds != nil && *holds != nil && (*holds)(m) || w.silent.Load() ||
 		c.overdoes(&c.commands, 10_000,
-			"%s has sent %d commands and keeps going: a lock that waits must not poll Redis without a pause")
+			"%s has sent %d commands and keeps going: someone polls without a pause, or waits without an end")
 	m.record = c.lab.trace.add(record{Kind: "command", Who: c.name, Node: s.node + 1,
 		Text: c.lab.trace.text(c.name, args), held: held})
 	if held {

@@ -15,25 +15,29 @@ import (
 
 // What no command shows as closely: each part with what goes in and what comes out.
 
-// What is shown in full: an assertion before a hang, and of the assertions that about two
-// inside before one about an error.
+// What is shown in full: the most harm that a first assertion shows.
 func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	failed := func(name string, records ...trace.Record) trial {
 		log := story.Transcript{Tests: []*story.Test{{Name: name, Status: "fail", Records: records}}}
 		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil, false}
 	}
+	out := trace.Record{Kind: trace.Verdict, Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []trace.Key{{Token: "<alice-1>"}}}
+	idle := trace.Record{Kind: trace.Verdict, Wanted: "alice Unlock -> ErrNotHeld", Got: "ok"}
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{story.Result{Story: story.Story{Name: "TestHangs"}, Verdict: hung}, 1, &ending{kind: hangs}, false},
-		failed("TestItsError"),
-		failed("TestLockedOut", trace.Record{Kind: trace.Verdict, Got: "ErrNotAcquired"}),
-		failed("TestTookTooLong", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}, trace.Record{Kind: trace.Verdict, Wanted: "less than 10ms"}),
-		failed("TestTwoInside", trace.Record{Kind: trace.Return, Mark: "alice is inside as well"}),
+		{story.Result{Story: story.Story{Name: "hangs"}, Verdict: hung}, 1, &ending{kind: hangs}, false},
+		failed("idle", idle),
+		failed("its error"),
+		failed("lost reply", trace.Record{Kind: trace.Command, Lost: true}, out),
+		{story.Result{Story: story.Story{Name: "panics"}, Verdict: story.Crashed}, 1, &ending{kind: breaks}, false},
+		failed("locked out", out),
+		failed("two inside", trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
+		failed("deletes another's lock", trace.Record{Kind: trace.Command, Mark: "deletes bob's lock"}, idle),
 	}}
 	var names []string
 	for _, r := range a.failing() {
 		names = append(names, r.Name)
 	}
-	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestTookTooLong", "TestHangs"}, names)
+	require.Equal(t, []string{"two inside", "deletes another's lock", "locked out", "panics", "lost reply", "its error", "idle", "hangs"}, names)
 }
 
 // stackOf is a goroutine as Go prints it.

@@ -358,18 +358,18 @@ func (r trial) fails() bool {
 	return !slices.Contains([]story.Verdict{story.Passed, story.NotRun, notYet}, r.Verdict)
 }
 
-// belongs is the last step before one that most of its stories say the lock does not know; 0 if
-// that is the one that is tried.
+// belongs is the last step before one that most of its stories say the lock does not know, if
+// all of the steps until then pass; 0 if there is none.
 func (a attemptAt) belongs() int {
-	for n := 2; n < a.step.N; n++ {
+	for n := 1; n < a.step.N && a.step.Nodes == course.Steps[0].Nodes; n++ {
 		failing, all := 0, 0
 		for _, r := range a.trials {
 			if r.from() == n {
 				failing, all = failing+boolean(r.fails()), all+1
 			}
 		}
-		if 2*failing > all {
-			return n - 1
+		if failing > 0 {
+			return (n - 1) * boolean(2*failing > all && n > 2) // New of step 01 is another one
 		}
 	}
 	return 0
@@ -403,15 +403,6 @@ func (a attemptAt) sameToken() string {
 }
 
 var notNew = regexp.MustCompile(`^(\w+)'s token is <(\w+)-\d+>, which is not new$`)
-
-// named are the failures to name: four, and of a lock of an earlier step what it lacks there.
-func (a attemptAt) named(fails []trial) []trial {
-	fails = fails[:min(len(fails), 4)]
-	if last := a.belongs(); last > 0 {
-		return slices.DeleteFunc(slices.Clone(fails), func(r trial) bool { return r.from() > last })
-	}
-	return fails
-}
 
 // patient is how many stories may hang before the others are not run: each takes seconds.
 const patient = 4

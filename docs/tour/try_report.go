@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -51,15 +50,15 @@ func (t *tour) tryReport(a attemptAt) error {
 	fails := a.failing()
 	if len(fails) > 1 {
 		t.printf("  Failing:\n\n")
-		for _, r := range a.named(fails) {
+		for _, r := range fails[:min(len(fails), 4)] {
 			passed := ""
 			if slices.Contains(before.Passing, r.Name) {
 				passed = say("  <- passed before")
 			}
 			t.printf("  %s %s%s%s\n", t.trialTag(r), r.Name, r.through(), passed)
 		}
-		if n := len(fails) - len(a.named(fails)); n > 0 {
-			t.printf("  and %d more\n", n)
+		if len(fails) > 4 {
+			t.printf("  and %d more\n", len(fails)-4)
 		}
 		t.printf("\n")
 	}
@@ -78,35 +77,29 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// failing are the stories that do not pass. The first one is to be looked at first: one that
-// fails by its assertion, and of these one in which people lose something.
+// failing are the stories that do not pass. The first one is to be looked at first: people lose
+// most in it.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
 		if r.fails() {
 			list = append(list, r)
 		}
 	}
-	last := cmp.Or(a.belongs(), a.step.N)
-	slices.SortStableFunc(list, func(a, b trial) int {
-		return cmp.Or(boolean(b.from() <= last)-boolean(a.from() <= last), b.weight()-a.weight())
-	})
+	slices.SortStableFunc(list, func(a, b trial) int { return b.harm() - a.harm() })
 	return list
 }
 
-// weight is how much a failure tells of the lock.
-func (r trial) weight() int {
+// harm is that of the sentence with which it fails. What hangs, or leaves a goroutine, says less.
+func (r trial) harm() int {
 	failing := r.Log.Failing(r.Name)
 	switch {
+	case r.Verdict == leaked, r.Verdict == hung:
+		return -1
 	case r.Verdict != story.Failed || failing == nil:
-		return 0
-	case twoInside.MatchString(strings.Join(failing[0].Message(), " ")):
-		return 4
+		return trace.Breaks
 	}
-	return 1 + trace.Harm(failing[0].Records)
+	return trace.Harm(failing[0].Records, strings.Join(failing[0].Message(), " "))
 }
-
-// twoInside is in a sentence that says so itself.
-var twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
 
 // tally is how many trials have one of these verdicts.
 func tally(trials []trial, list ...story.Verdict) (n int) {

@@ -228,6 +228,9 @@ func (s *story) own(r Record) {
 	}
 }
 
+// blocks is a command that waits, while others write.
+var blocks = regexp.MustCompile(`^(B[LRZ]|XREAD)`)
+
 // setsLock is a SET of the story's key, which may have something in front of it; of another
 // lock's name, more follows.
 var setsLock = regexp.MustCompile(`^SET \S*coupons}? `)
@@ -241,7 +244,7 @@ var ofToken = regexp.MustCompile(`^<(.*)-\d+>$`)
 func guilt(r Record, was, now Key) string {
 	others := was.Owner != "" && was.Owner != r.Who
 	switch {
-	case strings.HasPrefix(r.Text, "PEXPIRE ") && r.Reply == "0": // the key had just expired
+	case now.Owner == "" && (r.Reply == "0" || r.Reply == "(nil)" || blocks.MatchString(r.Text)): // it was just gone
 	case now.Owner == "" && others:
 		return "deletes " + was.Owner + "'s lock"
 	case now.Owner == r.Who && others:

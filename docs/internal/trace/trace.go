@@ -4,8 +4,10 @@
 package trace
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Record is one thing that happened.
@@ -69,21 +71,53 @@ func Outcome(err error) string {
 	return outcome(err.Error())
 }
 
-// Harm says what a story that fails shows those who use the lock to lose: 2 if two are inside,
-// or a lock is deleted or overwritten that another client holds; 1 if no one is inside and no
-// one gets in; 0 if it is about something else, or is not known.
-func Harm(records []Record) (harm int) {
-	// How long it took, or what an Unlock has returned: not who is inside.
-	if slices.ContainsFunc(records, func(r Record) bool { return ofAmount(r) || strings.HasSuffix(r.Wanted, "Unlock -> ErrNotHeld") }) {
-		return 0
+// Harms, the worst last: what the first assertion that fails shows the users of a lock to lose.
+const (
+	Idle    = iota // an Unlock without a lock says nothing
+	Context        // the end of a context
+	Other          // a wrong error, or how long it took
+	LostOut        // no one gets in, after a lost reply
+	LostIn         // two are inside, after a lost reply
+	Breaks         // the process ends
+	Out            // no one is inside, and no one gets in: a key stays
+	Forever        // and it does not expire
+	In             // two are inside, or a lock is deleted or overwritten that another client holds
+)
+
+// Harm finds the harm of a story that fails, in its records, or else in what it says.
+func Harm(records []Record, says string) int {
+	v, before := Record{Text: says}, records
+	if i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == Verdict }); i >= 0 {
+		v, before = records[i], records[:i]
 	}
-	for _, r := range records {
-		switch {
-		case severity(r.Mark) >= 2:
-			return 2
-		case r.Kind == Verdict && strings.HasPrefix(r.Got, "ErrNotAcquired") && len(r.Inside) == 0:
-			harm = 1
+	lost := slices.ContainsFunc(before, func(r Record) bool { return r.Lost || r.Late || r.Kind == Timeout })
+	who, _, _ := strings.Cut(v.Wanted, " ")
+	held := slices.ContainsFunc(before, func(r Record) bool { return r.Kind == Return && r.Who == who && r.Text != "Unlock" && r.Reply == "ok" })
+	stays := slices.IndexFunc(v.Redis, func(k Key) bool { return k.Token != "" })
+	taken := slices.ContainsFunc(before, func(r Record) bool { return severity(r.Mark) > 2 })
+	harm := Other
+	switch {
+	case twoInside.MatchString(v.Text) && (v.Got == "ok" || v.Got == ""), taken && !ofAmount(v) && !ofContext.MatchString(v.Text),
+		strings.HasSuffix(v.Wanted, "Lock -> ErrNotAcquired") && v.Got == "ok" && len(v.Inside) > 1:
+		harm = In
+	case strings.HasSuffix(v.Wanted, "ock -> ok") && v.Got != "ErrNotHeld" && len(v.Inside) == 0 && stays >= 0:
+		harm = Out
+		if until := v.Redis[stays].Until; until == 0 || until-v.At > time.Hour.Microseconds() {
+			harm = Forever
 		}
+	case strings.HasSuffix(v.Wanted, "Unlock -> ErrNotHeld") && !held:
+		return Idle
+	case ofContext.MatchString(v.Text):
+		return Context
+	}
+	if lost && harm > Breaks {
+		harm = LostOut + boolean(harm == In)
 	}
 	return harm
 }
+
+// What is in a sentence that says so itself.
+var (
+	twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
+	ofContext = regexp.MustCompile(`context|deadline|bob gave up`)
+)

@@ -68,18 +68,15 @@ type column struct{ title, benchmark, unit, to string }
 // tables are those of the page, each with a row for each lock that has its first column.
 var tables = map[string][]column{
 	"locks": {
-		{"lock+unlock", "Pair/call=alone", "sec/op", ""},
-		{"times raw", "Pair/call=alone", "sec/op", "raw_pair"},
 		{"client", "Pair/call=busy", "client-sec/op", ""},
 		{"Redis", "Pair/call=busy", "redis-sec/op", ""},
 		{"bytes sent", "Pair/call=busy", "sent-bytes/op", ""},
-		{"refused TryLock", "Pair/call=refused", "sec/op", ""},
+		{"times raw", "Pair/call=alone", "sec/op", "raw_pair"},
 	},
 	"hung": {{"lock+unlock", "Hung", "sec/op", ""}},
 	"waiters": {
-		{"10 waiters", "Waiters/waiters=10", "sec/op", ""}, {"commands", "Waiters/waiters=10", "commands/op", ""},
-		{"100 waiters", "Waiters/waiters=100", "sec/op", ""}, {"commands", "Waiters/waiters=100", "commands/op", ""},
-		{"1,000 waiters", "Waiters/waiters=1000", "sec/op", ""}, {"commands", "Waiters/waiters=1000", "commands/op", ""},
+		{"commands of 10", "Waiters/waiters=10", "commands/op", ""}, {"of 100", "Waiters/waiters=100", "commands/op", ""},
+		{"of 1,000", "Waiters/waiters=1000", "commands/op", ""}, {"time of 1,000", "Waiters/waiters=1000", "sec/op", ""},
 		{"left out", "Waiters/waiters=1000", "left-out/op", ""},
 	},
 	"holds": {

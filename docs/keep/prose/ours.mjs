@@ -56,7 +56,7 @@ for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 
 // One fact stands in one place, elsewhere is a link: no two pages of a language have more than twenty equal words in a row (of Chinese,
 // forty characters). What is pasted or made by a program, code, rows of figures and quotations are left out.
 const first = new Map();
-for (const page of process.argv.slice(2).filter((file) => file.endsWith('.md'))) {
+for (const page of process.argv.slice(2).filter((file) => file.endsWith('.md') && !file.includes('/hints/'))) {
   const text = read(page).replace(/^<!-- table[^]*?^<!-- \/table -->|^ *(```+)[^]*?^ *\1$|^(English \||\[English).*|“[^”]*”|"[^"\n]*\n?[^"\n]*"/gm, ' ¦ ').replace(/<[^>]*>|\]\([^)]*\)/g, ' ');
   const isChinese = page.includes('.zh-CN.'), most = isChinese ? 40 : 20, words = text.toLowerCase().match(/[\u4e00-\u9fff]|[a-z0-9']+|¦/g) ?? [];
   for (let i = 0; i + most < words.length; i++) {
