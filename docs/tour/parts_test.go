@@ -34,6 +34,8 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		names = append(names, r.Name)
 	}
 	require.Equal(t, []string{"TestTwoInside", "TestLockedOut", "TestItsError", "TestTookTooLong", "TestHangs"}, names)
+	a.trials[1].part, a.trials[2].part, a.trials[4].part = 1, 0, 1
+	require.Equal(t, "TestLockedOut", a.failing()[0].Name, "it is of the first part")
 }
 
 // stackOf is a goroutine as Go prints it.

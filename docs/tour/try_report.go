@@ -78,8 +78,8 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// failing are the stories that do not pass. The first one is to be looked at first: one that
-// fails by its assertion, and of these one in which people lose something.
+// failing are the stories that do not pass. The first one is to be looked at first: of the first
+// part that fails, one that fails by its assertion, and of these one in which people lose something.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
 		if r.fails() {
@@ -88,7 +88,7 @@ func (a attemptAt) failing() (list []trial) {
 	}
 	last := cmp.Or(a.belongs(), a.step.N)
 	slices.SortStableFunc(list, func(a, b trial) int {
-		return cmp.Or(boolean(b.from() <= last)-boolean(a.from() <= last), b.weight()-a.weight())
+		return cmp.Or(boolean(b.from() <= last)-boolean(a.from() <= last), max(a.part, 0)-max(b.part, 0), b.weight()-a.weight())
 	})
 	return list
 }
