@@ -45,6 +45,9 @@ func (t *tour) tryReport(a attemptAt) error {
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
+	if !slices.ContainsFunc(a.trials, func(r trial) bool { return r.lock }) {
+		t.prose("  ", "Not played yet: Lock for TryLock.\n")
+	}
 	if done := a.solvedPart(); done != "" {
 		t.prose("  ", "%s\n", done)
 	}
