@@ -26,6 +26,7 @@ func TestTheHolderLeaves_TheNextOneGetsIn(t *testing.T) {
 		require.NoError(t, bob.TryLock(ctx), "alice has left, but bob was refused")
 		require.NoError(t, bob.Unlock(ctx), "bob holds the lock, but Unlock failed")
 		require.Empty(t, lab.keys(), "all clients have left, but something was left behind in Redis")
+		require.NoError(t, alice.TryLock(ctx), "the lock is free, but alice was refused")
 	})
 }
 

@@ -115,7 +115,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 	t.item("- ", word("All of this holds for Lock as for TryLock."))
 	t.item("- ", say("The Go files in %s, one or several, are the whole lock, package redislock. It imports the standard library, go-redis and golang.org/x/sync.", myDir))
 	if !everything {
-		t.item("- ", say("%d new ones, and those of the steps before: go run ./docs/tour try %d -rules", len(fresh), s.N))
+		t.item("- ", say("%d new, and those of the steps before: go run ./docs/tour try %d -rules", len(fresh), s.N))
 	}
 	stories, err := t.stories(s.Dir, s.Beginning())
 	if err != nil {

@@ -183,7 +183,7 @@ func (t *tour) untouched(p *progress, n int) bool {
 }
 
 // begin puts the attempt at s into the learner's folder: the one that is there, the one
-// that was kept, the learner's solution of the step before, or the reference solution before
+// that was kept, the learner's solution of s or of the step before, or the reference solution before
 // s. What has changed since it was last tried stays there: its writer may have gone on to s. It
 // reports whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
@@ -199,12 +199,15 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 			myDir, old, s.Label(), s.N)
 		return true, t.writeProgress(p)
 	}
-	from := s.Before().Dir
+	from, solved := s.Before().Dir, s.N-1
+	if t.hasLock(solvedDir(s.N)) { // and the learner has gone on with it
+		solved = s.N
+	}
 	switch {
 	case t.hasLock(keptDir(s.N)):
 		from = keptDir(s.N)
-	case t.hasLock(solvedDir(s.N - 1)):
-		from = solvedDir(s.N - 1)
+	case t.hasLock(solvedDir(solved)):
+		from = solvedDir(solved)
 	}
 	files, err := t.take(p, from, old, true)
 	if err != nil {
@@ -217,8 +220,8 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	case keptDir(s.N):
 		t.prose("", "The lock in %s is your attempt at step %02d again (%s).\n", myDir, s.N, files)
 		return false, cmp.Or(t.putLock(from, nil), t.writeProgress(p))
-	case solvedDir(s.N - 1):
-		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, s.N-1, files, s.N)
+	case solvedDir(solved):
+		t.prose("", "The lock in %s is yours that solved step %02d (%s).\nTo start from the reference solution instead: go run ./docs/tour reset %d\n", myDir, solved, files, s.N)
 	default:
 		t.prose("", "The lock in %s is new: a copy of %s (%s). It is yours to change.\n", myDir, from, files)
 		if t.hasLock(keptDir(s.N - 1)) {

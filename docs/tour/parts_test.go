@@ -24,11 +24,11 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	out := trace.Record{Kind: trace.Verdict, Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []trace.Key{{Token: "<alice-1>"}}}
 	idle := trace.Record{Kind: trace.Verdict, Wanted: "alice Unlock -> ErrNotHeld", Got: "ok"}
 	a := attemptAt{step: course.Steps[6], trials: []trial{
-		{story.Result{Story: story.Story{Name: "hangs"}, Verdict: hung}, 1, &ending{kind: hangs}, false},
+		{story.Result{Story: story.Story{Name: "hangs"}, Verdict: hung}, -1, &ending{kind: hangs}, false},
 		failed("idle", idle),
 		failed("its error"),
 		failed("lost reply", trace.Record{Kind: trace.Command, Lost: true}, out),
-		{story.Result{Story: story.Story{Name: "panics"}, Verdict: story.Crashed}, 1, &ending{kind: breaks}, false},
+		{story.Result{Story: story.Story{Name: "panics"}, Verdict: story.Crashed}, -1, &ending{kind: breaks}, false},
 		failed("locked out", out),
 		failed("two inside", trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
 		failed("deletes another's lock", trace.Record{Kind: trace.Command, Mark: "deletes bob's lock"}, idle),
@@ -38,6 +38,8 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		names = append(names, r.Name)
 	}
 	require.Equal(t, []string{"two inside", "deletes another's lock", "locked out", "panics", "lost reply", "its error", "idle", "hangs"}, names)
+	a.trials[6].part = 1
+	require.Equal(t, "deletes another's lock", a.failing()[0].Name, "the other is of a later part")
 }
 
 // stackOf is a goroutine as Go prints it.

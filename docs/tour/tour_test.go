@@ -159,7 +159,7 @@ var situations = []struct {
 		do("try 2 TestNope -back", 2, "has no story TestNope"), do("try 2 -watch", 2, "try 2 -back"), has(keptDir(3)+"/lock.go", ""), // nothing has moved
 		do("try 5", 1, "Your attempt at step 03 is kept", "is new: a copy of step04_owner_token"),
 		do("try 3 -back", 0, "is your attempt at step 03 again", "Step 03 is solved", "!kept"), // no one had touched the copy at 5
-		do("try 4", 1, "is yours that solved step 03"),
+		do("try 2 -back", 0, "is yours that solved step 02"), do("try 4", 1, "is yours that solved step 03"),
 		mine(miniLock(4) + "\n// mine, at 4\n"), do("try 4", 0, "solved"), do("try 5", 1, "is yours that solved step 04"),
 		mine(miniLock(4) + "\n// mine, at 5\n"),
 		do("reset 5 -mine", 0, "Your attempt at step 05 is kept in mylock/_step05-1.", "is a copy of mylock/_step04-solved"),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -44,6 +45,9 @@ func (t *tour) tryReport(a attemptAt) error {
 	t.heading("%s against the tests of %s", myDir, s.Label())
 	t.groups(a)
 	t.prose("  ", "\nStories passed: %d of %d.\n", now.Passed, now.Of)
+	if !slices.ContainsFunc(a.trials, func(r trial) bool { return r.lock }) {
+		t.prose("  ", "Not played yet: Lock for TryLock.\n")
+	}
 	if done := a.solvedPart(); done != "" {
 		t.prose("  ", "%s\n", done)
 	}
@@ -77,15 +81,15 @@ func (t *tour) tryReport(a attemptAt) error {
 	return errUnsolved
 }
 
-// failing are the stories that do not pass. The first one is to be looked at first: people lose
-// most in it.
+// failing are the stories that do not pass. The first one is to be looked at first: of the first
+// part that fails, one in which people lose most.
 func (a attemptAt) failing() (list []trial) {
 	for _, r := range a.trials {
 		if r.fails() {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b trial) int { return b.harm() - a.harm() })
+	slices.SortStableFunc(list, func(a, b trial) int { return cmp.Or(max(a.part, 0)-max(b.part, 0), b.harm()-a.harm()) })
 	return list
 }
 
