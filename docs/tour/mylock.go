@@ -182,10 +182,10 @@ func (t *tour) untouched(p *progress, n int) bool {
 	return p.Steps[n].Start != "" && err == nil && wrong == nil && mine.digest() == start.digest()
 }
 
-// begin puts the attempt at s into the learner's folder: the one that is there, the one
-// that was kept, the learner's solution of s or of the step before, or the reference solution before
-// s. What has changed since it was last tried stays there: its writer may have gone on to s. It
-// reports whether the learner sees this step for the first time.
+// begin puts the attempt at s into the learner's folder: the one that is there, the one that was
+// kept, the learner's solution of s or of the step before, or the reference before s. What has
+// changed since it was last tried stays there: its writer may have gone on to s. It reports
+// whether the learner sees this step for the first time.
 func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 	old := p.Step
 	p.Step = s.N

@@ -52,7 +52,7 @@ func (t *tour) tryReport(a attemptAt) error {
 		t.prose("  ", "%s\n", done)
 	}
 	fails := a.failing()
-	if len(fails) > 1 {
+	if len(fails) > 1 && a.belongs() == 0 {
 		t.printf("  Failing:\n\n")
 		for _, r := range fails[:min(len(fails), 4)] {
 			passed := ""

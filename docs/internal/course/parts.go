@@ -21,7 +21,7 @@ type Part struct {
 var parts = map[int][]Part{
 	4: {
 		{"token", "Unlock deletes the caller's own lock and no other.", nil, nil},
-		{"resend", "Whoever is refused by its own key has the lock.", nil, []string{"TestTheReplyToTheAcquireIsLost", "TestRedisHangsInTheMiddle"}},
+		{"resend", "A client that its own key refuses has the lock.", nil, []string{"TestTheReplyToTheAcquireIsLost", "TestRedisHangsInTheMiddle"}},
 	},
 	5: {
 		{"script", "One script compares and deletes.", nil,

@@ -22,7 +22,7 @@ var rules = []Rule{
 	{4, 8, "Every acquisition has a new token from crypto/rand, with at least 100 random bits (a UUID of version 4 has 122, one of version 7 only 74)."},
 	{4, 8, "An Unlock without the lock sends nothing: the handle knows."},
 	{4, 8, "An error reply of Redis ends the attempt: TryLock and Unlock return it. What may pass, a release may try again."},
-	{4, 5, "If a refused TryLock asks whose key it is, it asks under a context of its own, which ends after 3s: the answer is owed even if ctx ends in the meantime."},
+	{4, 5, "If a refused TryLock asks whose key it is, it asks under its own context, which ends after 3s: the answer is owed even if ctx ends in the meantime."},
 	{5, 8, "Unlock returns within 6s, even when Redis hangs, and works with a cancelled context. go-redis does not interrupt a read for a context: it waits for its ReadTimeout, 5s, and then resends."},
 	{5, 8, "A release whose reply was lost may have run. One that was never sent has not: the connection was refused (*net.OpError, Op \"dial\"), or there was none in time (redis.ErrPoolTimeout, or the context ended). If you must know: go-redis sends a command once if it has a method NoRetry() bool that returns true: embed *redis.Cmd in your type."},
 	{5, 8, "After an Unlock of unknown outcome, Unlock may be called again (from step 06 on the outermost one). The next TryLock has a new token anyway."},
