@@ -76,6 +76,7 @@ for (const [name, reader] of Object.entries(readers)) {
       await expect(page.locator('#told')).toContainText('Both are in');
       await expect(page.locator('#said')).toContainText('Both are in');
       await expect(page.locator('#next')).toBeFocused();
+      await expect(page.locator('#held')).toHaveText('bob’s key');
       await expect(page.locator('#next')).toBeInViewport();
       await page.keyboard.press('Enter');
       await deliver('a');
@@ -222,6 +223,10 @@ test.describe('on a phone', () => {
       setTimeout(done, 200);
     }));
     await expect(last).toBeInViewport();
+    await page.locator('#choices .choice:not([aria-disabled])').last().tap();
+    expect((await page.locator('#h-choices').boundingBox()).y).toBeGreaterThan((await page.locator('.figure').boundingBox()).height);
+    await page.keyboard.press('h');
+    await expect(page.locator('.hint')).toBeInViewport({ratio: 1});
   });
 });
 
