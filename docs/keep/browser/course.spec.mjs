@@ -40,6 +40,10 @@ for (const [name, reader] of Object.entries(readers)) {
         }
         await press('#next', 'Enter', page);
       }
+      await expect(page.locator('.pair')).toHaveCount(data.Chapters.length);
+      await expect(page.locator('h1')).toBeFocused();
+      await page.locator('.brand').click();
+      await expect(page.locator('h1')).toBeFocused();
       await expect(page.locator('.medal')).toBeVisible();
       await expect(page.locator('.hard a')).toHaveCount(data.Hard.length);
       await expect(page.locator('#start')).toHaveCount(0);
@@ -66,19 +70,21 @@ for (const [name, reader] of Object.entries(readers)) {
       await open(page);
       expect((await page.locator('main').innerText()).split(/\s+/).length).toBeLessThan(40);
       await deliver('aa');
-      await expect(page.locator('#told')).toContainText('Too late');
+      await expect(page.locator('#told')).toHaveText(/^Bob would now see the key/);
       await page.keyboard.press('Enter'); // undo has the focus
       await deliver('bab');
       await expect(page.locator('#told')).toContainText('Both are in');
       await expect(page.locator('#said')).toContainText('Both are in');
       await expect(page.locator('#next')).toBeFocused();
+      await expect(page.locator('#held')).toHaveText('bob’s key');
       await expect(page.locator('#next')).toBeInViewport();
       await page.keyboard.press('Enter');
-      await deliver('abAaBb');
+      await deliver('a');
       await page.reload();
-      await deliver('Bb');
+      await deliver('b');
       await expect(page.locator('#told')).toContainText('All 20 orders were run: none lets both in.');
       await page.keyboard.press('Enter');
+      await expect(page.locator('#bolt button')).toHaveAttribute('aria-disabled', 'true');
       await deliver('aF');
       await expect(page.locator('#told')).toContainText('it will never open');
       await fine(page, 'the end of the opening');
@@ -156,6 +162,8 @@ test('a place in a chapter is kept', async ({page}) => {
   await page.keyboard.press('2');
   await expect(answer(page, 5)).toHaveText(/^Yes/);
   await open(page, '#1.3');
+  for (let n = 0; n < 3; n++) await page.keyboard.press('h');
+  await expect(page.locator('.hint')).toBeInViewport({ratio: 1});
   await plays(page, 'ab');
   await expect(page).toHaveURL(/#1\.3\/ab$/);
   await page.reload();
@@ -185,7 +193,7 @@ test('after the last chapter comes the level that is left', async ({page}) => {
   await page.addInitScript(ids => localStorage.setItem('redislock-play', JSON.stringify({levels: Object.fromEntries(ids.map(id => [id, id === '04/slow' ? 'shown' : 'broken']))})), Object.keys(won));
   await open(page, '#9.7');
   await plays(page, won['09/pause']);
-  await page.locator('#next').click();
+  await page.locator('#left').click();
   await expect(page).toHaveURL(/#04\/slow\/$/);
   await plays(page, won['04/slow']);
   await page.locator('#next').click();
@@ -217,6 +225,8 @@ test.describe('on a phone', () => {
       setTimeout(done, 200);
     }));
     await expect(last).toBeInViewport();
+    await page.locator('#choices .choice:not([aria-disabled])').last().tap();
+    expect((await page.locator('#h-choices').boundingBox()).y).toBeGreaterThan((await page.locator('.figure').boundingBox()).height);
   });
 });
 

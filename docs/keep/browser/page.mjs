@@ -16,7 +16,7 @@ export const won = {
 
 // bets are right ones, before the first move: when the fault must strike.
 const bets = {
-  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 2, '09/pause': 1,
+  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1, '08/restart': 2,
 };
 
 const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme, hasTouch: width < 860});

@@ -30,7 +30,7 @@ export function showChapter({chapter: n, at, path}) {
   const step = (word, sign, move, id) => button(sign, move, {id, 'aria-label': t(word), title: t(word)});
   frame(el('main', {class: 'chapter', tabindex: '-1'},
     el('div', {class: 'beats'}, now.chapter.beats.map((b, i) => el('section', {class: `beat ${b.Level ? 'turn' : ''}`, 'data-beat': String(i), 'aria-labelledby': `b-${i}`},
-      el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, i ? t(`chapter.${b.key}.head`) : `${n}. ${t(`chapter.${n}.title`)}`),
+      el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, i ? rich(t(`chapter.${b.key}.head`)) : `${n}. ${t(`chapter.${n}.title`)}`),
       el('p', {}, rich(t(`chapter.${b.key}`))),
       b.Ask && question(b, i),
       b.Diff && el('pre', {class: 'fix', tabindex: '0', 'aria-label': t('course.fix')}, b.Diff.map(line => el('span', {class: {'+': 'add', '-': 'del'}[line[0]] ?? ''}, line, '\n'))),

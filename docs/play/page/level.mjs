@@ -52,7 +52,7 @@ export function newGame(level) {
   // once is a way to win without a thought.
   return {
     level, cell, aim, path: [], ahead: [], back: 0, patience: place >= 2 ? 3 : 0, hint: 0, shown: false, revealed: false, on: false,
-    moments: place >= 2 ? momentsOf(level, cell, aim) : [], bet: undefined,
+    moments: place >= 2 && aim.breaks ? momentsOf(level, cell, aim) : [], bet: undefined,
   };
 }
 
@@ -133,6 +133,13 @@ function choose(edge) {
   moved = !still();
   now.game.path.push(edge);
   arrived();
+  toChoices();
+}
+
+// toChoices shows the new list from its heading on, which may be under the picture of a phone.
+function toChoices() {
+  const over = part('h-choices').getBoundingClientRect().top - (document.querySelector('.figure')?.offsetHeight ?? 0) - 8;
+  if (now.chapter && stacked() && !card && over < 0) scrollBy({top: over, behavior: 'instant'});
 }
 
 // goTo goes to the state after n choices of a path.
@@ -202,12 +209,10 @@ export function enter() {
 function show() {
   const shown = `${cellName(now.game.level)} ${now.game.beat} ${language}`;
   if (!now.chapter && (!part('choices') || part('app').dataset.level !== shown)) {
-    const entered = part('app').dataset.level !== undefined;
     part('app').dataset.level = shown;
     skeleton();
     fresh = 0;
     scrollTo(0, 0);
-    if (entered) document.querySelector('h1').focus({preventScroll: true});
   }
   const played = run(), {records, seen, state} = played;
   const list = shownRows(records), before = seen.length > 1 ? seen.at(-2) : 0;
@@ -290,6 +295,7 @@ function showChoices(played) {
     [...now.game.moments.map(m => m.text), t('bet.none')].forEach((text, i) => list.push(button([el('kbd', {'aria-hidden': 'true'}, String(i + 1)), el('span', {class: 'words'}, rich(text))], () => {
       now.game.bet = i;
       show();
+      toChoices();
     }, {class: 'choice bet', 'aria-keyshortcuts': String(i + 1)})));
   } else if (state === End) list.push(el('p', {class: 'over'}, t('choices.over')));
   else {
@@ -339,6 +345,7 @@ export function hint() {
     note(cellName(now.game.level), 'shown');
   }
   show();
+  document.querySelector('.hint').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'nearest'});
   say(part('hints').textContent);
 }
 
@@ -413,8 +420,9 @@ function showOutcome({states, state, records}) {
   if (l.Bound >= 0) more.push(el('p', {}, t('outcome.bound')));
   if (done) {
     const enter = el('kbd', {'aria-hidden': 'true'}, '↵'), {href, text} = onward(l);
-    buttons.unshift(now.chapter && now.chapter.at + 1 < now.chapter.beats.length ? button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'})
-      : el('a', {class: 'button primary', id: 'next', href}, text, enter));
+    if (now.chapter && now.chapter.at + 1 < now.chapter.beats.length) buttons.unshift(button([`${t('course.next')} ↓`, enter], nextBeat, {class: 'primary', id: 'next'}));
+    else if (placeOf(l) >= 0 && chapterOf(l) === data.Chapters.length) buttons.unshift(el('a', {class: 'button primary', id: 'next', href: '#pairs'}, t('medal.pairs'), enter), el('a', {class: 'button', id: 'left', href}, text));
+    else buttons.unshift(el('a', {class: 'button primary', id: 'next', href}, text, enter));
     if (at > 0 && state !== End && !now.game.on) buttons.push(button(t('outcome.on'), () => { now.game.on = true; show(); document.querySelector('#choices button:not([aria-disabled])')?.focus(); }, {id: 'on'}));
     if (now.chapter) buttons.push(el('a', {class: 'button', id: 'whole', href: address(l, now.game.path)}, t('outcome.whole')));
     if (at > 0 && aim.breaks && !now.game.shown && !data.Own) {
@@ -433,8 +441,8 @@ function showOutcome({states, state, records}) {
   intoView(shown);
 }
 
-// onward is where it goes on after a level: to the next chapter, in the end to the medal, and
-// from one of the hard levels to the next of them.
+// onward is where it goes on after a level: to the next chapter, after the last to what is left or to the medal,
+// and from one of the hard levels to the next of them.
 function onward(l) {
   const way = onWay().map(levelOf), left = way.filter(o => !solved(o)), n = placeOf(l) < 0 ? 0 : chapterOf(l);
   if (data.Own) return {href: '#menu', text: t('back')};

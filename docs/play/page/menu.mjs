@@ -13,10 +13,12 @@ export function frame(...children) {
   const select = languages.length > 1 && el('select', {
     id: 'language', 'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
+  const entered = document.querySelector('main');
   part('app').replaceChildren(
     el('header', {class: 'top'}, el('a', {href: '#menu', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
   );
+  if (entered) document.querySelector('h1').focus({preventScroll: true});
 }
 
 function setLanguage(l) {
@@ -70,7 +72,7 @@ export function showMenu(problem = '') {
   const medal = !data.Own && !next;
   frame(el('main', {class: 'menu', tabindex: '-1'},
     el('p', {class: 'problem', role: 'alert'}, rich(problem)),
-    el('section', {class: 'hero'}, el('h1', {}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),
+    el('section', {class: 'hero'}, el('h1', {tabindex: '-1'}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),
       next && el('p', {class: 'start'}, el('a', {class: 'button primary', id: 'start', href: `#${chapterOf(next)}`}, t(way.some(solved) ? 'menu.goOn' : 'menu.start')), ' ', el('span', {id: 'way'}, t('menu.way', {solved: way.filter(solved).length, all: way.length})))),
     medal && el('section', {class: 'medal', 'aria-labelledby': 'medal'}, el('h2', {id: 'medal'}, el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})), el('p', {class: 'start'}, el('a', {class: 'button primary', href: '#pairs'}, t('medal.pairs'))), el('p', {}, t('medal.lead', {n: data.Hard.length})),
       el('ol', {class: 'hard'}, data.Hard.map(levelOf).filter(Boolean).map(l => el('li', {}, el('a', {class: 'level', href: `#${cellName(l)}/`}, el('span', {}, `${upper(stepTitle(l.Step))}${t('colon')}`, titleOf(l), ' ', el('small', {}, t('medal.best', {n: graph.aim(hardOf(l).Goal).steps[1][graph.cells.get(cellName(l)).State]}))), sign(cellName(l))))))),

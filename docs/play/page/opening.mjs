@@ -47,9 +47,8 @@ export function showOpening({opening: n, path}) {
 async function deliver(option, from) {
   const {opening} = now;
   if (opening.busy) return;
-  const before = play().records.length;
   opening.path.push(option.edge);
-  const told = play().records.slice(before), sent = told.find(r => r.kind === 'command');
+  const sent = sentLast(play());
   if (from && sent && !still()) {
     opening.busy = true;
     const a = from.getBoundingClientRect(), b = part('redis').getBoundingClientRect();
@@ -58,8 +57,6 @@ async function deliver(option, from) {
     opening.busy = false;
     if (now.opening !== opening) return; // the reader has left
   }
-  for (const name of names) part(`reply-${name}`).textContent = '';
-  if (sent) part(`reply-${sent.who}`).textContent = t(`open.reply.${sent.text.split(' ')[0]}.${sent.reply}`);
   drawOpening();
   if (struck(option)) goOn(opening);
 }
@@ -75,21 +72,26 @@ function goOn(opening) {
 
 const play = (path = now.opening.path) => graph.play(now.opening.cell, path);
 
+// sentLast is the command of the last move, if it has one.
+const sentLast = ({records, seen}) => records.slice(seen.at(-2) ?? 0).find(r => r.kind === 'command');
+
 export function undoDelivery() {
   now.opening.path.pop();
   drawOpening();
 }
 
 export function drawOpening() {
-  const {n, act, cell, aim, path} = now.opening, {records, seen, state, at} = play(), last = records.at(-1) ?? {redis: [], inside: []};
-  const along = aim.along(cell, path), won = along.at > 0, over = won || state === End, key = last.redis[0], box = part('picture');
-  const late = !act.holds && !won && along.found.at(-1) === 0, focus = part('app').contains(document.activeElement) && document.activeElement.closest('.stage, .told');
+  const {n, act, cell, aim, path} = now.opening, played = play(), {records, seen, state, at} = played, last = records.at(-1) ?? {redis: [], inside: []};
+  const along = aim.along(cell, path), won = along.at > 0, sent = sentLast(played), refused = act.holds && sent?.reply === '0', over = won || refused || state === End, box = part('picture');
+  const writer = last.redis[0]?.token && records.findLast(r => /^SET/.test(r.text) && r.reply !== '0')?.who;
+  const late = !act.holds && !won && along.found.at(-1) === 0, focus = document.activeElement.closest('.stage, .told'), dock = document.activeElement.closest('.dock')?.id;
   now.address = format({opening: n, path: graph.name(path)});
   history.replaceState(null, '', now.address);
   now.width = box.clientWidth;
-  part('held').className = key?.token ? `owner${names.indexOf(key.owner)}` : '';
-  part('held').textContent = key?.token ? t('open.key', {who: key.owner}) : t('open.free');
+  part('held').className = writer ? `owner${names.indexOf(writer)}` : '';
+  part('held').textContent = writer ? t('open.key', {who: writer}) : t('open.free');
   for (const name of names) {
+    part(`reply-${name}`).textContent = sent?.who === name && !last.inside.includes(name) ? t(`open.reply.${sent.text.split(' ')[0]}.${sent.reply}`) : '';
     part(name).classList.toggle('in', last.inside.includes(name));
     part(name).classList.toggle('dead', records.some(r => r.who === name && /^dies/.test(r.text)));
   }
@@ -104,7 +106,8 @@ export function drawOpening() {
     });
   };
   for (const name of names) fill(part(`dock-${name}`), options.filter(o => whoOf(o.label) === name).map(message));
-  fill(part('bolt'), options.filter(struck).map(o => button(['⚡ ', t('open.strike')], () => deliver(o), {class: 'fault', 'data-label': o.label, 'aria-keyshortcuts': String(++digit)})));
+  const faults = options.filter(struck), strike = ['⚡ ', t('open.strike')], soon = act.goal === 'K' && options.length > 0 && !path.some(e => struck(graph.options[graph.option[e]]));
+  fill(part('bolt'), faults.length === 0 && soon ? button(strike, undefined, {class: 'fault', 'aria-disabled': 'true'}) : faults.map(o => button(strike, () => deliver(o), {class: 'fault', 'data-label': o.label, 'aria-keyshortcuts': String(++digit)})));
   box.replaceChildren(...path.length ? diagram({
     rows: rows(records, 6), records, clients: names, nodes: [t('node.one')], resource: t('open.room'), width: Math.max(260, Math.min(620, box.clientWidth - 18)),
     now: at, ended: state === End, fresh: records[seen.at(-2) ?? 0]?.at ?? Infinity, moving: false, flash: won && !still(),
@@ -115,11 +118,11 @@ export function drawOpening() {
   const done = won || over && act.holds, next = acts[n] ? format({opening: n + 1}) : '#2';
   fill(part('told'), done ? [el('h2', {class: won ? 'bad' : 'good'}, won ? '✗ ' : '✓ ', t(`open.${n}.end`, {all: graph.all[cell.State]})), el('p', {}, rich(t(`open.${n}.so`))),
     el('a', {class: 'button primary', id: 'next', href: next}, t(`open.${n}.next`))]
-    : over || late ? [el('p', {}, t('open.late')), button(t('open.back'), () => {
+    : over || late ? [el('p', {}, t(`open.late.${act.goal === 'X' && last.inside.includes(writer) ? names.find(name => name !== writer) : n}`)), button(t('open.back'), () => {
       path.length = Math.max(0, along.found.findLastIndex(found => found > 0));
       drawOpening();
     }, {id: 'back'})] : []);
   if (done || over || late) say(part('told').textContent);
   else if (path.length > 0) say(rows(records.slice(seen.at(-2))).map(r => `${r.who} ${r.text} ${r.reply}`).join('. '));
-  if (focus || done || over || late) (part('told').querySelector('.button, button') ?? document.querySelector('.stage button'))?.focus({preventScroll: true});
+  if (focus || done || over || late) (part('told').querySelector('.button, button') ?? (dock && part(dock).querySelector('button')) ?? document.querySelector('.stage button:not([aria-disabled])'))?.focus({preventScroll: true});
 }
