@@ -25,6 +25,7 @@ import (
 	"example.com/redislock-steps/docs/internal/course"
 	"example.com/redislock-steps/docs/internal/source"
 	"example.com/redislock-steps/docs/internal/trace"
+	"example.com/redislock-steps/docs/keep/script"
 	"example.com/redislock-steps/docs/play/page"
 )
 
@@ -231,7 +232,11 @@ func playPage(cells []cell, bench any, own string) ([]byte, error) {
 		}
 		levels = append(levels, l)
 	}
-	return page.New(levels, all.pack(), bench, own, cells[0].lock.step)
+	text, err := script.Bundle()
+	if err != nil {
+		return nil, err
+	}
+	return page.New(levels, all.pack(), bench, own, cells[0].lock.step, text)
 }
 
 // bench is what docs/play knows of the locks of its bench: the designs, and the locks of the

@@ -25,7 +25,7 @@ import (
 	"example.com/redislock-steps/docs/internal/trace"
 )
 
-//go:embed page.js *.css *.html *.json words
+//go:embed *.css *.html *.json words
 var files embed.FS
 
 // A Level is a cell of the table in docs/explore/README.md.
@@ -138,8 +138,8 @@ type lock struct {
 type file struct{ Name, Text string }
 
 // New makes the page of what docs/explore has found, in graphs that data.mjs can read. own is
-// the folder of a lock that replaces that of a step, or "".
-func New(levels []Level, graph, bench any, own string, step int) ([]byte, error) {
+// the folder of a lock that replaces that of a step, or "". The script is that of docs/keep/script.
+func New(levels []Level, graph, bench any, own string, step int, script string) ([]byte, error) {
 	words := readWords()["en"]
 	for i, l := range levels {
 		if title := words["fault."+l.Fault]; title != l.Title {
@@ -158,7 +158,7 @@ func New(levels []Level, graph, bench any, own string, step int) ([]byte, error)
 	if own != "" {
 		home = "" // it is published nowhere
 	}
-	return assemble(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home}, embedded("page.js"))
+	return assemble(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home}, script)
 }
 
 // Renew is a page with the sources of now. What docs/explore has found stays.

@@ -169,7 +169,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	defer func(old string) { course.Address = old }(course.Address)
 	for _, home := range []string{"", "https://a.example/"} {
 		course.Address = home
-		page, err := New([]Level{found}, map[string]any{}, nil, "", 0)
+		page, err := New([]Level{found}, map[string]any{}, nil, "", 0, "")
 		require.NoError(t, err)
 		text := string(page)
 		require.NotContains(t, text, "<no value>", "everything has been filled in")
@@ -188,7 +188,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 	require.LessOrEqual(t, committed.Size(), int64(600_000), "what opens in a browser at once")
 
 	found.Title = "another title"
-	_, err = New([]Level{found}, map[string]any{}, nil, "", 0)
+	_, err = New([]Level{found}, map[string]any{}, nil, "", 0, "")
 	require.ErrorContains(t, err, "en.json", "the words and the explorer disagree")
 }
 
