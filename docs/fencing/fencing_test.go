@@ -567,6 +567,7 @@ func TestWhatIsNoStaleToken_HasAnotherError(t *testing.T) {
 			require.ErrorContains(t, err, "resource name is empty", "alice made a mistake, but the error does not name it")
 		}
 		require.Equal(t, sent, lab.sent(), "alice made a mistake, but it was sent to Redis")
+		require.Equal(t, 100, read(t, r, 1), "alice's write was rejected, but the stock changed anyway")
 		for range 2 { // the first time has not made it
 			for _, err := range []error{
 				r.Write(ctx, 1, "stok", "1"), second(r.Read(ctx, 1, "stok")), second(r.Claim(ctx, "stok")),

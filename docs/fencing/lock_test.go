@@ -3,11 +3,13 @@ package fencing
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 // The lock's stories: one holder at a time, as in step 05, and a number for each.
@@ -71,6 +73,56 @@ func TestTryLock_LostReplyNoRetry_SkipsANumber(t *testing.T) {
 		token, err = bob.TryLock(ctx)
 		require.NoError(t, err, "alice gave up, but the key that she left blocks bob")
 		require.EqualValues(t, 34, token, "33 was alice's, whether she knows it or not: the numbers must grow, they may have gaps")
+	})
+}
+
+// Also passes on resources without the check, because the lock is the same.
+func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob := lab.lock("alice"), lab.lock("bob")
+		request, cancel := context.WithCancel(ctx)
+		lab.loseReply("alice", cancel)
+		_, err := alice.TryLock(request)
+		require.ErrorIs(t, err, context.Canceled, "alice's request was cancelled before the reply came, but the error does not say so")
+		token, err := bob.TryLock(ctx)
+		require.NoError(t, err, "alice's request was cancelled before the reply came, but her key was left behind")
+		require.EqualValues(t, 2, token)
+	})
+}
+
+// Also passes on resources without the check, because the lock is the same.
+func TestManyGoroutinesOnTwoHandles_NoTokenTwice(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		lab.trace.untold = true
+		var mu sync.Mutex
+		var tokens []int64
+		var together errgroup.Group
+		for _, name := range []string{"alice", "bob"} {
+			lock := lab.lock(name)
+			for range 8 {
+				together.Go(func() error {
+					waiting, cancel := context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+					for range 5 {
+						token, err := lock.Lock(waiting)
+						if err != nil {
+							return err
+						}
+						mu.Lock()
+						tokens = append(tokens, token)
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+						if err := lock.Unlock(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+		}
+		require.NoError(t, together.Wait())
+		require.Len(t, tokens, 80)
+		require.IsIncreasing(t, tokens, "an acquisition has a lower token than an earlier one")
 	})
 }
 
