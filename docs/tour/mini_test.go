@@ -18,7 +18,7 @@ import (
 // step, and a story of guarantee k fails on the locks before k. Its test harness leaves
 // what the real one leaves: a row, and a verdict.
 
-const miniLab = `package %s
+const miniLab = `package %[1]s
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ import (
 	"testing"
 )
 
-var real string
+var real, through string
 
 func limitHold() {}
 
@@ -35,7 +35,7 @@ func story(t *testing.T, k int) {
 	t.Helper()
 	_, variant, _ := strings.Cut(t.Name(), "/")
 	row, verdict := fmt.Sprintf("{\"at\":100,\"who\":\"alice\",\"kind\":\"note\",\"text\":\"SET %%02d %%s\"}\n", at, variant), ""
-	if at < k {
+	if at < k || at == %[2]d && through != "" {
 		verdict = fmt.Sprintf("{\"kind\":\"verdict\",\"at\":200,\"text\":\"the lock of %%d lacks what %%d has\",\"expected\":\"nil\",\"got\":\"ErrNotHeld\"}\n", at, k)
 	}
 	os.WriteFile(t.ArtifactDir()+"/trace.jsonl", []byte(row+verdict), 0o666)
@@ -65,6 +65,9 @@ func TestControl%[2]s(t *testing.T) { story(t, 0) }
 `, pkg, name, k)
 }
 
+// tryOnly is the number of a lock whose TryLock is right, and whose Lock is not.
+const tryOnly = 99
+
 func miniLock(n int) string {
 	imports, fields, params, methods := "", "{}", "rdb any, key string, ttl int", ""
 	if n >= 4 { // where a rule asks for it
@@ -90,10 +93,10 @@ func writeMini(root string) error {
 		"go.sum":                      "",
 		course.First.Dir + "/lock.go": miniLock(0),
 		watchDir + "/" + watchFile:    "package redislock\n",
-		watchDir + "/" + throughFile:  "package redislock\n",
+		watchDir + "/" + throughFile:  "package redislock\n\nimport \"os\"\n\nfunc init() { through = os.Getenv(\"TOUR_THROUGH\") }\n",
 		realDir + "/" + realFile:      "package redislock\n\nimport \"os\"\n\nfunc init() { real = os.Getenv(\"REDIS_ADDRS\") }\n",
 		course.SecondDir + "/testdata/" + course.HereFile: "package redislock\n",
-		"docs/fencing/lab_test.go":                        fmt.Sprintf(miniLab, "fencing"),
+		"docs/fencing/lab_test.go":                        fmt.Sprintf(miniLab, "fencing", tryOnly),
 		"docs/fencing/fencing_test.go":                    miniStories("fencing", "Fencing", 9),
 		"docs/fencing/lock_test.go":                       miniStories("fencing", "Lock", 0),
 		course.Epilogue.Path():                            "package fencing\n\nconst at = 9\n",
@@ -104,7 +107,7 @@ func writeMini(root string) error {
 	}
 	for _, s := range course.Steps {
 		files[s.Dir+"/"+course.LockFile] = miniLock(s.N)
-		files[s.Dir+"/"+course.LabFile] = fmt.Sprintf(miniLab, "redislock")
+		files[s.Dir+"/"+course.LabFile] = fmt.Sprintf(miniLab, "redislock", tryOnly)
 		files[s.Dir+"/"+course.NewFile] = "package redislock\n\nvar _ = New(nil, \"coupons\", 1)\n"
 		if s.N == 1 {
 			files[s.Dir+"/"+course.NewFile] = "package redislock\n\nvar _ = New(nil, \"coupons\")\n"

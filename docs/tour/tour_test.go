@@ -168,6 +168,10 @@ var situations = []struct {
 		mine("package redislock\n\nfunc (l *Lock) New(c any, k string, d int) {}\n"), do("try 5", 1, "no func New; step 05 has\n  func New("),
 		put(myProgress, "{"), do("try 5", 1, "cannot read mylock/progress.json, delete it"),
 	}},
+	{"try: what passes with TryLock is played with Lock", []act{
+		mine(strings.Replace(miniLock(2), "at = 2", fmt.Sprint("at = ", tryOnly), 1)),
+		do("try 2", 1, "TestLeadCrashed_holder, with Lock for TryLock", "not solved", "!is solved"),
+	}},
 	{"try: a lock that was brought along may be one of an earlier step", []act{
 		mine(miniLock(4)), do("try 6", 1, "Stories passed: ", "Your lock is one of step 04: go run ./docs/tour try 4\n", "!TestOtherAtomic_release"),
 		do("try 4", 0, "Step 04 is solved"), has(myLockFile, "at = 4"),
