@@ -43,6 +43,9 @@ for (const [id, what, , pages, tests] of rows) {
 }
 for (const [kind, last] of [['', 20], ['F', 11], ['R', 6]])
   for (let n = 1; n <= last; n++) if (!rows.some(([id]) => id.split(',').includes(kind + n))) wrong(`${tsv} has no ${kind}${n}`);
+// The glossary is in the order of pinyin, of which the first sound of 重 is not the one meant.
+const sounds = [...read('docs/read/glossary.zh-CN.md').matchAll(/^\| ([\u4e00-\u9fff]+)/gm)].slice(1).map(([, term]) => term.replace(/^重/, '虫'));
+sounds.forEach((term, i) => { if (term.localeCompare(sounds[i - 1] ?? term, 'zh') < 0) wrong(`docs/read/glossary.zh-CN.md: by pinyin, ${term} is before ${sounds[i - 1]}`); });
 const wanted = {
   stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
 };
