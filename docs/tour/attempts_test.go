@@ -25,11 +25,6 @@ import (
 // The corpus: locks that a learner would write, right and wrong, and what the stories say
 // to each. .github/CONTRIBUTING.md explains it.
 
-const (
-	attemptsDir = "testdata/attempts"
-	attemptsExt = ".go.txt" // the go command and gofmt pass it by
-)
-
 // An attempt is the reference solution of a step with some of its declarations replaced.
 type attempt struct {
 	name     string // step04/wrong/del-by-its-own-clock
@@ -153,11 +148,16 @@ func attempts(t *testing.T) []attempt {
 	if corpus != nil {
 		return slices.Clone(corpus)
 	}
-	files, err := filepath.Glob(attemptsDir + "/step0?/*/*" + attemptsExt)
+	files, err := filepath.Glob("testdata/attempts/step0?.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		corpus = append(corpus, readAttempt(t, filepath.ToSlash(file)))
+		step := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		for _, entry := range strings.Split("\n"+read(t, file), "\n-- ")[1:] {
+			name, text, ok := strings.Cut(entry, " --\n")
+			require.True(t, ok, "%s: -- %s: a line that begins so must end in --", file, name)
+			corpus = append(corpus, readAttempt(t, step+"/"+name, text))
+		}
 	}
 	for _, s := range course.Steps {
 		src, err := (&tour{Builder: &story.Builder{Root: "../.."}}).readLock(s.Dir)
@@ -170,14 +170,14 @@ func attempts(t *testing.T) []attempt {
 	return slices.Clone(corpus)
 }
 
-func readAttempt(t *testing.T, file string) attempt {
-	a := attempt{name: strings.TrimSuffix(strings.TrimPrefix(file, attemptsDir+"/"), attemptsExt)}
-	n, kind, _ := strings.Cut(strings.TrimPrefix(a.name, "step0"), "/")
+func readAttempt(t *testing.T, name, text string) attempt {
+	a := attempt{name: name}
+	n, kind, _ := strings.Cut(strings.TrimPrefix(name, "step0"), "/")
 	var err error
 	a.step, err = course.Parse(n)
-	require.NoError(t, err, file)
+	require.NoError(t, err, name)
 	a.wrong = strings.HasPrefix(kind, "wrong/")
-	head, body, _ := strings.Cut(strings.ReplaceAll(read(t, file), "\r\n", "\n"), "\n\n")
+	head, body, _ := strings.Cut(text, "\n\n")
 	var without []string
 	for line := range strings.SplitSeq(head, "\n") {
 		switch key, value, _ := strings.Cut(line, ": "); key {
@@ -192,7 +192,7 @@ func readAttempt(t *testing.T, file string) attempt {
 	src, err := (&tour{Builder: &story.Builder{Root: "../.."}}).readLock(a.step.Dir)
 	require.NoError(t, err)
 	a.src, err = assemble(src, without, body)
-	require.NoError(t, err, file)
+	require.NoError(t, err, name)
 	return a
 }
 

@@ -153,7 +153,7 @@ func (c *canvas) measure(p *panel, rows map[moment]float64) {
 	own := map[moment]float64{}
 	for i := range p.events {
 		e := &p.events[i]
-		e.lines = fit(c.sentence(p, *e), room*.97)
+		e.lines = fit(c.sentence(*e), room*.97)
 		if e.guilt != "" {
 			e.wrong = fit(c.say(e.guilt), room*.92)
 		}
@@ -166,7 +166,7 @@ func (c *canvas) measure(p *panel, rows map[moment]float64) {
 }
 
 // sentence is what an event says.
-func (c *canvas) sentence(p *panel, e event) string {
+func (c *canvas) sentence(e event) string {
 	switch {
 	case !e.isLabel:
 		return c.say(e.label)

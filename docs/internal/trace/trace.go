@@ -1,6 +1,6 @@
 // Package trace is what a story of the test harness, or a schedule of the explorer, leaves
 // behind: one record for each thing that happened. Timelines, pictures and pages are
-// readers of these records. docs/read/testing.md describes them.
+// readers of these records.
 package trace
 
 import (

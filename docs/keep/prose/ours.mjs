@@ -28,6 +28,7 @@ const [schedules] = one('docs/explore/README.md', /^(\d+) schedules in all/m), f
 const lines = [...read('docs/read/how-we-know.md').matchAll(/^\| 0\d \| (\d+) \| .*\| (\d+) \|$/gm)], sum = (i) => lines.reduce((n, row) => n + Number(row[i]), 0);
 const changes = sum(1), reasons = sum(2), noticed = changes - reasons;
 const libraries = new Set(one('docs/read/libraries.md', /^\| \| (.*) \|$/m)[0].match(/keep\/libs\/[a-z]+/g)).size, servers = count('docs/read/server.md', /^\| (?:Redis|Valkey|KeyDB)/gm);
+const corpus = 'docs/tour/testdata/attempts', attempts = readdirSync(corpus).reduce((n, file) => n + count(`${corpus}/${file}`, /^-- /gm), 0);
 // The alerts of production ask for what its recipe counts.
 const recipe = read('docs/stories/more_7_wait_test.go');
 for (const file of ['docs/read/production.md', 'docs/read/production.zh-CN.md'])
@@ -43,8 +44,11 @@ for (const [id, what, , pages, tests] of rows) {
 }
 for (const [kind, last] of [['', 20], ['F', 11], ['R', 6]])
   for (let n = 1; n <= last; n++) if (!rows.some(([id]) => id.split(',').includes(kind + n))) wrong(`${tsv} has no ${kind}${n}`);
+// The glossary is in the order of pinyin, of which the first sound of 重 is not the one meant.
+const sounds = [...read('docs/read/glossary.zh-CN.md').matchAll(/^\| ([\u4e00-\u9fff]+)/gm)].slice(1).map(([, term]) => term.replace(/^重/, '虫'));
+sounds.forEach((term, i) => { if (term.localeCompare(sounds[i - 1] ?? term, 'zh') < 0) wrong(`docs/read/glossary.zh-CN.md: by pinyin, ${term} is before ${sounds[i - 1]}`); });
 const wanted = {
-  stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers,
+  stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers, attempts,
 };
 const interview = readdirSync('docs/read/interview').map((page) => `docs/read/interview/${page}`);
 for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 'docs/read/how-we-know.zh-CN.md', ...interview]) {
