@@ -150,6 +150,17 @@ func (t *tour) readLock(dir string) (lock, error) {
 	return l, nil
 }
 
+// startIn is a lock as an attempt begins with it: the first one's comments can be Chinese.
+func (t *tour) startIn(dir string) (lock, error) {
+	l, err := t.readLock(dir)
+	for english, chinese := range inChinese.Sections["The comments of the first lock"] {
+		if course.Chinese && dir == course.First.Dir && err == nil {
+			l[course.LockFile] = bytes.Replace(l[course.LockFile], []byte(english), []byte(chinese), 1)
+		}
+	}
+	return l, err
+}
+
 // putLock makes l the lock in a folder. Without one, nothing is left of the folder.
 func (t *tour) putLock(dir string, l lock) error {
 	for name, text := range l {
@@ -178,7 +189,7 @@ func (l lock) digest() string {
 // untouched reports whether the attempt at step n is still what it began with.
 func (t *tour) untouched(p *progress, n int) bool {
 	mine, err := t.readLock(myDir)
-	start, wrong := t.readLock(p.Steps[n].Start)
+	start, wrong := t.startIn(p.Steps[n].Start)
 	return p.Steps[n].Start != "" && err == nil && wrong == nil && mine.digest() == start.digest()
 }
 
@@ -234,7 +245,7 @@ func (t *tour) begin(p *progress, s course.Step) (fresh bool, err error) {
 // take makes the lock in another folder the learner's, and keeps the one that was there as
 // the attempt at step n, unless it is untouched. It returns its files.
 func (t *tour) take(p *progress, from string, n int, resume bool) (files string, err error) {
-	l, err := t.readLock(from)
+	l, err := t.startIn(from)
 	if err != nil {
 		return "", err
 	}

@@ -234,6 +234,7 @@ var situations = []struct {
 	{"Chinese", []act{
 		func(t *testing.T) { speakingChinese(t) },
 		do("try", 0, "你自己写的锁", "  02           持锁者崩溃，锁永远不释放\n", "接下来：go run ./docs/tour try 1"),
+		put(course.First.Path(), "package redislock // by any client\n"), do("try 1", 1), has(myLockFile, "package redislock // 没有客户端持有它\n"), remove(myLockFile),
 		do("red 2", 0, "red：用 2_crashed_holder_test.go 测第 01 步的锁（SETNX；DEL）\n", "这些测试故事的要求：持锁者崩溃", "结果是红的", "第 02 步修好这些问题。\n", "!%!"),
 		do("green 2", 0, "green：用", " 现在保证：\n", "还没解决的问题：", "!%!"),
 		do("try 7", 1, "mylock 里放好了一把新的锁", "第 07 步：", "  - 以上规则对 Lock 和 TryLock 同样适用。", "用第 07 步的测试检验 mylock\n",

@@ -288,21 +288,7 @@ func (t *tour) stubs(s course.Step, src lock) string {
 	if stubs == "" {
 		return ""
 	}
-	return `package redislock
-
-import (
-	"context"
-	"errors"
-	"time"
-)
-
-var (
-	_ context.Context
-	_ time.Time
-	_ = errors.New
-)
-
-` + stubs
+	return "package redislock\nimport (`context`; `errors`; `time`)\nvar (_ context.Context; _ time.Time; _ = errors.New)\n" + stubs
 }
 
 // tryStories lists the stories of the step, and which of them need what the lock lacks.
