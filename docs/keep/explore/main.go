@@ -221,8 +221,18 @@ func putTable(file string, cells []cell, words map[string]string, check bool) er
 func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	var all Graph
 	var levels []page.Level
+	isFirst := func(c cell) bool { return own != "" || slices.Contains(page.First(), c.String()) }
+	for _, first := range []bool{true, false} {
+		for _, c := range cells {
+			if isFirst(c) == first {
+				all.merge(c.Graph)
+			}
+		}
+		if first {
+			all.begins()
+		}
+	}
 	for _, c := range cells {
-		all.merge(c.Graph)
 		l := page.Level{
 			Step: c.lock.step, Fault: c.fault.id, Title: c.fault.title, Nodes: c.lock.nodes, Bound: c.lock.bound,
 			Kinds: c.Kinds, Why: c.expected().why,
@@ -236,7 +246,8 @@ func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return page.New(levels, all.pack(), bench, own, cells[0].lock.step, text)
+	first, rest := all.pack()
+	return page.New(levels, first, rest, bench, own, cells[0].lock.step, text)
 }
 
 // bench is what docs/play knows of the locks of its bench: the designs, and the locks of the
@@ -252,7 +263,8 @@ func bench(explored []cell) page.Bench {
 			all.merge(c.First)
 		}
 	}
-	b.Graph = all.pack()
+	all.begins()
+	b.Graph, _ = all.pack()
 	return b
 }
 

@@ -2,8 +2,8 @@
 
 import {End} from './data.mjs';
 import {el, part} from './dom.mjs';
-import {sends, whoOf} from './level.mjs';
-import {graph, lockOf, names} from './levels.mjs';
+import {sends, whoOf} from './game.mjs';
+import {data, graph, names} from './levels.mjs';
 import {now} from './store.mjs';
 import {t} from './words.mjs';
 
@@ -12,7 +12,7 @@ import {t} from './words.mjs';
 function places(level, {state, records}) {
   const edges = state === End ? [] : graph.edges(state), idle = state === End ? '' : graph.idle(state);
   return names.map((who, i) => {
-    const next = edges.find(o => whoOf(o.label) === who && sends(o)), last = records.findLast(r => r.who === who && r.kind === 'command');
+    const next = edges.find(o => whoOf(o) === who && sends(o)), last = records.findLast(r => r.who === who && r.kind === 'command');
     const is = next ? 'next' : {d: 'dead', h: 'waits', w: 'waits'}[idle[i]] ?? (records.at(-1)?.inside.includes(who) ? 'inside' : 'outside');
     const at = is === 'next' ? next : is === 'waits' || is === 'dead' ? last : undefined;
     return {who, is: is === 'waits' && !at ? 'outside' : is, line: at && (at.line || lineOf(level, at.text))};
@@ -22,7 +22,7 @@ function places(level, {state, records}) {
 // lineOf finds the call that sends a command, where the data names no line: in the lock
 // before step 01.
 function lineOf(level, text) {
-  const at = lockOf(level.Step).Files[0].Text.split('\n').findIndex(s => s.toLowerCase().includes(`.${text.split(' ')[0].toLowerCase()}(`));
+  const at = data.Files[level.Step][0].Text.split('\n').findIndex(s => s.toLowerCase().includes(`.${text.split(' ')[0].toLowerCase()}(`));
   return at < 0 ? '' : `lock.go:${at + 1}`;
 }
 
@@ -30,7 +30,7 @@ function lineOf(level, text) {
 function excerpts(level, at) {
   const list = [];
   for (const {who, line} of at.filter(p => p.line)) {
-    const [name, n] = line.split(':'), source = lockOf(level.Step).Files.find(f => f.Name === name)?.Text.split('\n') ?? [], here = Number(n) - 1;
+    const [name, n] = line.split(':'), source = data.Files[level.Step].find(f => f.Name === name)?.Text.split('\n') ?? [], here = Number(n) - 1;
     const head = source.findLastIndex((s, i) => i <= here && s.startsWith('func '));
     if (head < 0) continue;
     let found = list.find(e => e.name === name && e.head === head);

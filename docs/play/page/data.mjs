@@ -6,19 +6,28 @@ export const End = -1, Unexplored = -2;
 // What a record, and a key in it, have where the data says nothing.
 const noRecord = {who: '', node: 0, reply: '', mark: '', line: ''}, noKey = {token: '', owner: ''};
 
-// load unpacks the data of the page.
+// load unpacks data of the page: what it needs first, or the rest.
 export async function load(base64) {
   const packed = atob(base64.trim()), bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i); // Uint8Array.from takes four times as long
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const data = JSON.parse(await new Response(stream).text());
-  data.graph = new Graph(data.Graph);
-  return data;
+  return new Response(stream).json();
 }
 
 export class Graph {
   constructor(p) {
-    this.p = p;
+    this.cells = new Map(p.Cells.map(c => [c.Name, c]));
+    this.p = {};
+    this.join(p);
+  }
+
+  // knows reports whether a cell can be played: its states are there.
+  knows(name) { return this.cells.get(name)?.State < this.p.States.length; }
+
+  // join adds the rest of a graph: no number in what is there already becomes another.
+  join(more) {
+    const {p} = this;
+    for (const [name, list] of Object.entries(more)) p[name] = (p[name] ?? []).concat(list);
     this.options = p.Options.map(o => ({label: o.Label, text: o.Text, line: o.Line}));
     // The edges of state i are first[i] to first[i+1]-1.
     const n = p.States.length;
@@ -40,7 +49,6 @@ export class Graph {
       this.first[i + 1] = e;
     }
     this.aims = {};
-    this.cells = new Map(p.Cells.map(c => [c.Name, c]));
   }
 
   // aim is what there is to find: see Aim. With the goal '' it is any violation.
@@ -115,7 +123,7 @@ export const told = r => r.kind === 'verdict' ? r.text : `${r.who ?? ''} ${r.tex
 // after, it counts only once that was there: a record, or F, the fault.
 export class Aim {
   constructor(graph, goal, after = '') {
-    const p = graph.p, n = p.States.length, has = text => p.Runs.map(run => run.slice(1).some(r => text(p.Records[r])));
+    const p = graph.p, n = p.States.length, has = text => p.Runs.map(run => run.slice(1).some(r => p.Records[r] && text(p.Records[r])));
     this.graph = graph;
     this.breaks = goal === '' || /^[A-Z](:|$)/.test(goal);
     this.shows = has(r => this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal) : told(r).includes(goal));

@@ -52,13 +52,14 @@ export function help() {
 
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
 const bar = () => el('nav', {class: 'chapters', 'aria-label': t('chapters')}, data.Chapters.map(({Step: n}) => el('a', {
-  href: `#${n}`, class: completed(n) ? 'done' : '', 'aria-current': now.chapter?.n === n ? 'page' : undefined, 'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
-}, String(n))), data.Bench && el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
+  href: `#${n}`, class: completed(n) ? 'done' : '', 'aria-current': now.place.chapter === n ? 'page' : undefined, 'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
+}, String(n))), el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
+
+// isDone reports whether the whole way has been solved.
+export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
 
 export function showMenu(problem = '') {
   document.title = t('title');
-  document.body.classList.remove('choosing');
-  delete part('app').dataset.level;
   const way = onWay().map(levelOf), next = way.find(l => !solved(l)), playable = levels.filter(l => graph.cells.has(cellName(l)));
   const clear = button(t('menu.clear'), () => {
     if (clear.dataset.sure) {
@@ -69,7 +70,7 @@ export function showMenu(problem = '') {
     clear.dataset.sure = 'yes';
     clear.textContent = t('menu.clearSure');
   }, {id: 'clear', class: 'quiet'});
-  const medal = !data.Own && !next;
+  const medal = isDone();
   frame(el('main', {class: 'menu', tabindex: '-1'},
     el('p', {class: 'problem', role: 'alert'}, rich(problem)),
     el('section', {class: 'hero'}, el('h1', {tabindex: '-1'}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),

@@ -5,13 +5,14 @@ import assert from 'node:assert/strict';
 import {format, parse} from './address.mjs';
 import {benchCell} from './bench.mjs';
 import {End, Unexplored, load} from './data.mjs';
-import {newGame} from './level.mjs';
-import {cellName, data, goals, graph, levelOf, levels, onWay, use} from './levels.mjs';
+import {Game} from './game.mjs';
+import {cellName, complete, data, goals, graph, levelOf, levels, onWay, use} from './levels.mjs';
 import {speak} from './words.mjs';
 
 const html = readFileSync(new URL('../index.html', import.meta.url), 'utf8'), part = id => html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
 speak('en', JSON.parse(part('words')));
 use(await load(part('data')));
+complete(await load(part('rest')));
 
 test('an address is what is seen', () => {
   for (const [text, at] of Object.entries({
@@ -68,7 +69,7 @@ test('the levels are not won by clicking', t => {
     return Infinity;
   };
   onWay().map(levelOf).forEach(level => {
-    const game = newGame(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks => games.filter(n => n <= clicks).length / games.length;
+    const game = new Game(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks => games.filter(n => n <= clicks).length / games.length;
     t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(clicks => `${Math.round(100 * won(clicks))} % in ${clicks}`).join(', ')}`);
     if (game.moments.length > 0) assert.ok(won(40) <= .5, cellName(level));
   });
