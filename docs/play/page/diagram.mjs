@@ -184,33 +184,25 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
 
   // Bars: from the row in which something begins to that in which it ends.
   const yAt = i => i >= records.length ? bottom : at[i] ?? headHeight;
-  const inside = {};
-  clients.forEach(name => {
-    inside[name] = [];
-    let from = -1;
-    for (let i = 0; i <= records.length; i++) {
-      const is = i < records.length && records[i].inside.includes(name);
-      if (is && from < 0) from = i;
-      if (from >= 0 && (!is || i === records.length)) {
-        inside[name].push([yAt(from), i < records.length ? yAt(i) : bottom]);
-        from = -1;
-      }
-    }
-    for (const [a, b] of inside[name]) {
-      if (b > a) bars.append(svg('rect', {x: lane[name] - 8, y: a, width: 16, height: b - a, rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`}));
-    }
-  });
-  for (const one of clients) {
-    for (const [a, b] of inside[one]) {
-      for (const other of clients) {
-        if (other === one) continue;
-        for (const [c, d] of inside[other]) {
-          const from = Math.max(a, c), to = Math.min(b, d);
-          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: flash ? 'both flash' : 'both'}));
-        }
-      }
-    }
-  }
+  const spans = (is, same = () => true) => {
+    const list = [];
+    records.forEach((r, i) => {
+      const last = list.at(-1);
+      if (is(r) && last?.[1] === i && same(last[0], i)) last[1]++;
+      else if (is(r)) list.push([i, i + 1]);
+    });
+    return list;
+  };
+  const inside = clients.map(name => spans(r => r.inside.includes(name)).map(([i, j]) => [yAt(i), yAt(j)]));
+  const bar = (name, from, to, props) => {
+    if (to > from) bars.append(svg('rect', {x: lane[name] - 8, y: from, width: 16, height: to - from, ...props}));
+  };
+  clients.forEach((name, n) => inside[n].forEach(([a, b]) => {
+    bar(name, a, b, {rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`});
+  }));
+  clients.forEach((name, n) => inside[n].forEach(([a, b]) => inside.toSpliced(n, 1).flat().forEach(([c, d]) => {
+    bar(name, Math.max(a, c), Math.min(b, d), {class: flash ? 'both flash' : 'both'});
+  })));
   // How deeply the owner of a node's key has nested: what the last command that changed it says.
   const depths = records.map(() => []);
   records.forEach((r, i) => {
@@ -218,36 +210,23 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     if (r.node > 0 && r.reply.startsWith('1') && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
   });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
-  nodes.forEach((node, n) => {
-    let i = 0;
-    while (i < records.length) {
-      const k = records[i].redis[n];
-      if (!k?.token) { i++; continue; }
-      let j = i + 1;
-      const samekey = (b, r) => b && b.token === k.token && b.owner === k.owner && Math.abs(b.until - k.until) < 1000 && depths[r][n] === depths[i][n];
-      while (j < records.length && samekey(records[j].redis[n], j)) j++;
-      const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
-      const points = [];
-      let y0 = -1;
-      for (let r = i; r <= j; r++) {
-        const y = r < records.length ? yAt(r) : bottom;
-        const time = r < records.length ? records[r].at : now;
-        if (y === y0) continue;
-        points.push([y, half(time)]);
-        y0 = y;
-      }
-      if (points.length > 1) {
-        const x = lane[node], shape = [...points.map(([y, h]) => `${x + h},${y}`), ...points.toReversed().map(([y, h]) => `${x - h},${y}`)];
-        bars.append(svg('polygon', {points: shape.join(' '), style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-        const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle', class: 'ownerletter'}, text));
-        if (points.at(-1)[0] - points[0][0] >= 20) letter(points[0][0], (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : ''));
-        for (let r = i + 1; r < j; r++) { // another has overwritten it
-          if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text) && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
-        }
-      }
-      i = j;
+  nodes.forEach((node, n) => spans(r => r.redis[n]?.token, (i, j) => {
+    const [a, b] = [i, j].map(r => records[r].redis[n]);
+    return b.token === a.token && b.owner === a.owner && Math.abs(b.until - a.until) < 1000 && depths[j][n] === depths[i][n];
+  }).forEach(([i, j]) => {
+    const k = records[i].redis[n], x = lane[node], wide = new Map(); // by y: what comes first counts
+    const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
+    for (let r = j; r >= i; r--) wide.set(yAt(r), half(records[r]?.at ?? now));
+    const up = [...wide], down = up.toReversed(), [top] = down[0];
+    if (up.length < 2) return;
+    const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
+    bars.append(svg('polygon', {points: shape.join(' '), style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
+    const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle', class: 'ownerletter'}, text));
+    if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : ''));
+    for (let r = i + 1; r < j; r++) { // another has overwritten it
+      if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text) && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
     }
-  });
+  }));
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'}, svg('path', {d: 'M0 3H6', class: 'hatch'})));
   const height = bottom + 6;
   if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
