@@ -1,4 +1,5 @@
-// What the page plays of each level, and of the bench, is what go run ./docs/explore replay prints, in both languages.
+// What the page plays of each level, and of the bench, is what go run ./docs/explore replay prints, in both
+// languages.
 import {execFile, execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -12,7 +13,8 @@ import {cellName, complete, data, graph, levels, use} from '../../play/page/leve
 import {rows, text} from '../../play/page/timeline.mjs';
 import {speak} from '../../play/page/words.mjs';
 
-const html = readFileSync('../../play/index.html', 'utf8'), part = id => html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
+const html = readFileSync('../../play/index.html', 'utf8'), part = id =>
+  html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
 use(await load(part('data')));
 complete(await load(part('rest')));
 const dir = mkdtempSync(join(tmpdir(), 'replay-')), explore = join(dir, 'explore');
@@ -27,7 +29,8 @@ const list = (records, language) => {
   return unbroken(rows(records).map((r, i, all) => text(r, i === all.length - 1)).join('\n'));
 };
 
-// told compares some schedules, with two replays at a time. replay goes on to the end of one that has not ended.
+// told compares some schedules, with two replays at a time. replay goes on to the end of one that has not
+// ended.
 async function told(schedules, ended) {
   await Promise.all([0, 1].map(async worker => {
     for (const [i, {id, records}] of schedules.entries()) {
@@ -44,7 +47,8 @@ async function told(schedules, ended) {
 test('every level tells what replay tells', async () => {
   const schedules = levels.filter(l => graph.cells.has(cellName(l))).map(l => {
     const cell = graph.cells.get(cellName(l)), {edges} = graph.follow(cell, l.ID.split('/')[2] ?? '');
-    for (let {state} = graph.play(cell, edges), n = 0; state !== End && n < 60; state = graph.to[edges.at(-1)], n++) {
+    for (let {state} = graph.play(cell, edges), n = 0; state !== End && n < 60;
+      state = graph.to[edges.at(-1)], n++) {
       edges.push(graph.edges(state).find(o => o.to !== Unexplored).edge); // and on to the end
     }
     return {id: `${cellName(l)}/${graph.name(edges)}`, records: graph.play(cell, edges).records};

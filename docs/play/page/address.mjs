@@ -1,4 +1,5 @@
-// Address: what the part after # says. Everything that can be seen is in it, and what it says is what is seen.
+// Address: what the part after # says. Everything that can be seen is in it, and what it says is what is
+// seen.
 
 import {now} from './store.mjs';
 

@@ -2,8 +2,8 @@
 //
 //	<lock-board cell="03/slow" path="aAFba" rows="4">
 //
-// Opening, chapter, level, bench and pair are made of it. With play, the reader chooses: what the last choice did is
-// new. With secret, it does not say what is wrong; with bench, the cell is one of the bench.
+// Opening, chapter, level, bench and pair are made of it. With play, the reader chooses: what the last choice
+// did is new. With secret, it does not say what is wrong; with bench, the cell is one of the bench.
 
 import {End} from './data.mjs';
 import {diagram} from './diagram.mjs';
@@ -41,7 +41,8 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
       else this.setAttribute(name, value === true ? '' : value);
     }
     const cell = this.getAttribute('cell'), secret = this.hasAttribute('secret');
-    this.played = cell ? scheduleOf(cell, this.getAttribute('path') ?? '', this.hasAttribute('bench')) : {records: [], seen: []};
+    this.played = cell ? scheduleOf(cell, this.getAttribute('path') ?? '', this.hasAttribute('bench'))
+      : {records: [], seen: []};
     this.list = rows(this.played.records, 6).filter(r => !secret || r.who !== '**');
     this.rows(this.getAttribute('rows') ?? this.list.length, moved);
   }
@@ -77,7 +78,8 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
       clients: all.filter(who => names.includes(who) || records.some(r => r.who === who)),
       nodes: nodesOf(levelNamed(cell) ?? {Nodes: 1}), resource: t(this.getAttribute('room') ?? 'resource'),
       width: Math.max(250, Math.min(760, this.width - 18)), now: whole ? at : some.at(-1)?.at ?? 0,
-      ended: whole && state === End, flash: moving && whole && two(records.at(-1)) && !(chosen && two(records[before - 1])),
+      ended: whole && state === End, flash: moving && whole && two(records.at(-1))
+        && !(chosen && two(records[before - 1])),
     }));
     this.scrollTop = this.scrollHeight;
     this.setAttribute('aria-label', spoken(list.slice(0, n)) || t('timeline.empty'));

@@ -1,5 +1,5 @@
-// Course: a chapter is read from top to bottom, in beats. Its picture stays in view, and plays what the beat tells: a
-// schedule, up to the last of its choices that are named.
+// Course: a chapter is read from top to bottom, in beats. Its picture stays in view, and plays what the beat
+// tells: a schedule, up to the last of its choices that are named.
 
 import {format, go} from './address.mjs';
 import {slider} from './board.mjs';
@@ -21,7 +21,8 @@ export function beats(n = now.place.chapter) {
 }
 const at = () => now.place.at - 1, beat = () => beats()[at()];
 
-// showChapter opens a chapter at a beat, with the moves in its level. It reports whether there is such a place.
+// showChapter opens a chapter at a beat, with the moves in its level. It reports whether there is such a
+// place.
 export function showChapter({chapter: n, at, path}) {
   const all = beats(n), open = all[at - 1];
   if (!open || path && (!open.Level || graph.follow(graph.cells.get(open.cell), path).rest)) return false;
@@ -29,17 +30,18 @@ export function showChapter({chapter: n, at, path}) {
   now.place = {chapter: n, at: 0};
   document.title = `${n}. ${t(`chapter.${n}.title`)} – ${t('title')}`;
   const step = (word, sign, act, id) => button(sign, act, {id, 'aria-label': t(word), title: t(word)});
-  const board = el('lock-board', {id: 'picture'});
-  frame(el('main', {class: 'chapter', tabindex: '-1'},
-    el('div', {class: 'beats'}, all.map(section)),
-    el('div', {class: 'figure'},
-      el('div', {class: 'controls', role: 'group', 'aria-label': t('course.controls')},
-        step('course.back', '◀', () => move(-1), 'back'), step('course.play', '▶', () => board.play(), 'play'),
+  const board = el('lock-board#picture');
+  frame(el('main.chapter', {tabindex: '-1'},
+    el('div.beats', all.map(section)),
+    el('div.figure',
+      el('div.controls', {role: 'group', 'aria-label': t('course.controls')},
+        step('course.back', '◀', () => move(-1), 'back'), step('course.play', '▶', () => board.play(),
+          'play'),
         step('course.on', '▶|', () => move(1), 'on1'),
         slider(board, {id: 'scrub', 'aria-label': t('course.scrub')}),
         button([t('course.next'), ' ↓'], nextBeat, {id: 'down', 'aria-keyshortcuts': 'Enter'})),
-      el('p', {class: 'which', id: 'which'}),
-      el('section', {class: 'picture', 'aria-label': t('picture')}, board))));
+      el('p.which#which'),
+      el('section.picture', {'aria-label': t('picture')}, board))));
   scrollTo(0, 0);
   if (at > 1) toBeat(at - 1);
   else read(0);
@@ -48,21 +50,24 @@ export function showChapter({chapter: n, at, path}) {
 }
 
 function section(b, i) {
-  const title = i ? rich(t(`chapter.${b.key}.head`)) : `${now.place.chapter}. ${t(`chapter.${now.place.chapter}.title`)}`;
+  const title = i ? rich(t(`chapter.${b.key}.head`))
+    : `${now.place.chapter}. ${t(`chapter.${now.place.chapter}.title`)}`;
   const line = text => el('span', {class: {'+': 'add', '-': 'del'}[text[0]] ?? ''}, text, '\n');
-  return el('section', {class: `beat ${b.Level ? 'turn' : ''}`, 'data-beat': String(i), 'aria-labelledby': `b-${i}`},
+  return el('section', {class: `beat ${b.Level ? 'turn' : ''}`, 'data-beat': String(i),
+    'aria-labelledby': `b-${i}`},
     el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, title),
-    el('p', {}, rich(t(`chapter.${b.key}`))),
+    el('p', rich(t(`chapter.${b.key}`))),
     b.Ask && question(b, i),
-    b.Diff && el('pre', {class: 'fix', tabindex: '0', 'aria-label': t('course.fix')}, b.Diff.map(line)),
-    b.Level && [el('h3', {}, boss(b.level), titleOf(b.level), ' ', solved(b.level) && sign(b.cell)),
-      el('p', {class: 'goal'}, rule(b.level)), el('div', {class: 'slot'})]); // for the controls, when it is read
+    b.Diff && el('pre.fix', {tabindex: '0', 'aria-label': t('course.fix')}, b.Diff.map(line)),
+    b.Level && [el('h3', boss(b.level), titleOf(b.level), ' ', solved(b.level) && sign(b.cell)),
+      el('p.goal', rule(b.level)), el('div.slot')]); // for the controls, when it is read
 }
 
 // question is one with three answers, which then plays what comes.
 function question(b, i) {
-  const answer = el('p', {class: 'answer'}), buttons = ['a', 'b', 'c'].map((letter, k) => button(
-    [el('kbd', {'aria-hidden': 'true'}, String(k + 1)), ' ', el('span', {}, rich(t(`chapter.${b.key}.${letter}`)))], () => {
+  const answer = el('p.answer'), buttons = ['a', 'b', 'c'].map((letter, k) => button(
+    [el('kbd', {'aria-hidden': 'true'}, String(k + 1)), ' ',
+      el('span', rich(t(`chapter.${b.key}.${letter}`)))], () => {
       if (answerOf(b.key)) return;
       if (i !== at()) toBeat(i); // a screen reader answers without a scroll
       answers(b.key, letter);
@@ -71,15 +76,17 @@ function question(b, i) {
       play();
     }));
   const tell = () => {
-    const given = answerOf(b.key), right = given === b.Ask, of = letter => buttons['abc'.indexOf(letter)].classList;
+    const given = answerOf(b.key), right = given === b.Ask, of = letter =>
+      buttons['abc'.indexOf(letter)].classList;
     if (!given) return;
     buttons.forEach(other => other.setAttribute('aria-disabled', 'true'));
     of(b.Ask).add('right');
     if (!right) of(given).add('wrong');
-    fill(answer, el('strong', {}, t(right ? 'course.right' : 'course.wrong')), ' ', rich(t(`chapter.${b.key}.answer`)));
+    fill(answer, el('strong', t(right ? 'course.right' : 'course.wrong')), ' ',
+      rich(t(`chapter.${b.key}.answer`)));
   };
   tell();
-  return [el('div', {class: 'ask', role: 'group', 'aria-label': plain(t(`chapter.${b.key}`))}, buttons), answer];
+  return [el('div.ask', {role: 'group', 'aria-label': plain(t(`chapter.${b.key}`))}, buttons), answer];
 }
 
 // ---- reading
@@ -100,7 +107,8 @@ function read(i) {
   now.game = b.Level ? gameOf(b.level) : null;
   document.querySelector('.figure').classList.toggle('playing', now.game !== null);
   part('down').hidden = i === all.length - 1;
-  part('which').textContent = `${upper(stepTitle(b.level.Step))}${t('colon')}${fromData(lockOf(b.level.Step).Lock)}`;
+  const {Step} = b.level;
+  part('which').textContent = upper(stepTitle(Step)) + t('colon') + fromData(lockOf(Step).Lock);
   go({chapter: now.place.chapter, at: i + 1, path: now.game?.name});
   if (now.game) {
     slot.style.minHeight = '';
@@ -143,22 +151,27 @@ function toBeat(i) {
 const offset = () => stacked() ? document.querySelector('.figure').offsetHeight + 20 : innerHeight * .22;
 
 // stacked reports whether the picture is above the text: in a low window it is next to it.
-export const stacked = () => narrow() && getComputedStyle(document.querySelector('main.chapter')).display === 'flex';
+export const stacked = () => narrow()
+  && getComputedStyle(document.querySelector('main.chapter')).display === 'flex';
 
-// scrolled reads the beat that is in the middle of the window. A level is left only when hardly anything of it is in view.
+// scrolled reads the beat that is in the middle of the window. A level is left only when hardly anything of
+// it is in view.
 export function scrolled() {
-  if (!now.place.chapter || location.hash !== format(now.place)) return; // the way back scrolls before it is taken
+  // the way back scrolls before it is taken
+  if (!now.place.chapter || location.hash !== format(now.place)) return;
   const {top, bottom} = sections()[at()].getBoundingClientRect();
   if (now.game && top < innerHeight * .8 && bottom > offset() + 90) return;
   const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
   const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 4;
-  const i = atEnd ? sections().length - 1 : sections().findLastIndex(s => s.getBoundingClientRect().top < line);
+  const i = atEnd ? sections().length - 1 : sections().findLastIndex(s =>
+    s.getBoundingClientRect().top < line);
   if (i >= 0) read(i);
 }
 
 // chapterKey does what a key means while a chapter is read, unless a level is played.
 export function chapterKey(key, n, free) {
-  const onward = (key === 'Enter' || key === ' ') && free && !(now.game && document.querySelector('#outcome .primary'));
+  const onward = (key === 'Enter' || key === ' ') && free
+    && !(now.game && document.querySelector('#outcome .primary'));
   if (onward) nextBeat();
   else if (now.game) return false;
   else if (key === 'ArrowRight') move(1);

@@ -1,4 +1,5 @@
-// Pairs: of each chapter the lock that breaks and the one that does not, with the same events and one scrubber.
+// Pairs: of each chapter the lock that breaks and the one that does not, with the same events and one
+// scrubber.
 
 import {format} from './address.mjs';
 import {slider} from './board.mjs';
@@ -14,35 +15,38 @@ export function showPairs({pairs: n}) {
   const chapters = data.Chapters.filter(c => n === 0 || c.Step === n);
   if (chapters.length === 0) return false;
   document.title = `${t('pairs.title')} – ${t('title')}`;
-  frame(el('main', {class: 'pairs', tabindex: '-1'}, el('h1', {tabindex: '-1'}, t('pairs.title')),
-    el('p', {class: 'rule'}, t('pairs.lead')), n === 0 && stairs(), chapters.map(c => card(c.Step))));
+  frame(el('main.pairs', {tabindex: '-1'}, el('h1', {tabindex: '-1'}, t('pairs.title')),
+    el('p.rule', t('pairs.lead')), n === 0 && stairs(), chapters.map(c => card(c.Step))));
   scrollTo(0, 0);
   return true;
 }
 
 // stairs shows which lock holds against what. That of chapter 9 is step 05's, with numbers.
 const holds = (lock, n) => lock === 9 ? n <= 5 || n === 9 : n <= lock;
-const stairs = () => el('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': t('pairs.stairs')},
-  el('table', {class: 'matrix stairs'},
-    el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, t('pairs.stairs')), data.Chapters.map(c => el('th', {scope: 'col'}, String(c.Step))))),
-    el('tbody', {}, data.Chapters.map(row => el('tr', {}, el('th', {scope: 'row'}, t(`pairs.${row.Step}`)), data.Chapters.map(({Step: n}) =>
+const stairs = () => el('div.scroll', {tabindex: '0', role: 'group', 'aria-label': t('pairs.stairs')},
+  el('table.matrix.stairs',
+    el('thead', el('tr', el('th', {scope: 'col'}, t('pairs.stairs')),
+      data.Chapters.map(c => el('th', {scope: 'col'}, String(c.Step))))),
+    el('tbody', data.Chapters.map(row => el('tr', el('th', {scope: 'row'}, t(`pairs.${row.Step}`)),
+      data.Chapters.map(({Step: n}) =>
       el('td', {class: holds(n, row.Step) ? 'holds' : 'breaks'}, holds(n, row.Step) ? '✓' : '✗')))))));
 
 // card is a pair. The board with more rows leads, and the other one follows.
 function card(n) {
   const all = beats(n), two = [all.findLast(b => b.Breaks && b.Show), all.find(b => b.Holds)];
-  const boards = two.map(() => el('lock-board', {class: 'pair-picture'}));
+  const boards = two.map(() => el('lock-board.pair-picture'));
   boards.forEach((board, i) => board.show({cell: two[i].cell, path: two[i].path}));
   const [lead, other] = boards.toSorted((a, b) => b.list.length - a.list.length);
   lead.addEventListener('rows', () => other.rows(lead.n));
   const sentence = `${t(`pairs.${n}`)} ${t(`pairs.${n}.fix`)}`, link = shared(format({pairs: n}).slice(1));
-  return el('section', {class: 'pair', 'aria-labelledby': `pair-${n}`},
-    el('h2', {id: `pair-${n}`}, `${n}. ${t(`pairs.${n}`)} `, el('span', {class: 'good'}, t(`pairs.${n}.fix`))),
-    el('div', {class: 'sides'}, two.map(({level}, i) => el('figure', {class: i ? 'holds' : 'breaks'},
-      el('figcaption', {}, i ? '✓ ' : '✗ ', fromData(lockOf(level.Step).Lock)), boards[i]))),
-    el('div', {class: 'controls'},
+  return el('section.pair', {'aria-labelledby': `pair-${n}`},
+    el('h2', {id: `pair-${n}`}, `${n}. ${t(`pairs.${n}`)} `, el('span.good', t(`pairs.${n}.fix`))),
+    el('div.sides', two.map(({level}, i) => el('figure', {class: i ? 'holds' : 'breaks'},
+      el('figcaption', i ? '✓ ' : '✗ ', fromData(lockOf(level.Step).Lock)), boards[i]))),
+    el('div.controls',
       button('▶', () => lead.play(0), {'aria-label': `${n}: ${t('course.play')}`}),
       slider(lead, {'aria-label': `${n}: ${t('course.scrub')}`}),
-      el('a', {class: 'button', href: `#${n}`}, t('chapter', {n})),
-      button(t('pairs.send'), e => send(`${sentence} ${link}`, e.currentTarget), {'aria-label': `${t('pairs.send')} ${n}`})));
+      el('a.button', {href: `#${n}`}, t('chapter', {n})),
+      button(t('pairs.send'), e => send(`${sentence} ${link}`, e.currentTarget),
+        {'aria-label': `${t('pairs.send')} ${n}`})));
 }

@@ -19,13 +19,16 @@ import {language, speak, t} from './words.mjs';
 function open() {
   let text = '';
   try { text = decodeURIComponent(location.hash.slice(1)).trim(); } catch { text = location.hash; }
-  const to = parse(text), course = to && !data.Own, shown = to?.chapter ? beats(to.chapter).map(b => b.cell) : [];
-  const early = course && to.bench === undefined && !to.level && !isDone() && shown.every(cell => graph.knows(cell));
+  const to = parse(text), course = to && !data.Own, shown = to?.chapter ? beats(to.chapter).map(b => b.cell)
+    : [];
+  const early = course && to.bench === undefined && !to.level && !isDone() && shown.every(cell =>
+    graph.knows(cell));
   if (!early && !data.complete) return rest().then(open);
   now.place = {};
   now.game = null;
   document.body.classList.remove('choosing');
-  if (course && to.opening && showOpening(to) || course && !text && isNew() && showOpening({opening: 1, path: ''})) return;
+  if (course && to.opening && showOpening(to) || course && !text && isNew()
+    && showOpening({opening: 1, path: ''})) return;
   if (to?.menu) return showMenu();
   if (course && to.pairs !== undefined && showPairs(to) || course && to.chapter && showChapter(to)) return;
   if (to?.bench !== undefined && data.Bench && showBench(to.bench) || to?.level && openLevel(to)) return;
@@ -43,11 +46,13 @@ addEventListener('keydown', e => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.('input, select, textarea')) return;
   if (e.key === '?') return help();
   if (document.querySelector('dialog')) return;
-  const free = !e.target.closest?.('a, button, summary'), n = e.key === '0' ? 10 : Number(e.key), {chapter, opening} = now.place;
+  const free = !e.target.closest?.('a, button, summary'), n = e.key === '0' ? 10 : Number(e.key),
+    {chapter, opening} = now.place;
   if (chapter && chapterKey(e.key, n, free)) return e.preventDefault();
   if (!now.game) return;
   const primary = document.querySelector('#outcome .primary');
-  if (n >= 1 && n <= 10) document.querySelector(`:is(#choices, .stage) [aria-keyshortcuts="${n % 10}"]`)?.click();
+  const named = document.querySelector(`:is(#choices, .stage) [aria-keyshortcuts="${n % 10}"]`);
+  if (n >= 1 && n <= 10) named?.click();
   else if (opening) return e.key === 'u' && undoDelivery();
   else if (e.key === 'u' || e.key === 'ArrowLeft') undo();
   else if (e.key === 'ArrowRight') redo();
@@ -63,16 +68,18 @@ addEventListener('scroll', scrolled, {passive: true});
 
 // ---- begin
 
-const words = JSON.parse(part('words').textContent), spoken = wanted => Object.keys(words).find(l => l === wanted) ?? Object.keys(words).find(l => wanted?.split('-')[0] === l.split('-')[0]);
-speak([new URLSearchParams(location.search).get('lang'), progress.language, ...navigator.languages].map(spoken).find(Boolean) ?? 'en', words);
+const words = JSON.parse(part('words').textContent), spoken = wanted => Object.keys(words).find(l =>
+  l === wanted) ?? Object.keys(words).find(l => wanted?.split('-')[0] === l.split('-')[0]);
+speak([new URLSearchParams(location.search).get('lang'), progress.language,
+  ...navigator.languages].map(spoken).find(Boolean) ?? 'en', words);
 document.documentElement.lang = language;
 document.body.classList.toggle('lead', leads);
-fill(part('app'), el('p', {class: 'loading'}, t('loading')));
+fill(part('app'), el('p.loading', t('loading')));
 try {
   use(await load(part('data').textContent));
   await open();
   setTimeout(rest, 100); // after the first picture
 } catch (error) {
-  fill(part('app'), el('p', {class: 'problem', role: 'alert'}, t('failed', {error: error.message})));
+  fill(part('app'), el('p.problem', {role: 'alert'}, t('failed', {error: error.message})));
   throw error;
 }

@@ -8,9 +8,11 @@ export let progress = {};
 try {
   const {levels, answers, games, language} = JSON.parse(localStorage.getItem(store)) ?? {};
   // What an older or a newer page has left there may say something else.
-  const known = (map, values) => Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) => values.includes(value)));
+  const known = (map, values) => Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) =>
+    values.includes(value)));
   progress = {
-    levels: known(levels, ranks), answers: known(answers, ['a', 'b', 'c']), language: typeof language === 'string' ? language : undefined,
+    levels: known(levels, ranks), answers: known(answers, ['a', 'b', 'c']),
+      language: typeof language === 'string' ? language : undefined,
     games: Object(games), // gameOf reads them with care
   };
 } catch { /* it is not kept */ }

@@ -13,19 +13,21 @@ export function event(text) {
   if (said[`event.${text}`]) return said[`event.${text}`];
   formats ??= Object.keys(said).filter(key => key.startsWith('event.') && key.includes('%')).map(key => {
     const english = key.slice('event.'.length), parts = english.split(gap), gaps = english.match(gap);
-    const pattern = parts.map((part, i) => part.replace(/[().]/g, '\\$&') + (i === gaps.length ? '' : gaps[i] === '%d' ? '(-?[0-9]+)' : '(.*?)')).join('');
+    const pattern = parts.map((part, i) => part.replace(/[().]/g, '\\$&') + (i === gaps.length ? ''
+      : gaps[i] === '%d' ? '(-?[0-9]+)' : '(.*?)')).join('');
     return {key, pattern: new RegExp(`^${pattern}$`), says: parts.join('').length, gaps: gaps.length};
   }).sort((a, b) => b.says - a.says || a.gaps - b.gaps);
   for (const {key, pattern} of formats) {
     const found = text.match(pattern);
     let n = 0;
-    if (found) return said[key].replace(gap, () => event(found[++n])).replace(/([）\p{sc=Han}]) (\p{sc=Han})/gu, '$1$2');
+    if (found) return said[key].replace(gap,
+      () => event(found[++n])).replace(/([）\p{sc=Han}]) (\p{sc=Han})/gu, '$1$2');
   }
   return text;
 }
 
-// rows are what happened, one after the other: the same thing at several nodes is one row,
-// and what is repeated again and again is there once: for replay from three times on, in a picture from six, so that the
+// rows are what happened, one after the other: the same thing at several nodes is one row, and what is
+// repeated again and again is there once: for replay from three times on, in a picture from six, so that the
 // renewals of a watchdog are seen.
 export function rows(records, often = 3) {
   const list = [];
@@ -37,7 +39,8 @@ export function rows(records, often = 3) {
   return fold(list, often);
 }
 
-const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text && a.again === b.again && a.node !== b.node;
+const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text
+  && a.again === b.again && a.node !== b.node;
 
 function row(same) {
   const r = same[0];
@@ -104,11 +107,13 @@ function parts(r) {
 // text is a row as replay prints it, in one line. The last row of a timeline has nothing to wait for.
 export function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
-  return time + (r.more > 0 ? event(`... the same ${r.more} times more${last ? '' : ', until:'}`) : parts(r).join(' '));
+  return time + (r.more > 0 ? event(`... the same ${r.more} times more${last ? '' : ', until:'}`)
+    : parts(r).join(' '));
 }
 
 // spoken is some rows for those who listen.
-export const spoken = list => list.map((r, i) => text(r, i === list.length - 1).trim().replace(/\s+/g, ' ')).join('. ');
+export const spoken = list => list.map((r, i) => text(r, i === list.length - 1).trim().replace(/\s+/g,
+  ' ')).join('. ');
 
 // replaying is the command that prints a schedule, in the language of the page.
 export const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
