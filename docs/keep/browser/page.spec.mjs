@@ -28,8 +28,8 @@ for (const [what, at, act, look, want] of [
   ['the shortest way has a star after a right bet', '#04/slow/', page => wins(page, '04/slow'), '.outcome',
     /^★ You broke[^]*Your bet was right/],
   ['but not without one', '#04/slow/', page => plays(page, 'aAaFba'), '.outcome h2', /^You broke/],
-  ['nor after a wrong one', '#04/slow/', async page => { await press(page, '2'); await plays(page, 'aAaFba'); },
-    '.outcome', new RegExp('^You broke[^]*You bet: after Alice’s SET has reached Redis. '
+  ['nor after a wrong one', '#04/slow/',
+    async page => { await press(page, '2'); await plays(page, 'aAaFba'); }, '.outcome', new RegExp('^You broke[^]*You bet: after Alice’s SET has reached Redis. '
       + 'Right was: after Alice’s GET has reached Redis')],
   ['the first hint is an idea', '#04/slow/', page => page.keyboard.press('h'), '#hints',
     /^What was checked can change before it is used/],

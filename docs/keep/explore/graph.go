@@ -216,26 +216,23 @@ func (g *Graph) merge(other Graph) {
 	}
 }
 
-// begins says that the cells so far are those that the page needs first.
-func (g *Graph) begins() { g.first, g.records = len(g.States.List), len(g.Records.List) }
+// begin adds the cells of another graph to those that the page needs first.
+func (g *Graph) begin(other Graph) {
+	g.merge(other)
+	g.first, g.records = len(g.States.List), len(g.Records.List)
+}
 
 // pack is what docs/play/page/data.mjs reads: the same, with its states in short lists of numbers.
 // The first part is enough for the first states, and the other goes on in each list.
 func (g *Graph) pack() (first, rest packed) {
 	var runs Set[[]int]
 	var shapes Set[shape]
-	var p packed
 	run := func(e Edge) int { return runs.add(append([]int{int(e.After)}, e.Records...)) }
 	for _, c := range g.Cells {
-		p.Cells = append(p.Cells, packedCell{c.Name, run(c.Begin), c.Begin.To})
+		first.Cells = append(first.Cells, packedCell{c.Name, run(c.Begin), c.Begin.To})
 	}
-	for i, s := range append(g.States.List, State{}) {
-		if i == g.first {
-			first = packed{g.Options.List, g.Records.List[:g.records], runs.List, shapes.List, p.States, p.Edges, p.To, p.Cells}
-		}
-		if i == len(g.States.List) {
-			break
-		}
+	for i, s := range g.States.List {
+		p := map[bool]*packed{true: &first, false: &rest}[i < g.first]
 		shape := shape{Idle: s.Idle}
 		for _, e := range s.Edges {
 			shape.Options = append(shape.Options, e.Option)
@@ -251,20 +248,22 @@ func (g *Graph) pack() (first, rest packed) {
 			p.Edges = append(p.Edges, 1+run(e))
 		}
 		p.States = append(p.States, shapes.add(shape))
+		p.Runs, p.Shapes = runs.List, shapes.List
 	}
-	return first, packed{nil, g.Records.List[g.records:], runs.List[len(first.Runs):], shapes.List[len(first.Shapes):],
-		p.States[len(first.States):], p.Edges[len(first.Edges):], p.To[len(first.To):], nil}
+	first.Options, first.Records, rest.Records = g.Options.List, g.Records.List[:g.records], g.Records.List[g.records:]
+	rest.Runs, rest.Shapes = runs.List[len(first.Runs):], shapes.List[len(first.Shapes):]
+	return first, rest
 }
 
 type packed struct {
 	Options []Option       `json:",omitempty"`
 	Records []trace.Record `json:",omitempty"`
-	Runs    [][]int        // after, records: what an edge does
-	Shapes  []shape
-	States  []int        // shapes
-	Edges   []int        // for each option of each state: 0 if it is unexplored, or 1 + its run
-	To      []int        // for each that is explored: how many states before its own, 0 at the end
-	Cells   []packedCell `json:",omitempty"`
+	Runs    [][]int        `json:",omitempty"` // after, records: what an edge does
+	Shapes  []shape        `json:",omitempty"`
+	States  []int          `json:",omitempty"` // shapes
+	Edges   []int          `json:",omitempty"` // for each option of each state: 0 if it is unexplored, or 1 + its run
+	To      []int          `json:",omitempty"` // for each that is explored: how many states before its own, 0 at the end
+	Cells   []packedCell   `json:",omitempty"`
 }
 
 type shape struct { // what a state offers

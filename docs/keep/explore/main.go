@@ -221,18 +221,15 @@ func putTable(file string, cells []cell, words map[string]string, check bool) er
 func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	var all Graph
 	var levels []page.Level
-	isFirst := func(c cell) bool { return own != "" || slices.Contains(page.First(), c.String()) }
-	for _, first := range []bool{true, false} {
-		for _, c := range cells {
-			if isFirst(c) == first {
-				all.merge(c.Graph)
-			}
-		}
-		if first {
-			all.begins()
+	for _, c := range cells {
+		if own != "" || slices.Contains(page.First(), c.String()) {
+			all.begin(c.Graph)
 		}
 	}
 	for _, c := range cells {
+		if own == "" && !slices.Contains(page.First(), c.String()) {
+			all.merge(c.Graph)
+		}
 		l := page.Level{
 			Step: c.lock.step, Fault: c.fault.id, Title: c.fault.title, Nodes: c.lock.nodes, Bound: c.lock.bound,
 			Kinds: c.Kinds, Why: c.expected().why,
@@ -260,10 +257,9 @@ func bench(explored []cell) page.Bench {
 		for _, attack := range attacks {
 			c := explored[slices.IndexFunc(explored, func(c cell) bool { return c.lock.name == l.name && c.fault.id == attack })]
 			b.Cells = append(b.Cells, page.BenchCell{Kinds: c.Kinds, All: c.Schedules, Bad: c.Violating})
-			all.merge(c.First)
+			all.begin(c.First)
 		}
 	}
-	all.begins()
 	b.Graph, _ = all.pack()
 	return b
 }

@@ -138,11 +138,10 @@ type BenchCell struct {
 	Bad, All int
 }
 
-// A lock is what one does in a line, and its source, lock.go first.
+// A lock is what one does in a line. Its files are by step in the rest of the data, lock.go first.
 type lock struct {
 	Step      int
 	Lock, Dir string
-	Files     []file `json:",omitempty"` // the page has them in the rest of its data, by step
 }
 
 type file struct{ Name, Text string }
@@ -160,18 +159,9 @@ func New(levels []Level, first, rest, bench any, own string, step int, script st
 			levels[i].Why = "" // the reasons are those of the reference solution
 		}
 	}
-	locks, err := readLocks(own, step)
-	if err != nil {
-		return nil, err
-	}
-	home, sources := course.Address, map[int][]file{}
-	if own != "" {
-		home = "" // it is published nowhere
-	}
-	for i, l := range locks {
-		sources[l.Step], locks[i].Files = l.Files, nil
-	}
-	return assemble(levels, first, map[string]any{"Graph": rest, "Bench": bench, "Files": sources}, locks, own != "", home, script)
+	locks, sources, err := readLocks(own, step)
+	html, err2 := assemble(levels, first, map[string]any{"Graph": rest, "Bench": bench, "Files": sources}, locks, own != "", script)
+	return html, errors.Join(err, err2)
 }
 
 // Renew is a page with the sources of now. What docs/explore has found stays.
@@ -184,7 +174,7 @@ func Renew(old []byte, script string) ([]byte, error) {
 	if err := Unpack(old, &first, &rest); err != nil {
 		return nil, err
 	}
-	return assemble(first.Levels, first.Graph, rest, first.Locks, false, course.Address, script)
+	return assemble(first.Levels, first.Graph, rest, first.Locks, false, script)
 }
 
 // Unpack reads the data of a page: what it needs first, and the rest.
@@ -199,14 +189,15 @@ func Unpack(page []byte, first, rest any) (err error) {
 }
 
 // assemble makes the page of its data and of the sources.
-func assemble(levels, graph, rest any, locks []lock, own bool, home, script string) ([]byte, error) {
-	languages := readWords()
-	all, err1 := json.Marshal(languages) // it escapes <, so that no word ends the script
+func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
+	languages, home := readWords(), map[bool]string{false: course.Address}[own] // the own lock's is published nowhere
+	all, err1 := json.Marshal(languages)                                        // it escapes <, so that no word ends the script
 	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})
 	later, err3 := pack(rest)
+	digest := sha256.Sum256([]byte("\n" + script + "\n")) // lets a browser run this script, and no other
 	var b bytes.Buffer
 	err4 := template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": languages["en"], "Home": home,
-		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": digest("\n" + script + "\n"), "Languages": string(all), "Data": first, "Rest": later})
+		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": "sha256-" + base64.StdEncoding.EncodeToString(digest[:]), "Languages": string(all), "Data": first, "Rest": later})
 	return b.Bytes(), errors.Join(err1, err2, err3, err4)
 }
 
@@ -226,12 +217,6 @@ func Stubs() map[string][]byte {
 		stubs[name+".html"] = b.Bytes()
 	}
 	return stubs
-}
-
-// digest lets a browser run a script, and no other.
-func digest(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
@@ -264,7 +249,8 @@ func readWords() map[string]map[string]string {
 }
 
 // readLocks reads the sources of all locks, or of the own one.
-func readLocks(own string, step int) (locks []lock, err error) {
+func readLocks(own string, step int) (locks []lock, sources map[int][]file, err error) {
+	sources = map[int][]file{}
 	for _, s := range entries() {
 		dir := s.Dir
 		if own != "" {
@@ -274,33 +260,27 @@ func readLocks(own string, step int) (locks []lock, err error) {
 			dir = own
 		}
 		names, err := source.Files(dir)
-		if err != nil {
-			return nil, err
-		}
-		var files []file
 		for _, name := range names {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, file{name, string(text)})
+			text, err2 := os.ReadFile(filepath.Join(dir, name))
+			err = errors.Join(err, err2)
+			sources[s.N] = append(sources[s.N], file{name, string(text)})
 		}
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, files})
+		if err != nil {
+			return nil, nil, err
+		}
+		locks = append(locks, lock{s.N, s.Lock, s.Dir})
 	}
-	return locks, nil
+	return locks, sources, nil
 }
 
 // pack compresses the data, and writes it as a text.
 func pack(data any) (string, error) {
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	js, err := json.Marshal(data)
-	w.Write(js) // into memory, so it does not fail
+	var packed bytes.Buffer // to which no write fails
+	w, err1 := flate.NewWriter(&packed, flate.BestCompression)
+	js, err2 := json.Marshal(data)
+	w.Write(js)
 	w.Close()
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), errors.Join(err1, err2)
 }
 
 // entries are the locks of the page: that before the course, the steps, the epilogue.
