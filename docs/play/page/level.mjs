@@ -326,9 +326,8 @@ function reached({records}) {
     {step: aim.breaks ? step : upper(step), n: at, best: game.best}),
     game.back > 0 && [' ', el('small', t('outcome.taken', {n: game.back}))]));
   if (moments[bet]) {
-    const values = {bet: moments[bet].text, right: moments.filter(m => m.right).map(m =>
-      m.text).join(t('comma'))};
-    told.push(el('p.bet', rich(right ? t('bet.right') : t('bet.wrong', values))));
+    const were = moments.filter(m => m.right).map(m => m.text).join(t('comma'));
+    told.push(el('p.bet', rich(t(right ? 'bet.right' : 'bet.wrong', {bet: moments[bet].text, right: were}))));
   }
   if (beat) told.push(el('p', t(`challenge.${at < beat ? 'beaten' : at === beat ? 'met' : 'missed'}`,
     {n: beat})));
@@ -397,8 +396,8 @@ function ways(state) {
     () => { game.on = true; show(); choice()?.focus(); }, {id: 'on'}));
   if (chapter) list.push(link(address(l, game.name), t('outcome.whole'), 'whole'));
   if (at > 0 && aim.breaks && !game.shown && !data.Own) {
-    const dare = shared(format({level: game.id, beat: at}).slice(1)), sends = (word, text, id) =>
-      button(t(word), e => send(text, e.currentTarget), {id});
+    const dare = shared(format({level: game.id, beat: at}).slice(1));
+    const sends = (word, text, id) => button(t(word), e => send(text, e.currentTarget), {id});
     list.push(sends('share.challenge', dare, 'dare'),
       sends('share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link: dare}), 'result'));
   }
@@ -493,8 +492,8 @@ function showTimeline({seen}, list, before) {
   fill(part('timeline'), listed(list, {}, r => {
     const {line} = r.of[0], [file, n] = line.split(':');
     return {
-      cls: path.length > 0 && r.first >= before && !r.more ? 'new' : '', 'data-choice': seen.findIndex(n =>
-        r.first < n),
+      cls: path.length > 0 && r.first >= before && !r.more ? 'new' : '',
+      'data-choice': seen.findIndex(n => r.first < n),
       after: line && !r.more && button(line.replace('lock.go', ''), () => showSource(l.Step, line),
         {class: 'line', 'aria-label': t('timeline.line', {line: n, file})}),
     };
