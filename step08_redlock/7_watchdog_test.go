@@ -112,6 +112,7 @@ func TestARenewalMeetsTheNextOwner_HisLockStays(t *testing.T) {
 	inLab(t, func(t *T, lab *lab) {
 		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
 		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 10)
 		lab.endLease()
 		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
 		lab.crash("bob")

@@ -206,7 +206,7 @@ func (s *story) own(r Record) {
 		return
 	}
 	for i, now := range r.Redis {
-		if r.Kind == Command && (r.Node != i+1 || reads.MatchString(r.Text)) {
+		if r.Kind == Command && (r.Node != i+1 || reads.MatchString(r.Text) || setsLock.MatchString(r.Text) && r.Reply == "(nil)") {
 			// Commands run at once: what one saw of another node may be older than what is
 			// known, and what one reads of this node may be newer.
 			continue

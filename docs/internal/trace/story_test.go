@@ -179,7 +179,7 @@ func TestWhatTakesNoLockAway_IsNotMarked(t *testing.T) {
 		{{"SETNX coupons locked", "1", "locked"}, {"SET coupons-tea locked NX", "OK", "locked"}, {"DEL coupons", "1", ""}},
 		{{"INCR coupons", "1", "1"}, {"INCR coupons", "2", "2"}, {"DECR coupons", "1", "1"}, {"DEL coupons", "1", ""}},
 		{{"SETNX coupons locked", "1", "locked"}, {"PEXPIRE coupons 10000", "0", ""}},
-		{{"SETNX coupons locked", "1", "locked"}, {"EXISTS coupons", "1", "another"}, {"GET coupons", "locked", ""}}, // at once with a SET, a DEL
+		{{"SETNX coupons locked", "1", "locked"}, {"EXISTS coupons", "1", "another"}, {"SET coupons locked NX", "(nil)", "another"}, {"GET coupons", "locked", ""}}, // at once with a SET, a DEL
 	} {
 		lines := ""
 		for i, row := range story {
@@ -209,6 +209,7 @@ func TestWhatATimelineShows(t *testing.T) {
 		"a key without a ttl":                 {called, row(Command, "SET coupons a", "without a ttl", 0), out},
 		"another ttl":                         {called, long},
 		"a TryLock that deletes":              {called, row(Command, "DEL coupons", "deletes bob's lock", 0), out},
+		"an Unlock that deletes":              {row(Call, "Unlock", "", 0), row(Command, "DEL coupons", "deletes bob's lock", 0), out},
 		"a renewal of another's lock":         {called, returned, set, out},
 		"an inner Unlock that frees the lock": {row(Call, "Unlock", "", 0), {Who: "alice", Kind: Command, Redis: []Key{{}}, Inside: []string{"alice"}}, out},
 	} {

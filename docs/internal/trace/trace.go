@@ -155,7 +155,7 @@ func Shows(records []Record) (what string) {
 		case call == "Unlock" && !r.Again && slices.Contains(r.Inside, r.Who) && len(r.Redis) == 1 && r.Redis[0].Token == "":
 			return "an inner Unlock that frees the lock"
 		case severity(r.Mark) > 2 && call == "Unlock":
-			what = ""
+			what = "an Unlock that " + does
 		case severity(r.Mark) > 2:
 			what = "a TryLock that " + does
 		}
