@@ -378,7 +378,8 @@ func (m *message) run(h *hook) {
 	tr.reply(m.record, reply)
 	time.Sleep(w.client.oneWay())
 	if h.after != nil {
-		w.after.Store(&h.after)
+		after := func() { h.run(h.after) }
+		w.after.Store(&after)
 	}
 	if h.lose != nil && reply[0] != '-' && h.lose(m) {
 		tr.mu.Lock()
@@ -399,23 +400,36 @@ type hook struct {
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
 	seen   map[int]int
-	struck atomic.Bool // read by the story while a client may still send
+	struck atomic.Bool    // read by the story while a client may still send
+	runs   sync.WaitGroup // before and after
+	lab    *lab
 }
 
 func (l *lab) inject(name string, h *hook) *hook {
 	l.wait() // what is already in flight does not count
-	h.seen = map[int]int{}
+	h.seen, h.lab = map[int]int{}, l
 	c := l.client(name)
 	defer c.inTurn()()
 	if h.lose != nil { // an earlier loss has ended: its hook would take the commands of this one
-		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.fired() && old.lose != nil })
+		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.struck.Load() && old.lose != nil })
 	}
 	c.hooks = append(c.hooks, h)
 	return h
 }
 
-// fired reports whether the event has come.
-func (h *hook) fired() bool { return h.struck.Load() }
+// fired reports whether the event has come, and waits for the calls in it: a lock may return
+// before the node that it does not need has replied.
+func (h *hook) fired() bool {
+	h.lab.wait()
+	h.runs.Wait()
+	return h.struck.Load()
+}
+
+func (h *hook) run(fn func()) {
+	h.runs.Add(1)
+	defer h.runs.Done()
+	fn()
+}
 
 // inTurn lets only one command of a client arrive at a time, even while a hook runs. A
 // mutex would stop the clock.
@@ -432,7 +446,7 @@ func (c *client) arrive(node int, command string) (now *hook) {
 			continue
 		}
 		h.seen[node]++
-		if now == nil && (!h.fired() || h.again) && h.match(command, h.seen[node]) {
+		if now == nil && (!h.struck.Load() || h.again) && h.match(command, h.seen[node]) {
 			now = h
 			h.struck.Store(true)
 		}
@@ -441,7 +455,7 @@ func (c *client) arrive(node int, command string) (now *hook) {
 		return &hook{}
 	}
 	if now.before != nil {
-		now.before()
+		now.run(now.before)
 	}
 	return now
 }
@@ -452,7 +466,7 @@ func (l *lab) requireAllStruck(t *T) {
 	for _, c := range l.clients {
 		defer c.inTurn()()
 		for _, h := range c.hooks {
-			if !h.fired() && !l.mayMiss && !t.Failed() {
+			if !h.struck.Load() && !l.mayMiss && !t.Failed() {
 				t.Errorf("%s did not send the command at which the story strikes, so it shows nothing", c.name)
 			}
 		}
