@@ -148,11 +148,7 @@ func (l *lab) close() {
 }
 
 // wait lets everything in flight arrive.
-func (l *lab) wait() {
-	l.settles <- struct{}{}
-	settle(l)
-	<-l.settles
-}
+func (l *lab) wait() { l.settles <- struct{}{}; settle(l); <-l.settles }
 
 // server returns a node's Redis after everything in flight has arrived.
 func (l *lab) server(node int) *server {

@@ -655,13 +655,18 @@ func TestTryLock_InvalidNodes_SendsNothing(t *testing.T) {
 			five := lab.client("alice").nodes
 			negative := newLock(five, key, ttl)
 			negative.NodeTimeout = -time.Second
-			for what, lock := range map[string]*lockOf{
-				"no nodes":                      newLock(nil, key, ttl),
-				"node 2: client is nil":         newLock([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl),
-				"node 3: same client as node 1": newLock([]redis.UniversalClient{five[0], five[1], five[0]}, key, ttl),
-				"NodeTimeout -1s is negative":   negative,
+			for _, mistake := range []struct {
+				of   string
+				lock *lockOf
+				says string // the error
+			}{
+				{"gives New no nodes", newLock(nil, key, ttl), "nodes"},
+				{"gives New nil as node 2", newLock([]redis.UniversalClient{five[0], nil, five[2]}, key, ttl), "node 2"},
+				{"gives New the same client as nodes 1 and 3", newLock([]redis.UniversalClient{five[0], five[1], five[0]}, key, ttl), "node 3"},
+				{"sets NodeTimeout to -1s", negative, "NodeTimeout"},
 			} {
-				require.ErrorContains(t, lock.TryLock(ctx), what, "alice made a mistake, but the error does not name it")
+				lab.note("alice %s", mistake.of)
+				require.ErrorContains(t, mistake.lock.TryLock(ctx), mistake.says, "alice made a mistake, but the error does not name it")
 			}
 			require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 		})
@@ -950,7 +955,7 @@ func TestThreeNodesAreDown_TheErrorNamesThem(t *testing.T) {
 			}
 			err := alice.TryLock(ctx)
 			for node := range 5 {
-				name := fmt.Sprintf("node %d: ", node+1)
+				name := fmt.Sprintf("node %d", node+1)
 				if node == 0 || node == 4 {
 					require.NotContains(t, err.Error(), name, "node %d works, but the error names it", node+1)
 				} else {
