@@ -62,7 +62,7 @@ type lab struct {
 	trace   *trace
 	clients map[string]*client // by name
 	mayMiss bool               // a story in which some locks send too little for a hook
-	settles chan struct{}      // holds one value while one waits: synctest.Wait is for one at a time
+	settles chan struct{}      // a turn: synctest.Wait is for one at a time
 
 	mu      sync.Mutex
 	servers map[string]*server // by address

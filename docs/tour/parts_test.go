@@ -30,7 +30,7 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		failed("lost reply", trace.Record{Kind: trace.Command, Lost: true},
 			trace.Record{Kind: trace.Verdict, Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []trace.Key{{Token: "<alice-1>", Until: 1}}}),
 		{story.Result{Story: story.Story{Name: "panics"}, Verdict: story.Crashed}, -1, &ending{kind: breaks}, false},
-		failed("locked out for ever", out),
+		failed("locked out forever", out),
 		failed("one token", trace.Record{Kind: trace.Verdict, Text: "two processes stored the same value"}),
 		failed("two inside, a reply lost", trace.Record{Kind: trace.Command, Lost: true}, trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
 		failed("two inside", trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
@@ -42,7 +42,7 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	for _, r := range a.failing() {
 		names = append(names, r.Name)
 	}
-	require.Equal(t, []string{"the step's own", "two inside", "deletes another's lock", "two inside, a reply lost", "locked out for ever",
+	require.Equal(t, []string{"the step's own", "two inside", "deletes another's lock", "two inside, a reply lost", "locked out forever",
 		"one token", "panics", "lost reply", "its error", "hangs", "idle"}, names)
 	a.trials[len(a.trials)-1].part = 1
 	require.Equal(t, "two inside", a.failing()[0].Name, "the other is of a later part")

@@ -11,7 +11,7 @@ import (
 // A Hint helps with a story that fails. Its stages say more and more: a question, the
 // direction, nearly the code.
 type Hint struct {
-	Of     []string // stories; files, for all others in them; "says: " what a failure says; "shows: " trace.Shows
+	Of     []string // stories, files, "says: " what a failure says, "shows: " trace.Shows
 	Stages []string // Markdown
 }
 

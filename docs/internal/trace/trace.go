@@ -82,7 +82,7 @@ const (
 	OneToken         // two may be inside: they can have the same token
 	Forever          // no one gets in, and the key does not expire
 	LostIn           // two are inside, after a reply that was lost or late
-	In               // two are inside, or a lock is deleted, overwritten or extended that another client holds
+	In               // two are inside, or another client's lock is deleted, overwritten or extended
 )
 
 // untilVerdict is the first assertion that failed, the records before it, and the key that locks
