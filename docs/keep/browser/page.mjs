@@ -38,7 +38,7 @@ export const test = base.extend({
     const wrong = [];
     page.on('pageerror', e => wrong.push(e.stack));
     page.on('console', m => wrong.push(m.text()));
-    page.on('request', r => /^(file|data|blob):|^https:\/\/locks\.example\//.test(r.url())
+    page.on('request', r => /^(file|data|blob):|^https:\/\/locks\.(example|github\.io)\//.test(r.url())
       || wrong.push(r.url()));
     await use(page);
     expect(wrong).toEqual([]);

@@ -3,13 +3,15 @@ import {execFileSync} from 'node:child_process';
 import {fileURLToPath} from 'node:url';
 import {test, expect, views, fine, noEnglish} from './page.mjs';
 
-const site = new URL('node_modules/.site/', import.meta.url), keep = fileURLToPath(new URL('..', import.meta.url));
+const site = new URL('node_modules/.site/', import.meta.url);
+const keep = fileURLToPath(new URL('..', import.meta.url));
 test.describe.configure({mode: 'default'}); // it is written once
 test.beforeAll(() => execFileSync('go', ['run', './site', fileURLToPath(site)], {cwd: keep}));
 
 for (const [file, view, ends] of [['lessons/04.html', 'desktop, light', /deletes the lock of bob/],
   ['lessons/09.html', 'phone, dark', /writes 1 with token 1: refused/],
-  ['lessons/08.zh-CN.html', 'phone, light', /alice 和 bob 都在临界区里/], ['cards/4.html', 'desktop, dark', /alice Unlock -> ok/]]) {
+  ['lessons/08.zh-CN.html', 'phone, light', /alice 和 bob 都在临界区里/],
+  ['cards/4.html', 'desktop, dark', /alice Unlock -> ok/]]) {
   test.describe(view, () => {
     test.use(views[view]);
     test(`${file} plays to its end`, async ({page}) => {
@@ -33,8 +35,13 @@ for (const [file, view, ends] of [['lessons/04.html', 'desktop, light', /deletes
   });
 }
 
-test('a lesson leads to its level, and to the other language', async ({page}) => {
-  await page.goto(new URL('lessons/04.zh-CN.html', site).href);
+test('a level leads to its lesson, which leads back, in both languages', async ({page}) => {
+  const published = 'https://locks.github.io/redis/';
+  await page.route(`${published}**`, route => route.fulfill({
+    path: fileURLToPath(new URL(route.request().url().slice(published.length).split(/[?#]/)[0], site)),
+  }));
+  await page.goto(`${published}index.html?lang=zh-CN#04/slow`);
+  await page.locator('.crumbs a[href^=lessons]').click();
   await page.locator('.top [lang=en]').click();
   await expect(page.locator('h1')).toContainText('Step 04');
   await page.locator('a.button.primary').click();

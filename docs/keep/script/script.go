@@ -1,4 +1,4 @@
-// Package script makes one script of modules: that of docs/play/index.html, and that of the lessons.
+// Package script makes one script of modules: of docs/play/index.html, and of the lessons.
 package script
 
 import (
@@ -10,8 +10,8 @@ import (
 // Page is where the script of the page begins.
 const Page = "docs/play/page/play.mjs"
 
-// Bundle makes it of a module and those that it imports, from the root of the repository. The browsers
-// that have DecompressionStream are of 2023.
+// Bundle makes it of a module and those that it imports, from the root of the repository. The
+// browsers that have DecompressionStream are of 2023.
 func Bundle(module string) (string, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{module}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,

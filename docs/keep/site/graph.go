@@ -29,7 +29,7 @@ type (
 
 // only is what some schedules need of a graph: their states, each with the one choice that is made.
 func (g graph) only(schedules []string) (small graph, err error) {
-	first, to, ends := []int{}, []int{}, 0 // the first edge of each state; where each edge leads, -1 at the end
+	first, to, ends := []int{}, []int{}, 0 // each state's first edge; each edge's state, or -1
 	for i, s := range g.States {
 		first = append(first, len(to))
 		for range g.Shapes[s].Options {

@@ -2,7 +2,7 @@
 // previews of links to it show, each lesson with its picture as a board that plays, and each
 // lock next to the one before it as a card that other pages can embed.
 //
-//	go run -C docs/keep ./site DIR
+//	go run -C docs/keep ./site DIR    # from the root of the repository: _site
 package main
 
 import (
@@ -39,13 +39,12 @@ var (
 )
 
 func main() {
-	dir, err := filepath.Abs(append(os.Args, "_site")[1])
-	root, err2 := course.Root()
-	err = errors.Join(err, err2, os.Chdir(root))
+	root, err := course.Root()
+	err = errors.Join(err, os.Chdir(root))
 	files, err2 := site()
 	err = errors.Join(err, err2)
 	for name, text := range files {
-		name = filepath.Join(dir, name)
+		name = filepath.Join(append(os.Args, "_site")[1], name)
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, text, 0o666))
 	}
 	if err != nil {
@@ -111,7 +110,7 @@ func (anchors) Generate(title []byte, _ ast.NodeKind) []byte {
 	return []byte(strings.ReplaceAll(notIn.ReplaceAllString(strings.ToLower(string(title)), ""), " ", "-"))
 }
 
-// lesson adds the lesson of a step, with its picture as a board and the last level of its chapter at the end.
+// lesson adds a lesson: its picture is a board, and the last level of its chapter is at its end.
 func (b *builder) lesson(s course.Step, beats []page.Beat) {
 	text, level := markers.ReplaceAllString(string(b.read(s.Dir+"/README"+b.suffix+".md")), ""), ""
 	plays := "" // which no cell has
@@ -141,8 +140,8 @@ func (b *builder) lesson(s course.Step, beats []page.Beat) {
 // home is the page, as a lesson and a card link to it.
 func (b *builder) home() string { return "../index.html?lang=" + b.lang }
 
-// target is where a link of a lesson leads on the site: to a lesson, to the page, to a picture, which it adds, or to
-// GitHub. It is empty if the site has no such place.
+// target is where a link of a lesson leads: to a lesson, to the page, to a picture, which it adds,
+// or to GitHub. It is empty if the site has no such place.
 func (b *builder) target(dir, to string) string {
 	file, at, found := strings.Cut(to, "#")
 	if file == "" || strings.Contains(file, ":") || strings.HasPrefix(to, "../index.html") {
@@ -168,7 +167,7 @@ func (b *builder) target(dir, to string) string {
 	return hosted.ReplaceAllString(course.Address, "https://github.com/$1/$2/blob/HEAD/") + path.Join(dir, to)
 }
 
-// card adds the pair of a chapter: its last schedule that breaks a lock, and the first on which the new one holds.
+// card adds the pair of a chapter: its last schedule that breaks a lock, and the one that holds.
 func (b *builder) card(n int, beats []page.Beat) {
 	beats = slices.DeleteFunc(beats, func(beat page.Beat) bool { return beat.Breaks == "" && !beat.Holds })
 	i := slices.IndexFunc(beats, func(beat page.Beat) bool { return beat.Holds })

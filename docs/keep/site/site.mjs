@@ -19,7 +19,8 @@ const boards = [...document.querySelectorAll('[data-schedule]')].map(picture => 
 const [lead, other] = boards.toSorted((a, b) => b.list.length - a.list.length);
 lead.addEventListener('rows', () => other?.rows(lead.n));
 const step = (word, sign, act) => button(sign, act, {'aria-label': t(word), title: t(word)});
-document.querySelector('.plays').append(el('div.controls', {role: 'group', 'aria-label': t('course.controls')},
+const controls = {role: 'group', 'aria-label': t('course.controls')};
+document.querySelector('.plays').append(el('div.controls', controls,
   step('course.back', '◀', () => lead.rows(lead.n - 1)), step('course.play', '▶', () => lead.play()),
   step('course.on', '▶|', () => lead.rows(lead.n + 1)), slider(lead, {'aria-label': t('course.scrub')})));
 lead.rows(lead.list.length);
