@@ -146,9 +146,9 @@ type lock struct {
 
 type file struct{ Name, Text string }
 
-// New makes the page of what docs/explore has found, in graphs that data.mjs can read: of the cells
-// of First, and the rest. own is the folder of a lock that replaces that of a step, or "". The
-// script is that of docs/keep/script.
+// New makes the page of what docs/explore has found, in graphs that data.mjs can read: of the
+// cells of First, and the rest. own is the folder of a lock that replaces that of a step, or "".
+// The script is that of docs/keep/script.
 func New(levels []Level, first, rest, bench any, own string, step int, script string) ([]byte, error) {
 	words := Words()["en"]
 	for i, l := range levels {
@@ -191,8 +191,9 @@ func Unpack(page []byte, first, rest any) (err error) {
 
 // assemble makes the page of its data and of the sources.
 func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
-	languages, home := Words(), map[bool]string{false: course.Address}[own] // not an own lock's
-	all, err1 := json.Marshal(languages)                                    // it escapes <
+	// The own lock's page is published nowhere. Marshal escapes <, so that no word ends the script.
+	languages, home := Words(), map[bool]string{false: course.Address}[own]
+	all, err1 := json.Marshal(languages)
 	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})
 	later, err3 := pack(rest)
 	digest := sha256.Sum256([]byte("\n" + script + "\n")) // lets a browser run this script, and no other
