@@ -10,7 +10,7 @@ test: ## all tests
 
 test-tools: ## the tests that go test ./... leaves out: the tour's slow ones, all attempts, and docs/keep (four minutes)
 	BUILDS=1 ATTEMPTS=all go test -timeout 30m ./docs/tour
-	BUILDS=1 go test -C docs/keep ./pages ./why ./bench ./realfaults ./explore/...
+	BUILDS=1 go test -C docs/keep ./pages ./why ./site ./bench ./realfaults ./explore/...
 
 test-real: ## the stories of all steps on five real redis-servers, in real time (three minutes)
 	go run -C docs/keep ./realfaults/servers go run ./docs/tour real all

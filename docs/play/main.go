@@ -20,15 +20,13 @@ import (
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/play/page"
 )
 
 // committed is the page in the repository.
 const committed = "docs/play/index.html"
 
 const usage = `usage:
-  play [ID]         open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
-  play -site DIR    write what is published: the page, and what previews of links to it show
+  play [ID]    open the page in the browser; ID is a level, 05/pause, or a schedule, 05/pause/aFbBA
 
 For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 
@@ -38,7 +36,6 @@ For your own lock: go run ./docs/explore -lock DIR -step N -html FILE
 
 func main() {
 	flag.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	site := flag.String("site", "", "")
 	flag.Parse()
 	if flag.NArg() > 1 {
 		flag.Usage()
@@ -46,34 +43,19 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := run(ctx, flag.Arg(0), *site); err != nil {
+	if err := run(ctx, flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "play:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, schedule, site string) error {
+func run(ctx context.Context, schedule string) error {
 	root, err1 := course.Root()
 	index, err2 := os.ReadFile(filepath.Join(root, committed))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	if site != "" {
-		return publish(site, index, root)
-	}
 	return serve(ctx, handler(index, root), schedule, openBrowser)
-}
-
-// publish writes a folder for any host of static files: the page, and what previews show.
-func publish(dir string, index []byte, root string) error {
-	picture, err := os.ReadFile(filepath.Join(root, "docs/read/pictures/play.png"))
-	err = errors.Join(err, os.MkdirAll(dir, 0o777))
-	site := page.Stubs()
-	site["index.html"], site["play.png"] = index, picture
-	for name, text := range site {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o666))
-	}
-	return err
 }
 
 // serve shows the page to the browsers of this machine until it is interrupted.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/redislock-steps/docs/internal/course"
-	"example.com/redislock-steps/docs/play/page"
 )
 
 func TestTheServer_OpensTheBrowserAtAPageWhoseLinksItHas(t *testing.T) {
@@ -45,19 +42,4 @@ func TestTheServer_OpensTheBrowserAtAPageWhoseLinksItHas(t *testing.T) {
 			assert.NotEqual(t, http.StatusOK, code, path)
 		}
 	}))
-}
-
-func TestTheSite_HasAStubForEachChapterAndTheBench(t *testing.T) {
-	defer func(old string) { course.Address = old }(course.Address)
-	for _, address := range []string{"", "https://a.example/"} {
-		course.Address = address
-		dir := filepath.Join(t.TempDir(), "site")
-		require.NoError(t, publish(dir, []byte("the page"), "../.."))
-		files, _ := filepath.Glob(dir + "/*")
-		require.Len(t, files, len(page.Chapters())+len([]string{"build.html", "index.html", "play.png"}))
-		stub, err := os.ReadFile(dir + "/4.html")
-		require.NoError(t, err)
-		require.Regexp(t, `(?s)og:title" content="Whose key is it\?">.*og:description" content="[^"]{50,}">.*content="0; url=\./#4"`, string(stub))
-		require.Equal(t, address != "", strings.Contains(string(stub), `"og:image" content="`+address), "a preview needs a whole address")
-	}
 }

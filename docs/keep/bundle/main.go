@@ -32,7 +32,7 @@ func rebuilt() ([]byte, error) {
 	root, err1 := course.Root()
 	err2 := os.Chdir(root)
 	old, err3 := os.ReadFile(pageFile)
-	text, err4 := script.Bundle()
+	text, err4 := script.Bundle(script.Page)
 	html, err5 := page.Renew(old, text)
 	return html, errors.Join(err1, err2, err3, err4, err5)
 }

@@ -239,7 +239,7 @@ func playPage(cells []cell, bench any, own string) ([]byte, error) {
 		}
 		levels = append(levels, l)
 	}
-	text, err := script.Bundle()
+	text, err := script.Bundle(script.Page)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package script makes the one script of docs/play/index.html.
+// Package script makes one script of modules: of docs/play/index.html, and of the lessons.
 package script
 
 import (
@@ -7,11 +7,14 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Bundle makes it of the modules in docs/play/page, from the root of the repository. The browsers
-// that have DecompressionStream are of 2023.
-func Bundle() (string, error) {
+// Page is where the script of the page begins.
+const Page = "docs/play/page/play.mjs"
+
+// Bundle makes it of a module and those that it imports, from the root of the repository. The
+// browsers that have DecompressionStream are of 2023.
+func Bundle(module string) (string, error) {
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{"docs/play/page/play.mjs"}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
+		EntryPoints: []string{module}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LineLimit: 1000, LegalComments: api.LegalCommentsNone,
 	})
 	if len(result.Errors) > 0 {

@@ -20,12 +20,12 @@ import {close, fromData, inProse, plain, t, upper} from './words.mjs';
 
 const address = (level, path) => format({level: cellName(level), path});
 
-// The lessons are beside the page in a checkout, and on GitHub for a page of GitHub Pages. Elsewhere there is
-// no link.
-function lessons() {
-  if (/\/docs\/play\/(index\.html)?$/.test(location.pathname)) return '../../';
-  const [, owner] = location.hostname.match(/^([^.]+)\.github\.io$/) ?? [];
-  return owner ? `//github.com/${owner}/${location.pathname.split('/')[1]}/blob/HEAD/` : '';
+// The lessons are beside the page in a checkout, and below it where docs/keep/site has written both. Elsewhere
+// there is no link.
+function lessonOf({Step, Dir}) {
+  if (/\/docs\/play\/(index\.html)?$/.test(location.pathname)) return `../../${Dir}/${t('lesson.page')}`;
+  return location.hostname.endsWith('.github.io')
+    && t('lesson.page').replace('README', `lessons/0${Step}`).replace('.md', '.html');
 }
 
 // home is the address of the page for others: the public one, or that which the reader has, if others can
@@ -106,8 +106,7 @@ export const rule = l => el('span.rule',
 function skeleton() {
   const {level: l, id, beat} = now.game, lock = lockOf(l.Step), aimed = Boolean(goals()[id]),
     n = placeOf(l) < 0 ? 0 : chapterOf(l);
-  const skip = e => { e.preventDefault(); choice()?.focus(); }, lesson = lessons() && l.Step > 0
-    && `${lessons()}${lock.Dir}/${t('lesson.page')}`;
+  const skip = e => { e.preventDefault(); choice()?.focus(); }, lesson = l.Step > 0 && lessonOf(lock);
   document.title = `${stepTitle(l.Step)}${t('comma')}${aimed ? titleOf(l)
     : t(`fault.${l.Fault}`)} – ${t('title')}`;
   frame(el('nav', {'aria-label': t('skip')}, el('a.skip', {href: '#', onclick: skip}, t('skip'))),

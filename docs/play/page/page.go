@@ -150,7 +150,7 @@ type file struct{ Name, Text string }
 // cells of First, and the rest. own is the folder of a lock that replaces that of a step, or "".
 // The script is that of docs/keep/script.
 func New(levels []Level, first, rest, bench any, own string, step int, script string) ([]byte, error) {
-	words := readWords()["en"]
+	words := Words()["en"]
 	for i, l := range levels {
 		if title := words["fault."+l.Fault]; title != l.Title {
 			return nil, fmt.Errorf("docs/play/page/words/en.json: fault.%s is %q, and docs/explore says %q", l.Fault, title, l.Title)
@@ -192,34 +192,38 @@ func Unpack(page []byte, first, rest any) (err error) {
 // assemble makes the page of its data and of the sources.
 func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
 	// The own lock's page is published nowhere. Marshal escapes <, so that no word ends the script.
-	languages, home := readWords(), map[bool]string{false: course.Address}[own]
+	languages, home := Words(), map[bool]string{false: course.Address}[own]
 	all, err1 := json.Marshal(languages)
 	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})
 	later, err3 := pack(rest)
 	digest := sha256.Sum256([]byte("\n" + script + "\n")) // lets a browser run this script, and no other
 	var b bytes.Buffer
 	err4 := template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": languages["en"], "Home": home,
-		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": "sha256-" + base64.StdEncoding.EncodeToString(digest[:]), "Languages": string(all), "Data": first, "Rest": later})
+		"Style": Style(), "Script": script, "Digest": "sha256-" + base64.StdEncoding.EncodeToString(digest[:]), "Languages": string(all), "Data": first, "Rest": later})
 	return b.Bytes(), errors.Join(err1, err2, err3, err4)
 }
 
 // Stubs are published next to the page: for each chapter, and for the bench, a file that leads
-// there. The preview of a link to that file shows the title of the chapter.
+// there. The preview of a link to that file shows the title of the chapter, and
+// its pair: cards/4.html, or the picture of it that .github/workflows/page.yml makes.
 func Stubs() map[string][]byte {
-	words, stubs, names := readWords()["en"], map[string][]byte{}, []string{"build"}
+	words, stubs, cards := Words()["en"], map[string][]byte{}, map[string]string{"build": ""}
 	words["chapter.build.title"], words["chapter.build.1"] = words["bench.title"], words["about"]
 	for _, c := range Chapters() {
-		names = append(names, strconv.Itoa(c.Step))
+		cards[strconv.Itoa(c.Step)] = fmt.Sprint("cards/", c.Step)
 	}
 	stub := template.Must(template.ParseFS(files, "stub.html"))
-	for _, name := range names {
+	for name, card := range cards {
 		var b bytes.Buffer // to which no write fails
-		stub.Execute(&b, map[string]string{"Name": name, "Home": course.Address,
+		stub.Execute(&b, map[string]string{"Name": name, "Home": course.Address, "Card": card,
 			"Title": words["chapter."+name+".title"], "About": strings.ReplaceAll(words["chapter."+name+".1"], "`", "")})
 		stubs[name+".html"] = b.Bytes()
 	}
 	return stubs
 }
+
+// Style is how the page, and what is published with it, looks.
+func Style() string { return embedded("play.css") + embedded("bench.css") }
 
 // embedded is a file of the page. It is there, because this program was built with it.
 func embedded(name string) string {
@@ -230,8 +234,8 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// readWords returns the words by language: those of en.json and of en.chapters.json are one.
-func readWords() map[string]map[string]string {
+// Words are what the page says, by language: those of en.json and of en.chapters.json are one.
+func Words() map[string]map[string]string {
 	languages := map[string]map[string]string{}
 	list, _ := fs.Glob(files, "words/*.json")
 	for _, file := range list {

@@ -30,7 +30,7 @@ func atRoot(t *testing.T) {
 
 // What the page says is in one table. A word that is missing is an error, in each language.
 func TestWords(t *testing.T) {
-	languages := readWords()
+	languages := Words()
 	english := languages["en"]
 	modules, err := filepath.Glob("*.mjs")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestTheChapters_HaveTheirTexts(t *testing.T) {
-	for name, words := range readWords() {
+	for name, words := range Words() {
 		for _, c := range Chapters() {
 			keys := []string{"title"}
 			for i, b := range c.Beats {
@@ -118,7 +118,7 @@ func TestTheTextsOfTheData_AreTranslated(t *testing.T) {
 	for _, s := range entries() {
 		said["data."+s.Lock] = true
 	}
-	for name, words := range readWords() {
+	for name, words := range Words() {
 		maps.DeleteFunc(words, func(word, _ string) bool { return !strings.HasPrefix(word, "data.") })
 		if name != "en" {
 			assert.ElementsMatch(t, slices.Collect(maps.Keys(said)), slices.Collect(maps.Keys(words)), name)
@@ -165,7 +165,7 @@ func TestALock_HasAllItsFiles(t *testing.T) {
 
 func TestThePage_NeedsNothingElse(t *testing.T) {
 	atRoot(t)
-	words := readWords()["en"]
+	words := Words()["en"]
 	found := Level{Step: 3, Fault: "slow", Title: words["fault.slow"], Kinds: "X", Why: "there is only one node", ID: "03/slow/aFb"}
 	defer func(old string) { course.Address = old }(course.Address)
 	for _, home := range []string{"", "https://a.example/"} {
@@ -198,7 +198,7 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 // hard ones break.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	_, found := committed(t)
-	english := readWords()["en"]
+	english := Words()["en"]
 	kinds := func(l goal) string { return found[fmt.Sprintf("%02d/%s", l.Step, l.Fault)].Kinds }
 	levels, sees, before := map[int]int{}, 0, 0
 	for i, l := range way {
