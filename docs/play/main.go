@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -15,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"example.com/redislock-steps/docs/internal/course"
@@ -51,12 +53,9 @@ func main() {
 }
 
 func run(ctx context.Context, schedule, site string) error {
-	root, err := course.Root()
-	if err != nil {
-		return err
-	}
-	index, err := os.ReadFile(filepath.Join(root, committed))
-	if err != nil {
+	root, err1 := course.Root()
+	index, err2 := os.ReadFile(filepath.Join(root, committed))
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	if site != "" {
@@ -83,17 +82,11 @@ func serve(ctx context.Context, h http.Handler, schedule string, browse func(url
 	if err != nil {
 		return err
 	}
-	url := fmt.Sprintf("http://%s/%s", listener.Addr(), committed)
-	if schedule != "" {
-		url += "#" + schedule
-	}
+	url := strings.TrimSuffix(fmt.Sprintf("http://%s/%s#%s", listener.Addr(), committed, schedule), "#")
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { server.Close() })
-	says := "Break this lock: %s\nCtrl-C ends it.\n"
-	if course.ChineseLocale(os.Getenv) {
-		says = "攻破这把锁：%s\n按 Ctrl-C 结束。\n"
-	}
-	fmt.Printf(says, url)
+	says := map[bool]string{false: "Break this lock: %s\nCtrl-C ends it.\n", true: "攻破这把锁：%s\n按 Ctrl-C 结束。\n"}
+	fmt.Printf(says[course.ChineseLocale(os.Getenv)], url)
 	go browse(url)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -120,9 +113,7 @@ func handler(page []byte, root string) http.Handler {
 
 // openBrowser does what it can: the address is printed as well.
 func openBrowser(url string) {
-	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if open == nil {
-		open = []string{"xdg-open"}
-	}
-	exec.Command(open[0], append(open[1:], url)...).Run()
+	open := map[string]string{"darwin": "open", "windows": "rundll32 url.dll,FileProtocolHandler"}[runtime.GOOS]
+	with := append(strings.Fields(cmp.Or(open, "xdg-open")), url)
+	exec.Command(with[0], with[1:]...).Run()
 }

@@ -3,7 +3,8 @@ import {test, expect, phone, views, still, open, goTo, hash, tabTo, fine, noEngl
 const touch = {viewport: {width: 358, height: 780}, colorScheme: 'dark', hasTouch: true};
 const readers = {'by keyboard': {viewport: {width: 1280, height: 720}}, 'by touch on a phone': touch};
 // board is the verdicts on it: ✗, ✓ or ? for each attack.
-const board = page => page.locator('.bench-attacks button').evaluateAll(all => all.map(e => ({breaks: '✗', holds: '✓', open: '?'})[e.classList[0]]).join(''));
+const board = page => page.locator('.bench-attacks button').evaluateAll(all =>
+  all.map(e => ({breaks: '✗', holds: '✓', open: '?'})[e.classList[0]]).join(''));
 const inView = async page => {
   await expect(page.locator('#bench-board')).toBeInViewport({ratio: .99});
   await expect(page.locator('#bench-picture .band.bad').last()).toBeInViewport({ratio: .9});
@@ -13,8 +14,8 @@ for (const [name, reader] of Object.entries(readers)) {
   test.describe(name, () => {
     test.use({...reader, ...still});
 
-    // Each attack stays on the board and is judged again, what does not fit is greyed, and the last lock of the course
-    // holds against six of eight.
+    // Each attack stays on the board and is judged again, what does not fit is greyed, and the last lock of
+    // the course holds against six of eight.
     test('a lock is built, attacked and mended', async ({page}) => {
       await open(page, '#build');
       const flips = async (name, setting) => {
@@ -40,7 +41,8 @@ for (const [name, reader] of Object.entries(readers)) {
       await expect(page.locator('#bench-not-release')).toContainText('Without a token');
       await attack();
       await is('✗???????');
-      await expect(page.locator('.bench-card.bad h2')).toContainText('Broken in 4 moves: two clients are inside at once');
+      await expect(page.locator('.bench-card.bad h2'))
+        .toContainText('Broken in 4 moves: two clients are inside at once');
       await expect(said).toContainText('Broken in 4 moves');
       await inView(page);
       await flips('take', 1);
@@ -60,7 +62,8 @@ for (const [name, reader] of Object.entries(readers)) {
       await flips('value', 1);
       await is('✓✓✓✗????', 'a token that no one compares changes nothing');
       expect(await marked()).toEqual(['  token = random()', '  if SET key token NX EX 10 fails {']);
-      const lines = await page.locator('#bench-code > *').evaluateAll(all => all.map(e => e.getBoundingClientRect().top));
+      const lines = await page.locator('#bench-code > *').evaluateAll(all =>
+        all.map(e => e.getBoundingClientRect().top));
       expect(new Set(lines).size, 'each on its own line').toBe(lines.length);
       await flips('watchdog', 1);
       await expect(card).toContainText('another owner’s lock is deleted');
@@ -125,7 +128,8 @@ test.describe('on a phone', () => {
       expect(box.y, name).toBe(0);
       expect(box.height, name).toBeLessThan(240);
     }
-    expect(await page.locator('.bench button, .bench-settings label').evaluateAll(all => all.filter(e => e.offsetHeight < 44).map(e => e.textContent)), 'less than 44 px high').toEqual([]);
+    expect(await page.locator('.bench button, .bench-settings label').evaluateAll(all =>
+      all.filter(e => e.offsetHeight < 44).map(e => e.textContent)), 'less than 44 px high').toEqual([]);
   });
 });
 
@@ -133,9 +137,11 @@ test.describe('still', () => {
   test.use(still);
   test('an address is a lock', async ({page}) => {
     await open(page, '#build/08');
-    for (const [address, want] of Object.entries({'#build/08': '121211110', '#build/09': '121201001', '#build/121100': '121100000', '#build/06': '121201100'})) {
+    for (const [address, want] of Object.entries({'#build/08': '121211110', '#build/09': '121201001',
+      '#build/121100': '121100000', '#build/06': '121201100'})) {
       await goTo(page, address);
-      expect(await page.locator('.bench input:checked').evaluateAll(all => all.map(e => e.id.at(-1)).join('')), address).toBe(want);
+      expect(await page.locator('.bench input:checked').evaluateAll(all =>
+        all.map(e => e.id.at(-1)).join('')), address).toBe(want);
     }
     await goTo(page, '#build/07');
     await page.click('#bench-try-pause');
@@ -161,8 +167,11 @@ for (const [name, view] of Object.entries(views)) {
           begin: () => {},
           broken: attack,
           held: () => page.locator('#bench-take-1').check({force: true}),
-          text: async () => { await goTo(page, '#build/08'); await page.click('#bench-try-failover'); await page.click('#bench-text summary'); },
-          'all tried': async () => { while (await page.locator('#bench-attack:not([aria-disabled])').count()) await attack(); },
+          text: async () => { await goTo(page, '#build/08'); await page.click('#bench-try-failover');
+            await page.click('#bench-text summary'); },
+          'all tried': async () => {
+            while (await page.locator('#bench-attack:not([aria-disabled])').count()) await attack();
+          },
         })) {
           await enter();
           await fine(page, state);

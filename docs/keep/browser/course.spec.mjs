@@ -8,8 +8,8 @@ const readers = {
   'by touch on a phone': {viewport: {width: 358, height: 740}, hasTouch: true},
 };
 
-// From the menu to the medal the course is read and played. The row that matters and the card are in view, the card
-// has the focus and is announced, and Enter, or its button, leads on.
+// From the menu to the medal the course is read and played. The row that matters and the card are in view,
+// the card has the focus and is announced, and Enter, or its button, leads on.
 for (const [name, reader] of Object.entries(readers)) {
   test.describe(name, () => {
     test.use({...reader, ...still});
@@ -131,7 +131,8 @@ test.describe('still', () => {
   test('the arrow keys alone read a chapter', async ({page}) => {
     await open(page, '#4');
     const turn = await page.locator('.beat:has(.slot)').first().getAttribute('data-beat');
-    for (let n = 0; n < 100 && await read(page).getAttribute('data-beat') !== turn; n++) await page.keyboard.press('ArrowRight');
+    for (let n = 0; n < 100 && await read(page).getAttribute('data-beat') !== turn;
+      n++) await page.keyboard.press('ArrowRight');
     await expect(read(page)).toHaveAttribute('data-beat', turn);
     await page.keyboard.press('1');
     await page.keyboard.press('u');
@@ -146,7 +147,8 @@ for (const view of [desktop, phone]) {
     test('a chapter follows the scroll', async ({page}) => {
       await open(page, '#4');
       for (let i = 0; i < 6; i++) {
-        await page.locator('.beat').nth(i).evaluate(e => scrollTo(0, e.getBoundingClientRect().top + scrollY - innerHeight * (innerWidth > 860 ? .3 : .6)));
+        await page.locator('.beat').nth(i).evaluate(e =>
+          scrollTo(0, e.getBoundingClientRect().top + scrollY - innerHeight * (innerWidth > 860 ? .3 : .6)));
         await expect(read(page)).toHaveAttribute('data-beat', String(i));
       }
     });
@@ -188,9 +190,12 @@ test('an answer can be given from anywhere', async ({page}) => {
   await expect(page.locator('#picture')).toContainText('alice and bob are inside');
 });
 
-// One answer was shown: then the course does not end, and after its last chapter comes the level that is left.
+// One answer was shown: then the course does not end, and after its last chapter comes the level that is
+// left.
 test('after the last chapter comes the level that is left', async ({page}) => {
-  await page.addInitScript(ids => localStorage.setItem('redislock-play', JSON.stringify({levels: Object.fromEntries(ids.map(id => [id, id === '04/slow' ? 'shown' : 'broken']))})), Object.keys(won));
+  await page.addInitScript(ids => localStorage.setItem('redislock-play',
+    JSON.stringify({levels: Object.fromEntries(ids.map(id => [id, id === '04/slow' ? 'shown' : 'broken']))})),
+    Object.keys(won));
   await open(page, '#9.7');
   await plays(page, won['09/pause']);
   await page.locator('#left').click();
@@ -202,7 +207,8 @@ test('after the last chapter comes the level that is left', async ({page}) => {
 
 // One scrubber moves both pictures, and a card is sent as a sentence and a link.
 test('a pair is watched and sent', async ({page}) => {
-  await page.addInitScript(() => Object.defineProperty(navigator, 'share', {value: async sent => { window.sent = sent; }}));
+  await page.addInitScript(() => Object.defineProperty(navigator, 'share',
+    {value: async sent => { window.sent = sent; }}));
   await open(page, '#pairs.4');
   await expect(page.locator('.pair')).toHaveCount(1);
   const pictures = page.locator('.pair-picture');
@@ -211,7 +217,8 @@ test('a pair is watched and sent', async ({page}) => {
   await page.locator('.pair input').fill('3');
   for (const i of [0, 1]) await expect(pictures.nth(i).locator('.arrow')).toHaveCount(2);
   await page.locator('.pair .controls button').last().click();
-  expect(await page.evaluate(() => window.sent.text)).toBe('DEL does not ask whose key it is. Sign the key, and check it before you delete. go run ./docs/play pairs.4');
+  expect(await page.evaluate(() => window.sent.text)).toBe('DEL does not ask whose key it is. '
+    + 'Sign the key, and check it before you delete. go run ./docs/play pairs.4');
 });
 
 test.describe('on a phone', () => {
@@ -226,7 +233,8 @@ test.describe('on a phone', () => {
     }));
     await expect(last).toBeInViewport();
     await page.locator('#choices .choice:not([aria-disabled])').last().tap();
-    expect((await page.locator('#h-choices').boundingBox()).y).toBeGreaterThan((await page.locator('.figure').boundingBox()).height);
+    const [list, above] = ['#h-choices', '.figure'].map(what => page.locator(what).boundingBox());
+    expect((await list).y).toBeGreaterThan((await above).height);
   });
 });
 

@@ -5,24 +5,30 @@ import {test as base, expect} from '@playwright/test';
 
 const html = readFileSync(new URL('../../play/index.html', import.meta.url), 'utf8');
 const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
-export const data = JSON.parse(inflateRawSync(Buffer.from(html.match(/id="data">(.*?)<\/script>/s)[1], 'base64')));
+export const data = JSON.parse(inflateRawSync(Buffer.from(html.match(/id="data">(.*?)<\/script>/s)[1],
+  'base64')));
 
 // won are the shortest orders to the goals of the chapters' levels.
 export const won = {
-  '00/none': 'abab', '01/crash-hold': 'aFbBb', '02/crash-waits': 'aaF', '02/crash-acquire': 'aFbBb', '03/slow': 'aAFba',
-  '04/slow': 'aAaFba', '05/nested': 'aabba', '06/slow': 'aFbBA', '07/slow': 'aFb', '07/failover': 'aFb', '07/pause': 'abFBbBA',
+  '00/none': 'abab', '01/crash-hold': 'aFbBb', '02/crash-waits': 'aaF', '02/crash-acquire': 'aFbBb',
+    '03/slow': 'aAFba',
+  '04/slow': 'aAaFba', '05/nested': 'aabba', '06/slow': 'aFbBA', '07/slow': 'aFb', '07/failover': 'aFb',
+    '07/pause': 'abFBbBA',
   '08/down-1': 'a1Fa2', '08/restart': 'a1a2b3Fb1', '09/pause': 'aFbA',
 };
 
 // bets are right ones, before the first move: when the fault must strike.
 const bets = {
-  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1, '08/restart': 2,
+  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1,
+    '08/restart': 2,
 };
 
-const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme, hasTouch: width < 860});
+const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme,
+  hasTouch: width < 860});
 export const desktop = view(1280, 900, 'light'), phone = view(358, 780, 'light');
 export const views = {
-  'desktop, light': desktop, 'desktop, dark': view(1280, 900, 'dark'), 'phone, light': phone, 'phone, dark': view(358, 780, 'dark'),
+  'desktop, light': desktop, 'desktop, dark': view(1280, 900, 'dark'), 'phone, light': phone,
+    'phone, dark': view(358, 780, 'dark'),
 };
 export const still = {contextOptions: {reducedMotion: 'reduce'}};
 
@@ -32,7 +38,8 @@ export const test = base.extend({
     const wrong = [];
     page.on('pageerror', e => wrong.push(e.stack));
     page.on('console', m => wrong.push(m.text()));
-    page.on('request', r => /^(file|data|blob):|^https:\/\/locks\.example\//.test(r.url()) || wrong.push(r.url()));
+    page.on('request', r => /^(file|data|blob):|^https:\/\/locks\.example\//.test(r.url())
+      || wrong.push(r.url()));
     await use(page);
     expect(wrong).toEqual([]);
   },
@@ -59,7 +66,8 @@ export async function wins(page, id, pointer) {
   await plays(page, won[id], pointer);
 }
 
-// plays plays a level, without a bet: with the keyboard, or pointer is click or tap. What has no digit is reached by Tab.
+// plays plays a level, without a bet: with the keyboard, or pointer is click or tap. What has no digit is
+// reached by Tab.
 export async function plays(page, labels, pointer) {
   const none = page.locator('.choice.bet').last();
   await page.locator('.choice, .over').first().waitFor({state: 'attached'});
@@ -89,15 +97,25 @@ export async function tabTo(page, what) {
   throw new Error(`Tab does not reach ${what}`);
 }
 
-// fine fails the test if what is shown cannot be used by everyone: axe finds something, the page is wider than the
-// window, or two buttons have one name.
+// fine fails the test if what is shown cannot be used by everyone: axe finds something, the page is wider
+// than the window, or two buttons have one name.
 export async function fine(page, state) {
   if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe);
-  expect(await page.evaluate(() => axe.run().then(r => r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`))), state).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), `${state}: px wider than the window`).toBeLessThanOrEqual(0);
+  expect(await page.evaluate(() =>
+    axe.run().then(r =>
+    r.violations.map(v =>
+    `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n =>
+    `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`))), state).toEqual([]);
+  expect(await page.evaluate(() =>
+    document.documentElement.scrollWidth - document.documentElement.clientWidth),
+    `${state}: px wider than the window`).toBeLessThanOrEqual(0);
   const twice = await page.evaluate(() => {
-    const scope = document.querySelector('dialog') ?? document, shown = [...scope.querySelectorAll('button, a.button')].filter(e => e.checkVisibility({visibilityProperty: true}));
-    const names = shown.filter(e => !e.matches('.line, .beat:not(.read) *')).map(e => (e.ariaLabel ?? [...e.childNodes].filter(c => c.ariaHidden !== 'true').map(c => c.textContent).join('')).replace(/[↓↵\s]+/g, ' ').trim());
+    const scope = document.querySelector('dialog') ?? document,
+      shown = [...scope.querySelectorAll('button, a.button')].filter(e =>
+      e.checkVisibility({visibilityProperty: true}));
+    const names = shown.filter(e => !e.matches('.line, .beat:not(.read) *')).map(e =>
+      (e.ariaLabel ?? [...e.childNodes].filter(c => c.ariaHidden !== 'true').map(c =>
+      c.textContent).join('')).replace(/[↓↵\s]+/g, ' ').trim());
     return names.filter((name, i) => names.indexOf(name) < i);
   });
   expect(twice, `${state}: buttons with one name`).toEqual([]);
@@ -107,9 +125,11 @@ export async function fine(page, state) {
 export async function noEnglish(page, selector) {
   const text = await page.locator(selector).first().evaluate(e => {
     const copy = e.cloneNode(true);
-    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said, [role=img]').forEach(e => e.remove());
+    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said, [role=img]').forEach(e =>
+      e.remove());
     copy.querySelectorAll('*').forEach(e => e.append('\n'));
-    copy.querySelectorAll('[aria-label], [title]').forEach(e => copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
+    copy.querySelectorAll('[aria-label], [title]').forEach(e =>
+      copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
     return copy.textContent.replace(/“[^”]*”/g, '');
   });
   expect(text).not.toBe('');

@@ -1,7 +1,8 @@
 // The system's Chromium plays the page: npx playwright install downloads none, and nothing here needs it.
 import {existsSync} from 'node:fs';
 
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].map(name => `/usr/bin/${name}`).find(existsSync);
+const chromium = ['chromium', 'chromium-browser', 'google-chrome'].map(name =>
+  `/usr/bin/${name}`).find(existsSync);
 
 export default {
   testMatch: '*.spec.mjs',

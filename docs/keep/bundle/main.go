@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -16,14 +17,7 @@ import (
 const pageFile = "docs/play/index.html"
 
 func main() {
-	root, err := course.Root()
-	if err == nil {
-		err = os.Chdir(root)
-	}
-	var html []byte
-	if err == nil {
-		html, err = rebuilt()
-	}
+	html, err := rebuilt()
 	if err == nil {
 		err = os.WriteFile(pageFile, html, 0o666)
 	}
@@ -33,15 +27,12 @@ func main() {
 	}
 }
 
-// rebuilt is the page in the repository with its sources as they are now.
+// rebuilt is the page in the repository, to whose root it goes, with its sources as they are now.
 func rebuilt() ([]byte, error) {
-	old, err := os.ReadFile(pageFile)
-	if err != nil {
-		return nil, err
-	}
-	text, err := script.Bundle()
-	if err != nil {
-		return nil, err
-	}
-	return page.Renew(old, text)
+	root, err1 := course.Root()
+	err2 := os.Chdir(root)
+	old, err3 := os.ReadFile(pageFile)
+	text, err4 := script.Bundle()
+	html, err5 := page.Renew(old, text)
+	return html, errors.Join(err1, err2, err3, err4, err5)
 }

@@ -5,14 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"example.com/redislock-steps/docs/internal/course"
 )
 
 func TestThePage_IsMadeOfItsSources(t *testing.T) {
-	root, err := course.Root()
-	require.NoError(t, err)
-	t.Chdir(root)
 	want, err := rebuilt()
 	require.NoError(t, err)
 	is, err := os.ReadFile(pageFile)

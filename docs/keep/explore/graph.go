@@ -37,6 +37,8 @@ type Graph struct {
 	Options Set[Option]
 	States  Set[State] // those that can follow a state come before it
 	Cells   []Cell
+	// How many states and records are of the cells that the page needs first.
+	first, records int
 }
 
 // A Cell is where the schedules of a cell begin: the edge is what comes before the first choice.
@@ -214,30 +216,23 @@ func (g *Graph) merge(other Graph) {
 	}
 }
 
+// begin adds the cells of another graph to those that the page needs first.
+func (g *Graph) begin(other Graph) {
+	g.merge(other)
+	g.first, g.records = len(g.States.List), len(g.Records.List)
+}
+
 // pack is what docs/play/page/data.mjs reads: the same, with its states in short lists of numbers.
-func (g *Graph) pack() any {
-	type shape struct { // what a state offers
-		Idle    string
-		Options []int
-	}
-	type cell struct { // with the run of what comes before its first choice
-		Name       string
-		Run, State int
-	}
-	var p struct {
-		Options []Option
-		Records []trace.Record
-		Runs    [][]int // after, records: what an edge does
-		Shapes  []shape
-		States  []int // shapes
-		Edges   []int // for each option of each state: 0 if it is unexplored, or 1 + its run
-		To      []int // for each that is explored: how many states before its own, 0 at the end
-		Cells   []cell
-	}
+// The first part is enough for the first states, and the other goes on in each list.
+func (g *Graph) pack() (first, rest packed) {
 	var runs Set[[]int]
 	var shapes Set[shape]
 	run := func(e Edge) int { return runs.add(append([]int{int(e.After)}, e.Records...)) }
+	for _, c := range g.Cells {
+		first.Cells = append(first.Cells, packedCell{c.Name, run(c.Begin), c.Begin.To})
+	}
 	for i, s := range g.States.List {
+		p := map[bool]*packed{true: &first, false: &rest}[i < g.first]
 		shape := shape{Idle: s.Idle}
 		for _, e := range s.Edges {
 			shape.Options = append(shape.Options, e.Option)
@@ -253,10 +248,30 @@ func (g *Graph) pack() any {
 			p.Edges = append(p.Edges, 1+run(e))
 		}
 		p.States = append(p.States, shapes.add(shape))
+		p.Runs, p.Shapes = runs.List, shapes.List
 	}
-	for _, c := range g.Cells {
-		p.Cells = append(p.Cells, cell{c.Name, run(c.Begin), c.Begin.To})
-	}
-	p.Options, p.Records, p.Runs, p.Shapes = g.Options.List, g.Records.List, runs.List, shapes.List
-	return p
+	first.Options, first.Records, rest.Records = g.Options.List, g.Records.List[:g.records], g.Records.List[g.records:]
+	rest.Runs, rest.Shapes = runs.List[len(first.Runs):], shapes.List[len(first.Shapes):]
+	return first, rest
+}
+
+type packed struct {
+	Options []Option       `json:",omitempty"`
+	Records []trace.Record `json:",omitempty"`
+	Runs    [][]int        `json:",omitempty"` // after, records: what an edge does
+	Shapes  []shape        `json:",omitempty"`
+	States  []int          `json:",omitempty"` // shapes
+	Edges   []int          `json:",omitempty"` // for each option of each state: 0 if it is unexplored, or 1 + its run
+	To      []int          `json:",omitempty"` // for each that is explored: how many states before its own, 0 at the end
+	Cells   []packedCell   `json:",omitempty"`
+}
+
+type shape struct { // what a state offers
+	Idle    string
+	Options []int
+}
+
+type packedCell struct { // with the run of what comes before its first choice
+	Name       string
+	Run, State int
 }

@@ -222,7 +222,14 @@ func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	var all Graph
 	var levels []page.Level
 	for _, c := range cells {
-		all.merge(c.Graph)
+		if own != "" || slices.Contains(page.First(), c.String()) {
+			all.begin(c.Graph)
+		}
+	}
+	for _, c := range cells {
+		if own == "" && !slices.Contains(page.First(), c.String()) {
+			all.merge(c.Graph)
+		}
 		l := page.Level{
 			Step: c.lock.step, Fault: c.fault.id, Title: c.fault.title, Nodes: c.lock.nodes, Bound: c.lock.bound,
 			Kinds: c.Kinds, Why: c.expected().why,
@@ -236,7 +243,8 @@ func playPage(cells []cell, bench any, own string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return page.New(levels, all.pack(), bench, own, cells[0].lock.step, text)
+	first, rest := all.pack()
+	return page.New(levels, first, rest, bench, own, cells[0].lock.step, text)
 }
 
 // bench is what docs/play knows of the locks of its bench: the designs, and the locks of the
@@ -249,10 +257,10 @@ func bench(explored []cell) page.Bench {
 		for _, attack := range attacks {
 			c := explored[slices.IndexFunc(explored, func(c cell) bool { return c.lock.name == l.name && c.fault.id == attack })]
 			b.Cells = append(b.Cells, page.BenchCell{Kinds: c.Kinds, All: c.Schedules, Bad: c.Violating})
-			all.merge(c.First)
+			all.begin(c.First)
 		}
 	}
-	b.Graph = all.pack()
+	b.Graph, _ = all.pack()
 	return b
 }
 

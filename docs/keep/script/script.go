@@ -3,7 +3,6 @@ package script
 
 import (
 	"errors"
-	"path/filepath"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -11,12 +10,8 @@ import (
 // Bundle makes it of the modules in docs/play/page, from the root of the repository. The browsers
 // that have DecompressionStream are of 2023.
 func Bundle() (string, error) {
-	entry, err := filepath.Abs("docs/play/page/play.mjs")
-	if err != nil {
-		return "", err
-	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
+		EntryPoints: []string{"docs/play/page/play.mjs"}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LineLimit: 1000, LegalComments: api.LegalCommentsNone,
 	})
 	if len(result.Errors) > 0 {

@@ -1,4 +1,13 @@
-// Address: what the part after # says. Everything that can be seen is in it, and what it says is what is seen.
+// Address: what the part after # says. Everything that can be seen is in it, and what it says is what is
+// seen.
+
+import {now} from './store.mjs';
+
+// go writes into the address what is open.
+export function go(place) {
+  now.place = place;
+  history.replaceState(null, '', format(place));
+}
 
 // parse reads an address: {} is where the page begins, null what no page has.
 //

@@ -1,20 +1,20 @@
 // Bench: the reader makes a lock from switches, and the network attacks it. What each lock does
 // under each attack, docs/keep/explore/locks.go has found.
 
-import {format} from './address.mjs';
-import {Graph} from './data.mjs';
-import {diagram} from './diagram.mjs';
-import {button, copy, el, fill, narrow, part, rich, say, still} from './dom.mjs';
-import {data, levelAt, names} from './levels.mjs';
+import {go} from './address.mjs';
+import {button, copy, el, fill, narrow, part, rich, say} from './dom.mjs';
+import {benchGraph, data, levelAt, scheduleOf} from './levels.mjs';
+import {listed} from './level.mjs';
 import {frame} from './menu.mjs';
-import {replaying, rows, text} from './timeline.mjs';
+import {replaying, rows} from './timeline.mjs';
 import {close, t, upper} from './words.mjs';
 
 // The switches, and how many settings each has. The first six make a design; with the last three
 // it is a lock of the course.
-const benchSwitches = [['take', 2], ['expiry', 3], ['value', 2], ['release', 3], ['watchdog', 2], ['replies', 2], ['nesting', 2], ['copies', 2], ['resource', 2]];
+const benchSwitches = [['take', 2], ['expiry', 3], ['value', 2], ['release', 3], ['watchdog', 2],
+  ['replies', 2], ['nesting', 2], ['copies', 2], ['resource', 2]];
 const benchFurther = {'06': '121201100', '07': '121211100', '08': '121211110', '09': '121201001'};
-const bench = {set: null, tried: new Set(), attack: '', same: false, timer: 0, moving: false};
+const bench = {set: null, tried: new Set(), attack: '', same: false, moving: false};
 
 // benchNot is why a switch cannot have a setting, '' if it can.
 function benchNot([take, expiry, value, release, watchdog, replies, nesting], name) {
@@ -38,17 +38,18 @@ export function benchLock(set = bench.set) {
 
 // benchCell is what a lock does under an attack, with a shortest schedule that breaks it.
 export function benchCell(attack, lock = benchLock()) {
-  const {Attacks, Locks, Cells} = data.Bench, {Kinds, Bad, All} = Cells[Locks.indexOf(lock) * Attacks.length + Attacks.indexOf(attack)];
-  if (Bad === 0) return {kinds: '', bad: 0, all: All, moves: 0, records: []};
-  bench.graph ??= new Graph(data.Bench.Graph);
-  const cell = bench.graph.cells.get(`${lock}/${attack}`), edges = [];
-  for (let state = cell.State; state >= 0;) {
-    const [only] = bench.graph.edges(state);
+  const {Attacks, Locks, Cells} = data.Bench,
+    {Kinds, Bad, All} = Cells[Locks.indexOf(lock) * Attacks.length + Attacks.indexOf(attack)];
+  if (Bad === 0) return {kinds: '', bad: 0, all: All, moves: 0, path: '', records: []};
+  const graph = benchGraph(), name = `${lock}/${attack}`, edges = [];
+  for (let state = graph.cells.get(name).State; state >= 0;) {
+    const [only] = graph.edges(state);
     edges.push(only.edge);
     state = only.to;
   }
-  const {records} = bench.graph.play(cell, edges);
-  return {kinds: Kinds, bad: Bad, all: All, moves: edges.length, records, first: records.at(-1).text[0], id: `${cell.Name}/${bench.graph.name(edges)}`};
+  const path = graph.name(edges), {records} = scheduleOf(name, path, true);
+  return {kinds: Kinds, bad: Bad, all: All, moves: edges.length, records, first: records.at(-1).text[0], name,
+    path};
 }
 
 // benchCode is the lock as code.
@@ -56,13 +57,17 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
   const v = value ? 'token' : '"locked"', ex = expiry === 2 ? ' EX 10' : '', code = ['func TryLock() {'];
   const add = (is, ...lines) => { if (is) code.push(...lines); };
   add(value, '  token = random()');
-  add(nesting, '  Lua: if EXISTS key && !HEXISTS key token {', '         return refused', '       }', '       HINCRBY key token 1; PEXPIRE key 10000');
+  add(nesting, '  Lua: if EXISTS key && !HEXISTS key token {', '         return refused', '       }',
+    '       HINCRBY key token 1; PEXPIRE key 10000');
   add(!nesting && take === 0, '  if EXISTS key == 1 { return refused }', `  SET key ${v}${ex}`);
-  add(!nesting && take === 1, ...replies ? [`  if SET key ${v} NX${ex} fails`, '     and GET key != token {'] : [`  if SET key ${v} NX${ex} fails {`], '    return refused', '  }');
+  add(!nesting && take === 1, ...replies ? [`  if SET key ${v} NX${ex} fails`, '     and GET key != token {']
+    : [`  if SET key ${v} NX${ex} fails {`], '    return refused', '  }');
   add(expiry === 1, '  PEXPIRE key 10000');
   add(copies, `  // ${t('bench.code.copies')}`);
   add(resource, '  number = INCR key:fence', `  // ${t('bench.code.resource')}`);
-  add(watchdog, `  // ${t('bench.code.watchdog')}`, ...nesting || value ? [`  Lua: if ${nesting ? 'HEXISTS key token' : 'GET key == token'} {`, '         PEXPIRE key 10000', '       }'] : ['  PEXPIRE key 10000']);
+  add(watchdog, `  // ${t('bench.code.watchdog')}`, ...nesting || value
+    ? [`  Lua: if ${nesting ? 'HEXISTS key token' : 'GET key == token'} {`, '         PEXPIRE key 10000',
+    '       }'] : ['  PEXPIRE key 10000']);
   add(true, '}', 'func Unlock() {');
   add(nesting, '  Lua: if HINCRBY key token -1 == 0 {', '         DEL key; PUBLISH', '       }');
   add(!nesting && release === 2, '  Lua: if GET key == token { DEL key }');
@@ -76,50 +81,62 @@ const benchName = attack => t(`bench.attack.${attack}`);
 
 // showBench shows the lock that an address names, or the last one. It reports whether there is such a lock.
 export function showBench(name) {
-  const digits = benchFurther[name] ?? `${name}000`;
-  if (name && !data.Bench.Locks.includes(benchFurther[name] ? name : `build/${name}`)) return false;
+  const {Attacks, Locks} = data.Bench, digits = benchFurther[name] ?? `${name}000`;
+  if (name && !Locks.includes(benchFurther[name] ? name : `build/${name}`)) return false;
   if (name || !bench.set) bench.set = name ? [...digits].map(Number) : Array(9).fill(0);
-  delete part('app').dataset.level;
-  benchStop();
+  bench.moving = false;
   document.title = `${t('bench.title')} – ${t('title')}`;
-  document.body.classList.remove('choosing');
-  frame(el('main', {class: 'bench', tabindex: '-1'},
-    el('div', {class: 'bench-head'}, el('h1', {tabindex: '-1'}, t('bench.title')), el('p', {}, t('bench.lead', {most: Math.max(...data.Bench.Locks.map(lock => data.Bench.Attacks.filter(a => benchCell(a, lock).bad === 0).length)), all: data.Bench.Attacks.length}))),
-    el('section', {id: 'bench-board', class: 'bench-board', 'aria-label': t('bench.board')}),
-    el('section', {class: 'bench-switches', 'aria-label': t('bench.switches')}, benchSwitches.map(([name, n], i) => el('fieldset', {},
-      el('legend', {}, t(`bench.${name}`)),
-      el('div', {class: 'bench-settings'}, Array.from({length: n}, (_, s) => el('label', {}, el('input', {type: 'radio', name: `bench-${name}`, id: `bench-${name}-${s}`, onchange: () => benchFlip(i, s)}), el('span', {}, rich(t(`bench.${name}.${s}`)))))),
+  const most = Math.max(...Locks.map(lock => Attacks.filter(a => benchCell(a, lock).bad === 0).length));
+  const setting = (name, i, s) => el('label',
+    el('input', {type: 'radio', name: `bench-${name}`, id: `bench-${name}-${s}`, onchange: () =>
+      benchFlip(i, s)}),
+    el('span', rich(t(`bench.${name}.${s}`))));
+  frame(el('main.bench', {tabindex: '-1'},
+    el('div.bench-head', el('h1', {tabindex: '-1'}, t('bench.title')),
+      el('p', t('bench.lead', {most, all: Attacks.length}))),
+    el('section#bench-board.bench-board', {'aria-label': t('bench.board')}),
+    el('section.bench-switches', {'aria-label': t('bench.switches')}, benchSwitches.map(([name, n], i) =>
+      el('fieldset',
+      el('legend', t(`bench.${name}`)),
+      el('div.bench-settings', Array.from({length: n}, (_, s) => setting(name, i, s))),
       el('p', {id: `bench-not-${name}`, class: 'bench-not'})))),
-    el('section', {class: 'bench-code', 'aria-label': t('bench.code')}, el('pre', {id: 'bench-code', tabindex: '0', role: 'group', 'aria-label': t('bench.code')})),
-    el('section', {class: 'bench-shown', 'aria-label': t('bench.shown')}, el('div', {id: 'bench-card'}), el('div', {id: 'bench-picture', tabindex: '0', role: 'group', 'aria-label': t('picture')}), el('div', {id: 'bench-text'}))));
+    el('section.bench-code', {'aria-label': t('bench.code')},
+      el('pre#bench-code', {tabindex: '0', role: 'group', 'aria-label': t('bench.code')})),
+    el('section.bench-shown', {'aria-label': t('bench.shown')}, el('div#bench-card'),
+      el('lock-board#bench-picture', {bench: true, onrows: () => bench.moving
+        && benchInView(part('bench-picture')), onover: benchOver}), el('div#bench-text'))));
   bench.before = benchCode(bench.set);
   benchDraw();
-  const shown = document.getElementById('bench-picture').parentElement;
-  new ResizeObserver((_, o) => { if (!shown.isConnected) o.disconnect(); else if (shown.clientWidth !== bench.width && !bench.moving) benchEnd(); }).observe(shown);
   scrollTo(0, 0);
   return true;
 }
 
 // benchFlip sets a switch, and those that do not fit any more. All that was tried is judged again.
 function benchFlip(i, setting) {
-  const breaks = () => data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad > 0), before = breaks();
+  const breaks = () => data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad > 0),
+    before = breaks();
   const was = bench.attack && benchCell(bench.attack);
   bench.before = benchCode(bench.set);
   bench.set[i] = setting;
-  const off = benchSwitches.filter(([name], i) => bench.set[i] > 0 && benchNot(bench.set, name) && (bench.set[i] = 0, true));
-  history.replaceState(null, '', format({bench: benchLock().replace('build/', '')}));
-  const now = breaks(), broken = now.filter(a => !before.includes(a)), held = before.filter(a => !now.includes(a));
+  const off = benchSwitches.filter(([name], i) => bench.set[i] > 0 && benchNot(bench.set, name)
+    && (bench.set[i] = 0, true));
+  go({bench: benchLock().replace('build/', '')});
+  const now = breaks(), broken = now.filter(a => !before.includes(a)),
+    held = before.filter(a => !now.includes(a));
   if (broken.length > 0 || !bench.attack && now.length > 0) bench.attack = broken[0] ?? now[0];
   const is = bench.attack && benchCell(bench.attack);
   bench.same = is && was && ['kinds', 'bad', 'all'].every(k => was[k] === is[k]);
-  benchStop();
+  bench.moving = false;
   benchDraw([...broken, ...held]);
-  say([...off.map(([name]) => t('bench.off', {name: t(`bench.${name}`)})), ...broken.map(a => t('bench.nowBreaks', {attack: benchName(a)})), ...held.map(a => t('bench.nowHolds', {attack: benchName(a)})), benchScore()].join(' '));
+  say([...off.map(([name]) => t('bench.off', {name: t(`bench.${name}`)})),
+    ...broken.map(a => t('bench.nowBreaks', {attack: benchName(a)})),
+    ...held.map(a => t('bench.nowHolds', {attack: benchName(a)})), benchScore()].join(' '));
 }
 
 // benchNext lets the network try its attacks in their order, up to the next that breaks the lock.
 function benchNext() {
-  const open = data.Bench.Attacks.filter(a => !bench.tried.has(a)), next = open.find(a => benchCell(a).bad > 0);
+  const open = data.Bench.Attacks.filter(a => !bench.tried.has(a)),
+    next = open.find(a => benchCell(a).bad > 0);
   if (open.length === 0) return;
   if (next) {
     open.slice(0, open.indexOf(next)).forEach(a => bench.tried.add(a));
@@ -127,41 +144,34 @@ function benchNext() {
   }
   open.forEach(a => bench.tried.add(a));
   bench.attack = '';
-  benchStop();
+  bench.moving = false;
   benchDraw(open);
-  say(document.getElementById('bench-card').textContent);
+  say(part('bench-card').textContent);
 }
 
 // benchTry tries an attack: its schedule plays, row by row.
 function benchTry(attack) {
-  bench.same = false;
+  Object.assign(bench, {same: false, attack, moving: benchCell(attack).bad > 0});
   bench.tried.add(attack);
-  bench.attack = attack;
-  benchStop();
-  const {records} = benchCell(attack), ends = rows(records, 6).map((r, i, all) => all[i + 1]?.first ?? records.length);
-  bench.moving = ends.length > 0 && !still();
   benchDraw([attack]);
-  const end = () => { benchStop(); benchDraw(); benchTold(); };
-  const play = n => {
-    if (!document.getElementById('bench-picture')) return; // the reader has left
-    if (n === ends.length) return end();
-    benchPaint(records.slice(0, ends[n]), n === ends.length - 1);
-    bench.timer = setTimeout(play, 400, n + 1);
-  };
-  if (bench.moving) play(0);
-  else benchTold();
+  if (!bench.moving) return benchTold();
+  const {name: cell, path} = benchCell(attack), board = part('bench-picture');
+  board.show({cell, path, rows: 1});
+  board.play(1);
+}
+
+// benchOver says what an attack has done, once it has been played.
+function benchOver() {
+  bench.moving = false;
+  benchDraw();
+  benchTold();
 }
 
 function benchTold() {
-  const card = document.getElementById('bench-card'), wrong = document.querySelector('#bench-picture .band.bad');
+  const card = part('bench-card'), wrong = document.querySelector('#bench-picture .band.bad');
   say(card.innerText);
-  benchInView(card, wrong ? wrong.getBoundingClientRect().top - document.getElementById('bench-board').offsetHeight - 8 : Infinity);
-}
-
-// benchStop ends what plays.
-function benchStop() {
-  clearTimeout(bench.timer);
-  bench.moving = false;
+  benchInView(card, wrong ? wrong.getBoundingClientRect().top - part('bench-board').offsetHeight - 8
+    : Infinity);
 }
 
 // benchInView shows what is new on a phone, where it is below all the rest: at most so much further.
@@ -180,63 +190,74 @@ function benchDraw(turned = []) {
   benchSwitches.forEach(([name, n], i) => {
     const why = benchNot(set, name);
     for (let s = 0; s < n; s++) {
-      const input = document.getElementById(`bench-${name}-${s}`);
+      const input = part(`bench-${name}-${s}`);
       input.checked = set[i] === s;
       input.disabled = s > 0 && why !== '';
       input.setAttribute('aria-describedby', `bench-not-${name}`);
     }
-    fill(document.getElementById(`bench-not-${name}`), why && t(`bench.not.${why}`));
+    fill(part(`bench-not-${name}`), why && t(`bench.not.${why}`));
   });
-  fill(document.getElementById('bench-code'), benchCode(set).map(line => bench.before.includes(line) ? el('code', {}, line) : el('mark', {}, el('code', {}, line))));
-  const known = Attacks.filter(a => tried.has(a) && !(moving && a === attack)), held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length;
-  fill(document.getElementById('bench-board'),
-    el('div', {class: 'bench-go'}, button(t(over ? 'bench.over' : 'bench.attack'), benchNext, {id: 'bench-attack', class: 'primary', 'aria-disabled': over ? 'true' : undefined}),
-      el('div', {class: 'bench-score'}, el('div', {class: 'bar', 'aria-hidden': 'true'}, el('span', {style: `width:${100 * held.length / Attacks.length}%`})), el('span', {id: 'bench-score'}, benchScore()))),
-    el('div', {class: 'bench-attacks'}, Attacks.map(a => {
+  fill(part('bench-code'), benchCode(set).map(line => bench.before.includes(line) ? el('code', line)
+    : el('mark', el('code', line))));
+  const known = Attacks.filter(a => tried.has(a) && !(moving && a === attack)),
+    held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length;
+  fill(part('bench-board'),
+    el('div.bench-go', button(t(over ? 'bench.over' : 'bench.attack'), benchNext,
+      {id: 'bench-attack', class: 'primary', 'aria-disabled': over ? 'true' : undefined}),
+      el('div.bench-score', el('div.bar', {'aria-hidden': 'true'},
+        el('span', {style: `width:${100 * held.length / Attacks.length}%`})), el('span#bench-score',
+        benchScore()))),
+    el('div.bench-attacks', Attacks.map(a => {
       const c = benchCell(a), is = !known.includes(a) ? 'open' : c.bad > 0 ? 'breaks' : 'holds';
-      return button([el('strong', {}, benchName(a)), el('small', {}, t(`fault.${a}`)), el('span', {class: 'verdict'}, is === 'open' ? t('bench.untried') : t(is === 'breaks' ? 'bench.breaks' : 'bench.holds', {n: is === 'breaks' ? c.moves : c.all}))],
-        () => benchTry(a), {id: `bench-try-${a}`, class: `${is} ${turned.includes(a) ? 'turned' : ''}`, 'aria-pressed': String(a === attack)});
+      return button([el('strong', benchName(a)), el('small', t(`fault.${a}`)),
+        el('span.verdict', is === 'open' ? t('bench.untried') : t(is === 'breaks' ? 'bench.breaks'
+        : 'bench.holds', {n: is === 'breaks' ? c.moves : c.all}))],
+        () => benchTry(a), {id: `bench-try-${a}`, class: `${is} ${turned.includes(a) ? 'turned' : ''}`,
+          'aria-pressed': String(a === attack)});
     })));
   benchCard(known, held);
   if (!moving) benchEnd();
-  if (focus) document.getElementById(focus)?.focus({preventScroll: true});
+  if (focus) part(focus)?.focus({preventScroll: true});
 }
 
 // benchCard says what went wrong, or what is left.
 function benchCard(known, held) {
-  const {attack, moving} = bench, c = attack && benchCell(attack), lock = benchLock(), told = [], left = known.length === data.Bench.Attacks.length && Number(lock) >= 7, command = replaying(c?.id);
-  if (moving) told.push(el('h2', {}, t('bench.attacks', {attack: benchName(attack)})), el('p', {}, `${upper(t(`fault.${attack}`))}${t('stop')}`));
-  else if (!attack) told.push(el('h2', {}, t(known.length === 0 ? 'bench.ready' : held.length === known.length ? 'bench.whole' : 'bench.all')), el('p', {}, t(known.length === 0 ? 'bench.ready.is' : 'bench.noMore')));
+  const {attack, moving} = bench, c = attack && benchCell(attack), lock = benchLock(), told = [],
+    left = known.length === data.Bench.Attacks.length && Number(lock) >= 7,
+    command = replaying(`${c?.name}/${c?.path}`);
+  if (moving) told.push(el('h2', t('bench.attacks', {attack: benchName(attack)})),
+    el('p', `${upper(t(`fault.${attack}`))}${t('stop')}`));
+  else if (!attack) told.push(el('h2', t(known.length === 0 ? 'bench.ready' : held.length === known.length
+    ? 'bench.whole' : 'bench.all')), el('p', t(known.length === 0 ? 'bench.ready.is' : 'bench.noMore')));
   else if (c.bad > 0) {
-    const others = [...c.kinds].filter(k => k !== c.first), raced = 'XLN'.includes(c.first) && attack !== 'none' && benchCell('none').bad > 0;
-    told.push(el('h2', {}, '✗ ', t('bench.broken', {n: c.moves, kind: t(`kind.${c.first}`)})),
-      el('p', {}, close(`${t('bench.some', {attack: benchName(attack), bad: c.bad, all: c.all})} ${others.length > 0 ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
-      bench.same && el('p', {id: 'bench-same'}, t('bench.same', {bad: c.bad, all: c.all})),
-      !left && el('p', {class: 'bench-hint'}, rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover' && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
-      el('div', {class: 'buttons'}, button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}), !lock.startsWith('build') && el('a', {class: 'button', href: `#${c.id}`}, t('bench.play')), button(t('copy'), e => copy(command, e.currentTarget), {id: 'bench-copy', class: 'quiet'})),
-      el('code', {id: 'bench-command'}, command));
-  } else told.push(el('h2', {}, '✓ ', t('bench.held', {attack: benchName(attack)})), el('p', {}, t('bench.none', {all: c.all})));
-  if (left && !moving && (!attack || c.bad > 0)) told.push(el('p', {}, t(`bench.left.${lock}`)));
-  if (attack && !moving && levelAt(Number(lock), attack)?.Bound >= 0) told.push(el('p', {class: 'bench-not'}, t('outcome.bound')));
-  fill(document.getElementById('bench-card'), el('div', {class: `bench-card ${moving || !attack && known.length !== held.length || known.length === 0 ? '' : c?.bad > 0 ? 'bad' : 'good'}`}, told));
+    const others = [...c.kinds].filter(k => k !== c.first), raced = 'XLN'.includes(c.first)
+      && attack !== 'none' && benchCell('none').bad > 0;
+    told.push(el('h2', '✗ ', t('bench.broken', {n: c.moves, kind: t(`kind.${c.first}`)})),
+      el('p', close(`${t('bench.some', {attack: benchName(attack), bad: c.bad,
+        all: c.all})} ${others.length > 0
+        ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
+      bench.same && el('p#bench-same', t('bench.same', {bad: c.bad, all: c.all})),
+      !left && el('p.bench-hint',
+        rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover'
+        && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
+      el('div.buttons', button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}),
+        !lock.startsWith('build') && el('a.button', {href: `#${c.name}/${c.path}`}, t('bench.play')),
+        button(t('copy'), e => copy(command, e.currentTarget), {id: 'bench-copy', class: 'quiet'})),
+      el('code#bench-command', command));
+  } else told.push(el('h2', '✓ ', t('bench.held', {attack: benchName(attack)})),
+    el('p', t('bench.none', {all: c.all})));
+  if (left && !moving && (!attack || c.bad > 0)) told.push(el('p', t(`bench.left.${lock}`)));
+  if (attack && !moving && levelAt(Number(lock), attack)?.Bound >= 0) told.push(el('p.bench-not',
+    t('outcome.bound')));
+  fill(part('bench-card'),
+    el('div', {class: `bench-card ${moving || !attack && known.length !== held.length || known.length === 0
+    ? '' : c?.bad > 0 ? 'bad' : 'good'}`}, told));
 }
 
 // benchEnd shows the whole schedule of the attack.
 function benchEnd() {
-  const c = bench.attack && benchCell(bench.attack);
-  benchPaint(c ? c.records : [], true);
-  fill(document.getElementById('bench-text'), c && c.bad > 0 && el('details', {}, el('summary', {}, t('timeline')), el('ol', {class: 'rows', tabindex: '0', 'aria-label': t('timeline')}, rows(c.records).map((r, i, all) => el('li', {class: r.who === '**' || r.mark ? 'wrong' : ''}, el('span', {class: 'row'}, text(r, i === all.length - 1)))))));
-}
-
-// benchPaint draws what has happened so far.
-function benchPaint(records, ended) {
-  const box = document.getElementById('bench-picture'), list = rows(records, 6), nodes = records[0]?.redis.length ?? 1;
-  bench.width = box.parentElement.clientWidth;
-  if (records.length === 0) return box.replaceChildren();
-  box.replaceChildren(...diagram({
-    rows: list, records, clients: names, nodes: nodes === 1 ? [t('node.one')] : Array.from({length: nodes}, (_, i) => t('node.many', {n: i + 1})), resource: t('resource'),
-    width: Math.max(260, Math.min(760, bench.width - 20)), now: records.at(-1).at, ended, fresh: bench.moving ? list.at(-1).at : Infinity, moving: bench.moving, flash: bench.moving && ended,
-  }));
-  box.scrollTop = box.scrollHeight;
-  if (bench.moving) benchInView(box);
+  const c = bench.attack && benchCell(bench.attack), bad = c && c.bad > 0;
+  part('bench-picture').show({cell: bad && c.name, path: bad && c.path, rows: undefined});
+  fill(part('bench-text'), bad && el('details', el('summary', t('timeline')), listed(rows(c.records),
+    {'aria-label': t('timeline')})));
 }

@@ -2,8 +2,8 @@
 
 import {End} from './data.mjs';
 import {el, part} from './dom.mjs';
-import {sends, whoOf} from './level.mjs';
-import {graph, lockOf, names} from './levels.mjs';
+import {sends, whoOf} from './game.mjs';
+import {data, graph, names} from './levels.mjs';
 import {now} from './store.mjs';
 import {t} from './words.mjs';
 
@@ -12,8 +12,10 @@ import {t} from './words.mjs';
 function places(level, {state, records}) {
   const edges = state === End ? [] : graph.edges(state), idle = state === End ? '' : graph.idle(state);
   return names.map((who, i) => {
-    const next = edges.find(o => whoOf(o.label) === who && sends(o)), last = records.findLast(r => r.who === who && r.kind === 'command');
-    const is = next ? 'next' : {d: 'dead', h: 'waits', w: 'waits'}[idle[i]] ?? (records.at(-1)?.inside.includes(who) ? 'inside' : 'outside');
+    const next = edges.find(o => whoOf(o) === who && sends(o)), last = records.findLast(r => r.who === who
+      && r.kind === 'command');
+    const is = next ? 'next' : {d: 'dead', h: 'waits', w: 'waits'}[idle[i]]
+      ?? (records.at(-1)?.inside.includes(who) ? 'inside' : 'outside');
     const at = is === 'next' ? next : is === 'waits' || is === 'dead' ? last : undefined;
     return {who, is: is === 'waits' && !at ? 'outside' : is, line: at && (at.line || lineOf(level, at.text))};
   });
@@ -22,7 +24,8 @@ function places(level, {state, records}) {
 // lineOf finds the call that sends a command, where the data names no line: in the lock
 // before step 01.
 function lineOf(level, text) {
-  const at = lockOf(level.Step).Files[0].Text.split('\n').findIndex(s => s.toLowerCase().includes(`.${text.split(' ')[0].toLowerCase()}(`));
+  const at = data.Files[level.Step][0].Text.split('\n').findIndex(s =>
+    s.toLowerCase().includes(`.${text.split(' ')[0].toLowerCase()}(`));
   return at < 0 ? '' : `lock.go:${at + 1}`;
 }
 
@@ -30,7 +33,8 @@ function lineOf(level, text) {
 function excerpts(level, at) {
   const list = [];
   for (const {who, line} of at.filter(p => p.line)) {
-    const [name, n] = line.split(':'), source = lockOf(level.Step).Files.find(f => f.Name === name)?.Text.split('\n') ?? [], here = Number(n) - 1;
+    const [name, n] = line.split(':'), source = data.Files[level.Step].find(f =>
+      f.Name === name)?.Text.split('\n') ?? [], here = Number(n) - 1;
     const head = source.findLastIndex((s, i) => i <= here && s.startsWith('func '));
     if (head < 0) continue;
     let found = list.find(e => e.name === name && e.head === head);
@@ -38,7 +42,8 @@ function excerpts(level, at) {
     found.marks.set(here, [...found.marks.get(here) ?? [], who]);
   }
   for (const e of list) {
-    const end = e.source.indexOf('}', e.head), room = list.length > 1 ? 6 : 8, shown = new Set([e.head, ...e.marks.keys()]);
+    const end = e.source.indexOf('}', e.head), room = list.length > 1 ? 6 : 8,
+      shown = new Set([e.head, ...e.marks.keys()]);
     for (let d = 1; d <= end - e.head && shown.size < room; d++) {
       for (const i of [...e.marks.keys()].flatMap(m => [m + d, m - d])) {
         if (i > e.head && i <= end && shown.size < room && !/^\s*(\/\/.*)?$/.test(e.source[i])) shown.add(i);
@@ -52,9 +57,16 @@ function excerpts(level, at) {
 export function showCode(played) {
   const at = places(now.game.level, played), whose = n => `owner${names.indexOf(n)}`;
   part('code').replaceChildren(
-    ...excerpts(now.game.level, at).map(({name, head, source, lines, marks}) => el('pre', {class: 'excerpt', tabindex: '0', 'aria-label': name}, el('code', {}, lines.flatMap((n, i) => [
-      i > 0 && lines[i - 1] < n - 1 && !source.slice(lines[i - 1] + 1, n).every(s => /^\s*(\/\/.*)?$/.test(s)) && el('span', {class: 'src cut'}, '⋮'),
-      el('span', {class: `src ${marks.has(n) ? 'hit' : ''}`}, el('span', {class: 'at'}, (marks.get(n) ?? []).map(who => el('b', {class: whose(who)}, who[0])), marks.has(n) && '▶'), el('span', {class: 'nr'}, String(n + 1).padStart(3)), ' ', n === head ? source[n].replace(/^(func (?:\(.*?\) )?\w+\().*$/, '$1…) {') : source[n].replaceAll('\t', '  ')),
+    ...excerpts(now.game.level, at).map(({name, head, source, lines, marks}) => el('pre.excerpt',
+      {tabindex: '0', 'aria-label': name}, el('code', lines.flatMap((n, i) => [
+      i > 0 && lines[i - 1] < n - 1 && !source.slice(lines[i - 1] + 1, n).every(s => /^\s*(\/\/.*)?$/.test(s))
+        && el('span.src.cut', '⋮'),
+      el('span', {class: `src ${marks.has(n) ? 'hit' : ''}`},
+        el('span.at', (marks.get(n) ?? []).map(who => el('b', {class: whose(who)}, who[0])), marks.has(n)
+        && '▶'), el('span.nr', String(n + 1).padStart(3)), ' ', n === head
+        ? source[n].replace(/^(func (?:\(.*?\) )?\w+\().*$/, '$1…) {') : source[n].replaceAll('\t',
+        '  ')),
     ])))),
-    el('p', {class: 'where'}, at.map(p => el('span', {}, el('b', {class: whose(p.who)}, p.who), ' ', t(`code.${p.is}`), p.line && [' ', el('code', {}, p.line)]))));
+    el('p.where', at.map(p => el('span', el('b', {class: whose(p.who)}, p.who), ' ', t(`code.${p.is}`),
+      p.line && [' ', el('code', p.line)]))));
 }

@@ -6,19 +6,29 @@ export const End = -1, Unexplored = -2;
 // What a record, and a key in it, have where the data says nothing.
 const noRecord = {who: '', node: 0, reply: '', mark: '', line: ''}, noKey = {token: '', owner: ''};
 
-// load unpacks the data of the page.
+// load unpacks data of the page: what it needs first, or the rest.
 export async function load(base64) {
   const packed = atob(base64.trim()), bytes = new Uint8Array(packed.length);
-  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i); // Uint8Array.from takes four times as long
+  // Uint8Array.from takes four times as long
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const data = JSON.parse(await new Response(stream).text());
-  data.graph = new Graph(data.Graph);
-  return data;
+  return new Response(stream).json();
 }
 
 export class Graph {
   constructor(p) {
-    this.p = p;
+    this.cells = new Map(p.Cells.map(c => [c.Name, c]));
+    this.p = {};
+    this.join(p);
+  }
+
+  // knows reports whether a cell can be played: its states are there.
+  knows(name) { return this.cells.get(name)?.State < this.p.States.length; }
+
+  // join adds the rest of a graph: no number in what is there already becomes another.
+  join(more) {
+    const {p} = this;
+    for (const [name, list] of Object.entries(more)) p[name] = (p[name] ?? []).concat(list);
     this.options = p.Options.map(o => ({label: o.Label, text: o.Text, line: o.Line}));
     // The edges of state i are first[i] to first[i+1]-1.
     const n = p.States.length;
@@ -40,7 +50,6 @@ export class Graph {
       this.first[i + 1] = e;
     }
     this.aims = {};
-    this.cells = new Map(p.Cells.map(c => [c.Name, c]));
   }
 
   // aim is what there is to find: see Aim. With the goal '' it is any violation.
@@ -68,7 +77,9 @@ export class Graph {
       for (const i of this.p.Runs[run].slice(1)) {
         const r = {...noRecord, ...this.p.Records[i]};
         at = r.at += at;
-        r.redis = r.redis ? r.redis.map(k => ({...noKey, ...k, until: k.until ? k.until + r.at - (k.until > 0 ? 1 : 0) : 0})) : before.redis;
+        r.redis = r.redis
+          ? r.redis.map(k => ({...noKey, ...k, until: k.until ? k.until + r.at - (k.until > 0 ? 1 : 0) : 0}))
+          : before.redis;
         r.inside ??= before.inside;
         records.push(before = r);
       }
@@ -109,16 +120,19 @@ export class Graph {
 }
 
 // told is a record in a line, as the goals of levels name it.
-export const told = r => r.kind === 'verdict' ? r.text : `${r.who ?? ''} ${r.text}${r.reply ? ` -> ${r.reply}` : ''}`;
+export const told = r => r.kind === 'verdict' ? r.text
+  : `${r.who ?? ''} ${r.text}${r.reply ? ` -> ${r.reply}` : ''}`;
 
 // An Aim is what there is to find: a violation, or another record in which goal is. With
 // after, it counts only once that was there: a record, or F, the fault.
 export class Aim {
   constructor(graph, goal, after = '') {
-    const p = graph.p, n = p.States.length, has = text => p.Runs.map(run => run.slice(1).some(r => text(p.Records[r])));
+    const p = graph.p, n = p.States.length, has = text =>
+      p.Runs.map(run => run.slice(1).some(r => p.Records[r] && text(p.Records[r])));
     this.graph = graph;
     this.breaks = goal === '' || /^[A-Z](:|$)/.test(goal);
-    this.shows = has(r => this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal) : told(r).includes(goal));
+    this.shows = has(r => this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal)
+      : told(r).includes(goal));
     this.arms = after === 'F' || after === '' ? [] : has(r => told(r).includes(after));
     this.after = after;
     const of = value => [0, 1].map(() => new Float64Array(n).fill(value)); // by what armed says
@@ -130,8 +144,10 @@ export class Aim {
         if (to === Unexplored) continue;
         for (const armed of [0, 1]) {
           const then = this.armed(e, armed), shown = then && this.shows[p.Edges[e] - 1];
-          this.found[armed][i] += shown ? to === End ? 1 : graph.all[to] : to === End ? 0 : this.found[then][to];
-          this.steps[armed][i] = Math.min(this.steps[armed][i], 1 + (shown ? 0 : to === End ? Infinity : this.steps[then][to]));
+          this.found[armed][i] += shown ? to === End ? 1 : graph.all[to] : to === End ? 0
+            : this.found[then][to];
+          this.steps[armed][i] = Math.min(this.steps[armed][i], 1 + (shown ? 0 : to === End ? Infinity
+            : this.steps[then][to]));
         }
       }
     }
@@ -140,7 +156,8 @@ export class Aim {
   // armed is 1 if what must come first has come, with an edge or before it.
   armed(edge, before) {
     if (before || this.after === '') return 1;
-    return +(this.after === 'F' ? this.graph.options[this.graph.option[edge]].label[0] === 'F' : this.arms[this.graph.p.Edges[edge] - 1]);
+    return +(this.after === 'F' ? this.graph.options[this.graph.option[edge]].label[0] === 'F'
+      : this.arms[this.graph.p.Edges[edge] - 1]);
   }
 
   // along follows a path from a cell. It returns for the beginning, and after each edge, how
@@ -161,13 +178,15 @@ export class Aim {
 
   // shortest are the edges from the end of a path to it, null if it is out of reach.
   shortest(cell, path) {
-    let {armed, steps} = this.along(cell, path), state = path.length > 0 ? this.graph.to[path.at(-1)] : cell.State, left = steps.at(-1);
+    let {armed, steps} = this.along(cell, path), state = path.length > 0 ? this.graph.to[path.at(-1)]
+      : cell.State, left = steps.at(-1);
     if (left === Infinity) return null;
     const edges = [];
     for (; left > 0; left--) {
       const {edge, to} = this.graph.edges(state).find(o => {
         const then = this.armed(o.edge, armed);
-        return o.to !== Unexplored && left === 1 + (then && this.shows[this.graph.p.Edges[o.edge] - 1] ? 0 : o.to === End ? Infinity : this.steps[then][o.to]);
+        return o.to !== Unexplored && left === 1 + (then && this.shows[this.graph.p.Edges[o.edge] - 1] ? 0
+          : o.to === End ? Infinity : this.steps[then][o.to]);
       });
       edges.push(edge);
       armed = this.armed(edge, armed);

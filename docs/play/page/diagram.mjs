@@ -51,12 +51,14 @@ export function clock(us) {
 }
 
 // spares reports whether a command of an Unlock has left another's key alone.
-const spares = (r, next) => /^(release|GET) /.test(r.text) && next?.reply === 'ErrNotHeld' && r.redis[r.node - 1]?.owner && r.redis[r.node - 1].owner !== r.who;
+const spares = (r, next) => /^(release|GET) /.test(r.text) && next?.reply === 'ErrNotHeld'
+  && r.redis[r.node - 1]?.owner && r.redis[r.node - 1].owner !== r.who;
 
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
 // What is not older than fresh is new: its commands can be seen moving, and two inside flash.
 export function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
-  const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24), right = width - 32;
+  const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24),
+    right = width - 32;
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
   names.forEach((name, i) => { lane[name] = left + gap * i; });
@@ -65,16 +67,20 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     lane[resource] = right;
     lane[clients[1]] = right - r;
     lane[nodes[0]] = (left + right - r) / 2;
-  } else if (narrow) names.slice(0, -1).forEach((name, i, them) => { lane[name] = left + (right - 56 - left) / (them.length - 1) * i; });
+  } else if (narrow) names.slice(0,
+    -1).forEach((name, i, them) => { lane[name] = left + (right - 56 - left) / (them.length - 1) * i; });
   const color = name => clients.includes(name) ? `var(--owner${clients.indexOf(name)})` : 'var(--dim)';
   const pale = name => clients.includes(name) ? `var(--pale${clients.indexOf(name)})` : 'var(--paleline)';
   const back = svg('g'), bars = svg('g'), front = svg('g'), heads = svg('g');
   const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) => front.append(svg('text', {
-    x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`, ...(fill ? {style: `fill:${fill}`} : {}),
+    x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`,
+      ...(fill ? {style: `fill:${fill}`} : {}),
   }, text));
-  const dot = (name, y) => front.append(svg('circle', {cx: lane[name], cy: y, r: 4, style: `fill:${color(name)}`}));
+  const dot = (name, y) =>
+    front.append(svg('circle', {cx: lane[name], cy: y, r: 4, style: `fill:${color(name)}`}));
   const nodeOf = n => nodes[n - 1];
-  const toLeft = name => lane[name] > lane[nodes.at(-1)] && name !== resource; // its labels stand to the left of it
+  // its labels stand to the left of it
+  const toLeft = name => lane[name] > lane[nodes.at(-1)] && name !== resource;
 
   let y = headHeight;
   const at = []; // the y of each record, for the bars
@@ -84,20 +90,27 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   };
   const arrow = (from, to, y, {dashed, lost, style} = {}) => {
     const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1);
-    front.append(svg('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow', style: `stroke:${style ?? color(from)}${dashed ? ';stroke-dasharray:3 4' : ''}`}));
-    if (!lost) front.append(svg('path', {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`, style: `fill:${style ?? color(from)}`}));
+    front.append(svg('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow',
+      style: `stroke:${style ?? color(from)}${dashed ? ';stroke-dasharray:3 4' : ''}`}));
+    if (!lost) front.append(svg('path',
+      {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`,
+      style: `fill:${style ?? color(from)}`}));
   };
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
-    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide ?? 0) + (narrow ? 50 : 0);
+    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide
+      ?? 0) + (narrow ? 50 : 0);
     const text = fitting(texts, room);
-    label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end' : 'start'});
+    label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end'
+      : 'start'});
   };
   const band = (y, text, kind) => {
     const room = width - timeAt - 44, all = lines(text, room), h = 12 + 17 * all.length;
-    front.append(svg('rect', {x: timeAt, y: y - 15, width: width - timeAt - 2, height: h, rx: 5, class: `band ${kind}`}));
-    all.forEach((line, i) => label(timeAt + (width - timeAt) / 2, y + 3 + 17 * i, line, {anchor: 'middle', bold: kind === 'bad', fill: kind === 'bad' ? 'var(--bad)' : undefined}));
+    front.append(svg('rect', {x: timeAt, y: y - 15, width: width - timeAt - 2, height: h, rx: 5,
+      class: `band ${kind}`}));
+    all.forEach((line, i) => label(timeAt + (width - timeAt) / 2, y + 3 + 17 * i, line,
+      {anchor: 'middle', bold: kind === 'bad', fill: kind === 'bad' ? 'var(--bad)' : undefined}));
     return h - 26;
   };
   let lastTime = '';
@@ -105,29 +118,37 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     const until = rows[index + 1]?.first ?? records.length;
     y += rowHeight;
     if (row.more > 0) {
-      label(timeAt + (width - timeAt) / 2, y, t('diagram.more', {n: row.more}), {anchor: 'middle', dim: true});
+      label(timeAt + (width - timeAt) / 2, y, t('diagram.more', {n: row.more}),
+        {anchor: 'middle', dim: true});
       place(row, y, Math.max(until, row.first));
       return;
     }
     const time = clock(row.at), first = row.of[0];
     if (time !== lastTime) label(timeAt - 8, y + 4, time, {anchor: 'end', dim: true});
     lastTime = time;
-    if (first.at >= fresh) front.append(svg('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5, class: 'fresh'}));
+    if (first.at >= fresh) front.append(svg('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5,
+      class: 'fresh'}));
     place(row, y, until);
     const who = first.who, next = records.slice(row.first).find(r => r.kind === 'return' && r.who === who);
     switch (first.kind) {
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
       for (const r of row.of) {
-        arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)' : undefined});
-        if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6, class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
+        arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)'
+          : undefined});
+        if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6,
+          class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
       }
       dot(who, y);
-      const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost', t('diagram.lost')).replace(/[<>]/g, '');
-      const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g, '').replace(', sent long ago', '');
-      says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`], {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
+      const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost',
+        t('diagram.lost')).replace(/[<>]/g, '');
+      const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g,
+        '').replace(', sent long ago', '');
+      says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`],
+        {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
       // Here an older lock deleted a key that is not its own.
-      for (const r of row.of) if (spares(r, next)) front.append(svg('circle', {cx: lane[nodeOf(r.node)], cy: y, r: 9, class: 'saved'}));
+      for (const r of row.of) if (spares(r, next)) front.append(svg('circle', {cx: lane[nodeOf(r.node)],
+        cy: y, r: 9, class: 'saved'}));
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
@@ -144,7 +165,11 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       for (const r of row.of) {
         front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
       }
-      label(lane[nodeOf(first.node)] + 14, y + 4, fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}), t('diagram.expiredShort'), '✗ TTL', '✗'], lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30), {dim: true});
+      label(lane[nodeOf(first.node)] + 14, y + 4,
+        fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}),
+        t('diagram.expiredShort'), '✗ TTL', '✗'],
+        lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30),
+        {dim: true});
       break;
     case 'verdict':
       y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');
@@ -152,17 +177,21 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     case 'fault':
     case 'refused':
     case 'timeout':
-      y += band(y, close(`${row.who.startsWith('node ') ? t('node.many', {n: first.node}) : row.who} ${event(row.text)}`.trim()), 'fault');
+      y += band(y,
+        close(`${row.who.startsWith('node ') ? t('node.many', {n: first.node})
+        : row.who} ${event(row.text)}`.trim()), 'fault');
       if (/^dies\b/.test(row.text)) deaths[who] = y - 4;
       break;
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
         const refused = /refused/.test(row.text);
-        const short = refused ? event(row.text).replace(/ with token \d+|，编号 \d+/, '') : event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
+        const short = refused ? event(row.text).replace(/ with token \d+|，编号 \d+/, '')
+          : event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
         arrow(who, resource, y, {dashed: refused});
         dot(who, y);
         if (refused) front.append(svg('circle', {cx: lane[resource], cy: y, r: 9, class: 'saved'}));
-        label(lane[resource] - 12, y - 6, refused ? `✓ ${short}` : short, {anchor: 'end', bold: refused, fill: refused ? 'var(--good)' : undefined});
+        label(lane[resource] - 12, y - 6, refused ? `✓ ${short}` : short, {anchor: 'end', bold: refused,
+          fill: refused ? 'var(--good)' : undefined});
       } else if (who) {
         dot(who, y);
         says(who, y + 10, [event(row.text)], {wide: 60});
@@ -176,81 +205,76 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
 
   // Lifelines and names.
   names.forEach(name => {
-    back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`, class: 'life'}));
+    back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`,
+      class: 'life'}));
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
     const last = narrow && name === resource;
-    heads.append(svg('text', {x: last ? width - 2 : lane[name], y: 20, 'text-anchor': last ? 'end' : 'middle', class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`}, narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
+    heads.append(svg('text', {x: last ? width - 2 : lane[name], y: 20, 'text-anchor': last ? 'end' : 'middle',
+      class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`},
+      narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1})
+      : name));
   });
 
   // Bars: from the row in which something begins to that in which it ends.
   const yAt = i => i >= records.length ? bottom : at[i] ?? headHeight;
-  const inside = {};
-  clients.forEach(name => {
-    inside[name] = [];
-    let from = -1;
-    for (let i = 0; i <= records.length; i++) {
-      const is = i < records.length && records[i].inside.includes(name);
-      if (is && from < 0) from = i;
-      if (from >= 0 && (!is || i === records.length)) {
-        inside[name].push([yAt(from), i < records.length ? yAt(i) : bottom]);
-        from = -1;
-      }
-    }
-    for (const [a, b] of inside[name]) {
-      if (b > a) bars.append(svg('rect', {x: lane[name] - 8, y: a, width: 16, height: b - a, rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`}));
-    }
-  });
-  for (const one of clients) {
-    for (const [a, b] of inside[one]) {
-      for (const other of clients) {
-        if (other === one) continue;
-        for (const [c, d] of inside[other]) {
-          const from = Math.max(a, c), to = Math.min(b, d);
-          if (from < to) bars.append(svg('rect', {x: lane[one] - 8, y: from, width: 16, height: to - from, class: flash ? 'both flash' : 'both'}));
-        }
-      }
-    }
-  }
+  const spans = (is, same = () => true) => {
+    const list = [];
+    records.forEach((r, i) => {
+      const last = list.at(-1);
+      if (is(r) && last?.[1] === i && same(last[0], i)) last[1]++;
+      else if (is(r)) list.push([i, i + 1]);
+    });
+    return list;
+  };
+  const inside = clients.map(name => spans(r => r.inside.includes(name)).map(([i, j]) => [yAt(i), yAt(j)]));
+  const bar = (name, from, to, props) => {
+    if (to > from) bars.append(svg('rect', {x: lane[name] - 8, y: from, width: 16, height: to - from,
+      ...props}));
+  };
+  clients.forEach((name, n) => inside[n].forEach(([a, b]) => {
+    bar(name, a, b, {rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`});
+  }));
+  clients.forEach((name, n) => inside[n].forEach(([a, b]) => inside.toSpliced(n,
+    1).flat().forEach(([c, d]) => {
+    bar(name, Math.max(a, c), Math.min(b, d), {class: flash ? 'both flash' : 'both'});
+  })));
   // How deeply the owner of a node's key has nested: what the last command that changed it says.
   const depths = records.map(() => []);
   records.forEach((r, i) => {
     if (i > 0) depths[i] = [...depths[i - 1]];
-    if (r.node > 0 && r.reply.startsWith('1') && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
+    if (r.node > 0 && r.reply.startsWith('1')
+      && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
   });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
-  nodes.forEach((node, n) => {
-    let i = 0;
-    while (i < records.length) {
-      const k = records[i].redis[n];
-      if (!k?.token) { i++; continue; }
-      let j = i + 1;
-      const samekey = (b, r) => b && b.token === k.token && b.owner === k.owner && Math.abs(b.until - k.until) < 1000 && depths[r][n] === depths[i][n];
-      while (j < records.length && samekey(records[j].redis[n], j)) j++;
-      const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
-      const points = [];
-      let y0 = -1;
-      for (let r = i; r <= j; r++) {
-        const y = r < records.length ? yAt(r) : bottom;
-        const time = r < records.length ? records[r].at : now;
-        if (y === y0) continue;
-        points.push([y, half(time)]);
-        y0 = y;
-      }
-      if (points.length > 1) {
-        const x = lane[node], shape = [...points.map(([y, h]) => `${x + h},${y}`), ...points.toReversed().map(([y, h]) => `${x - h},${y}`)];
-        bars.append(svg('polygon', {points: shape.join(' '), style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-        const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle', class: 'ownerletter'}, text));
-        if (points.at(-1)[0] - points[0][0] >= 20) letter(points[0][0], (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : ''));
-        for (let r = i + 1; r < j; r++) { // another has overwritten it
-          if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text) && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
-        }
-      }
-      i = j;
+  nodes.forEach((node, n) => spans(r => r.redis[n]?.token, (i, j) => {
+    const [a, b] = [i, j].map(r => records[r].redis[n]);
+    return b.token === a.token && b.owner === a.owner && Math.abs(b.until - a.until) < 1000
+      && depths[j][n] === depths[i][n];
+  }).forEach(([i, j]) => {
+    const k = records[i].redis[n], x = lane[node], wide = new Map(); // by y: what comes first counts
+    const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
+    for (let r = j; r >= i; r--) wide.set(yAt(r), half(records[r]?.at ?? now));
+    const up = [...wide], down = up.toReversed(), [top] = down[0];
+    if (up.length < 2) return;
+    const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
+    bars.append(svg('polygon', {points: shape.join(' '),
+      style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
+    const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle',
+      class: 'ownerletter'}, text));
+    if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}`
+      : ''));
+    for (let r = i + 1; r < j; r++) { // another has overwritten it
+      if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text)
+        && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
     }
-  });
-  const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'}, svg('path', {d: 'M0 3H6', class: 'hatch'})));
+  }));
+  const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6,
+    patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'},
+    svg('path', {d: 'M0 3H6', class: 'hatch'})));
   const height = bottom + 6;
   if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
-  const drawing = (from, to, ...parts) => svg('svg', {class: 'diagram', width, height: to - from, viewBox: `0 ${from} ${width} ${to - from}`, 'aria-hidden': 'true', focusable: 'false'}, ...parts);
-  return [el('div', {class: 'heads'}, drawing(0, headHeight - 10, heads)), drawing(headHeight - 10, height, hatch, back, bars, front)];
+  const drawing = (from, to, ...parts) => svg('svg', {class: 'diagram', width, height: to - from,
+    viewBox: `0 ${from} ${width} ${to - from}`, 'aria-hidden': 'true', focusable: 'false'}, ...parts);
+  return [el('div.heads', drawing(0, headHeight - 10, heads)), drawing(headHeight - 10, height, hatch, back,
+    bars, front)];
 }

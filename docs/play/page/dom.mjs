@@ -9,22 +9,26 @@ export const still = () => matchMedia('(prefers-reduced-motion: reduce)').matche
 
 // rich makes code of what stands between backquotes.
 export function rich(text) {
-  return text.split('`').map((part, i) => i % 2 ? el('code', {}, part) : part);
+  return text.split('`').map((part, i) => i % 2 ? el('code', part) : part);
 }
 
-export function el(tag, props, ...children) {
-  const e = document.createElement(tag);
-  for (const [k, v] of Object.entries(props ?? {})) {
+// el makes an element: el('p.start#first', {title: 'x'}, children), where the second may be a child as well.
+export function el(name, props, ...children) {
+  const [tag, ...marks] = name.split(/(?=[.#])/), e = document.createElement(tag),
+    given = props?.constructor === Object;
+  for (const mark of marks) mark[0] === '.' ? e.classList.add(mark.slice(1)) : e.id = mark.slice(1);
+  for (const [k, v] of Object.entries(given ? props : {})) {
     if (v === undefined || v === false) continue;
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
     else e.setAttribute(k, v === true ? '' : v);
   }
-  e.append(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+  fill(e, given ? [] : props, ...children);
   return e;
 }
 
 // fill replaces what is in an element.
-export const fill = (e, ...children) => e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
+export const fill = (e, ...children) =>
+  e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
 
 export const button = (text, onclick, props = {}) => el('button', {type: 'button', onclick, ...props}, text);
 
@@ -35,7 +39,8 @@ export function say(text) {
 }
 
 // send hands a text to others: by the device's own sheet where there is one, otherwise by the clipboard.
-export const send = (text, button) => navigator.share ? navigator.share({text}).catch(() => {}) : copy(text, button);
+export const send = (text, button) => navigator.share ? navigator.share({text}).catch(() => {})
+  : copy(text, button);
 
 // copy puts a text on the clipboard. A page that must not do that shows it, to be copied by hand.
 export async function copy(text, button) {
@@ -45,7 +50,7 @@ export async function copy(text, button) {
     if (!button.textContent.startsWith('✓')) button.prepend('✓ ');
     say(t('copied', {text}));
   } catch {
-    const area = el('textarea', {id: 'by-hand', readonly: true, rows: 3, 'aria-label': t('copyFailed')}, text);
+    const area = el('textarea#by-hand', {readonly: true, rows: 3, 'aria-label': t('copyFailed')}, text);
     button.parentElement.append(area);
     area.focus();
     area.select();

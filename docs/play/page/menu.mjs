@@ -1,21 +1,24 @@
 // Menu: where the page begins, and the frame of all views.
 
 import {button, el, leads, part, rich, say} from './dom.mjs';
+import {Game} from './game.mjs';
 import {
-  cellName, chapterOf, completed, data, graph, hardOf, levelAt, levelOf, levels, levelsOf, lockOf,
+  cellName, chapterOf, completed, data, graph, levelAt, levelOf, levels, levelsOf, lockOf,
   onWay, placeOf, solved, stepName, stepTitle, titleOf,
 } from './levels.mjs';
 import {forget, keep, now, progress, stateOf} from './store.mjs';
 import {fromData, language, speak, t, upper, words} from './words.mjs';
 
 export function frame(...children) {
-  const languages = Object.keys(words);
-  const select = languages.length > 1 && el('select', {
-    id: 'language', 'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
+  const languages = Object.keys(words), entered = document.querySelector('main');
+  const select = languages.length > 1 && el('select#language', {
+    'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
-  const entered = document.querySelector('main');
   part('app').replaceChildren(
-    el('header', {class: 'top'}, el('a', {href: '#menu', class: 'brand'}, el('span', {class: 'mark', 'aria-hidden': 'true'}), t('title')), el('span', {class: 'space'}), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select, button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
+    el('header.top', el('a.brand', {href: '#menu'}, el('span.mark', {'aria-hidden': 'true'}), t('title')),
+      el('span.space'),
+      !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select,
+      button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
   );
   if (entered) document.querySelector('h1').focus({preventScroll: true});
@@ -37,29 +40,42 @@ function setLanguage(l) {
 export function help() {
   const old = document.querySelector('dialog');
   if (old) return old.close();
-  const key = (k, word) => el('tr', {}, el('th', {scope: 'row'}, k.split(' ').map(k => k === '…' ? ' … ' : el('kbd', {}, k))), el('td', {}, t(word)));
+  const kbd = k => k === '…' ? ' … ' : el('kbd', k);
+  const key = (keys, word) => el('tr', el('th', {scope: 'row'}, keys.split(' ').map(kbd)),
+    el('td', t(`help.key.${word}`)));
+  const terms = ['inside', 'holder', 'resource', 'reads', 'ttl', 'token', 'node'];
   const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
-    el('h2', {id: 'help-title'}, t('help.title')), el('p', {}, t('help.body')),
-    el('h3', {}, t('help.keys')),
-    el('table', {class: 'keys'}, el('tbody', {}, key('1 … 9', 'help.key.choose'), key('u', 'help.key.undo'), key('↵', 'help.key.next'), key('← →', 'help.key.move'), key('h', 'help.key.hint'), leads && key('r', 'help.key.reveal'), key('?', 'help.key.help'))),
-    el('h3', {}, t('help.words')), el('dl', {class: 'words'}, ['inside', 'holder', 'resource', 'reads', 'ttl', 'token', 'node'].flatMap(word => [el('dt', {}, t(`word.${word}`)), el('dd', {}, t(`word.${word}.is`))])),
-    el('h3', {}, t('help.picture')), el('p', {}, t('help.pictureBody')),
-    el('h3', {}, t('help.lead')), el('p', {}, t('help.leadBody')),
+    el('h2#help-title', t('help.title')), el('p', t('help.body')), el('h3', t('help.keys')),
+    el('table.keys', el('tbody', key('1 … 9', 'choose'), key('u', 'undo'), key('↵', 'next'),
+      key('← →', 'move'),
+      key('h', 'hint'), leads && key('r', 'reveal'), key('?', 'help'))),
+    el('h3', t('help.words')),
+    el('dl.words', terms.flatMap(term => [el('dt', t(`word.${term}`)), el('dd', t(`word.${term}.is`))])),
+    el('h3', t('help.picture')), el('p', t('help.pictureBody')), el('h3', t('help.lead')),
+      el('p', t('help.leadBody')),
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
   document.body.append(dialog);
   dialog.showModal();
 }
 
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
-const bar = () => el('nav', {class: 'chapters', 'aria-label': t('chapters')}, data.Chapters.map(({Step: n}) => el('a', {
-  href: `#${n}`, class: completed(n) ? 'done' : '', 'aria-current': now.chapter?.n === n ? 'page' : undefined, 'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
-}, String(n))), data.Bench && el('a', {href: '#build', 'aria-current': location.hash.startsWith('#build') ? 'page' : undefined}, t('bench.short')));
+function bar() {
+  const link = (href, name, here, props) => el('a', {href, 'aria-current': here && 'page', ...props}, name);
+  const chapters = data.Chapters.map(({Step: n}) => link(`#${n}`, String(n), now.place.chapter === n, {
+    class: completed(n) ? 'done' : '',
+      'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
+  }));
+  return el('nav.chapters', {'aria-label': t('chapters')}, chapters,
+    link('#build', t('bench.short'), location.hash.startsWith('#build')));
+}
+
+// isDone reports whether the whole way has been solved.
+export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
 
 export function showMenu(problem = '') {
   document.title = t('title');
-  document.body.classList.remove('choosing');
-  delete part('app').dataset.level;
-  const way = onWay().map(levelOf), next = way.find(l => !solved(l)), playable = levels.filter(l => graph.cells.has(cellName(l)));
+  const way = onWay().map(levelOf), next = way.find(l => !solved(l)), playable = levels.filter(l =>
+    graph.cells.has(cellName(l)));
   const clear = button(t('menu.clear'), () => {
     if (clear.dataset.sure) {
       forget();
@@ -69,35 +85,55 @@ export function showMenu(problem = '') {
     clear.dataset.sure = 'yes';
     clear.textContent = t('menu.clearSure');
   }, {id: 'clear', class: 'quiet'});
-  const medal = !data.Own && !next;
-  frame(el('main', {class: 'menu', tabindex: '-1'},
-    el('p', {class: 'problem', role: 'alert'}, rich(problem)),
-    el('section', {class: 'hero'}, el('h1', {tabindex: '-1'}, t('title')), el('p', {class: 'intro'}, t('menu.lead')),
-      next && el('p', {class: 'start'}, el('a', {class: 'button primary', id: 'start', href: `#${chapterOf(next)}`}, t(way.some(solved) ? 'menu.goOn' : 'menu.start')), ' ', el('span', {id: 'way'}, t('menu.way', {solved: way.filter(solved).length, all: way.length})))),
-    medal && el('section', {class: 'medal', 'aria-labelledby': 'medal'}, el('h2', {id: 'medal'}, el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})), el('p', {class: 'start'}, el('a', {class: 'button primary', href: '#pairs'}, t('medal.pairs'))), el('p', {}, t('medal.lead', {n: data.Hard.length})),
-      el('ol', {class: 'hard'}, data.Hard.map(levelOf).filter(Boolean).map(l => el('li', {}, el('a', {class: 'level', href: `#${cellName(l)}/`}, el('span', {}, `${upper(stepTitle(l.Step))}${t('colon')}`, titleOf(l), ' ', el('small', {}, t('medal.best', {n: graph.aim(hardOf(l).Goal).steps[1][graph.cells.get(cellName(l)).State]}))), sign(cellName(l))))))),
-    !data.Own && el('section', {'aria-labelledby': 'path'}, el('h2', {id: 'path'}, t('menu.path')),
-      el('ol', {class: 'path'}, data.Chapters.map(({Step: n}) => el('li', {}, el('a', {class: 'level', href: `#${n}`}, el('span', {}, el('strong', {}, `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', {}, fromData(lockOf(n).Lock))), el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓' : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})))))),
-      el('p', {class: 'start'}, el('a', {class: 'button', id: 'bench', href: '#build'}, t('menu.bench')), ' ', el('span', {}, t('menu.benchLead')), el('a', {class: 'button', href: '#pairs'}, t('pairs.short')))),
-    el('section', {'aria-labelledby': 'all'}, el('details', {open: data.Own}, el('summary', {}, el('h2', {id: 'all'}, t('menu.all'))), el('p', {}, t('menu.allLead')), matrix())),
-    el('footer', {}, el('span', {id: 'progress'}, t('menu.progress', {solved: levels.filter(solved).length, all: playable.length})), ' ', clear)));
+  const link = (href, text, cls, id) => el('a', {href, class: `button ${cls ?? ''}`, id}, text),
+    done = way.filter(solved).length;
+  const hard = l => el('li', el('a.level', {href: `#${cellName(l)}/`}, el('span', upper(stepTitle(l.Step)),
+    t('colon'),
+    titleOf(l), ' ', el('small', t('medal.best', {n: new Game(l).best}))), sign(cellName(l))));
+  const chapter = ({Step: n}) => el('li', el('a.level', {href: `#${n}`},
+    el('span', el('strong', `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', fromData(lockOf(n).Lock))),
+    el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓'
+      : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length}))));
+  frame(el('main.menu', {tabindex: '-1'},
+    el('p.problem', {role: 'alert'}, rich(problem)),
+    el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
+      next && el('p.start', link(`#${chapterOf(next)}`, t(done ? 'menu.goOn' : 'menu.start'), 'primary',
+        'start'), ' ',
+        el('span#way', t('menu.way', {solved: done, all: way.length})))),
+    isDone() && el('section.medal', {'aria-labelledby': 'medal'},
+      el('h2#medal', el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})),
+      el('p.start', link('#pairs', t('medal.pairs'), 'primary')),
+        el('p', t('medal.lead', {n: data.Hard.length})),
+      el('ol.hard', data.Hard.map(levelOf).filter(Boolean).map(hard))),
+    !data.Own && el('section', {'aria-labelledby': 'path'}, el('h2#path', t('menu.path')),
+      el('ol.path', data.Chapters.map(chapter)),
+      el('p.start', link('#build', t('menu.bench'), '', 'bench'), ' ', el('span', t('menu.benchLead')),
+        link('#pairs', t('pairs.short')))),
+    el('section', {'aria-labelledby': 'all'}, el('details', {open: data.Own},
+      el('summary', el('h2#all', t('menu.all'))), el('p', t('menu.allLead')), matrix())),
+    el('footer', el('span#progress', t('menu.progress', {solved: levels.filter(solved).length,
+      all: playable.length})), ' ', clear)));
 }
 
 export const sign = id => el('span', {class: `sign ${stateOf(id)}`}, t(`sign.${stateOf(id)}`));
 
-export const boss = l => data.Path[placeOf(l)]?.Boss && el('span', {class: 'boss'}, t('boss'));
+export const boss = l => data.Path[placeOf(l)]?.Boss && el('span.boss', t('boss'));
 
 function matrix() {
-  const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b), faults = [...new Set(levels.map(l => l.Fault))];
-  return el('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'all'}, el('table', {class: 'matrix'},
-    el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, t('menu.fault')), steps.map(n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n))))),
-    el('tbody', {}, faults.map(f => el('tr', {}, el('th', {scope: 'row'}, t(`fault.${f}`)), steps.map(n => {
-      const l = levelAt(n, f);
-      if (!l) return el('td', {title: t('menu.absent')}, '–');
-      const id = cellName(l);
-      if (!graph.cells.has(id)) return el('td', {title: t('menu.random')}, '–');
-      const state = stateOf(id);
-      return el('td', {}, el('a', {href: `#${id}/`, class: `cell ${state}`, 'aria-label': t('menu.level', {step: stepTitle(n), fault: t(`fault.${f}`), state: t(`state.${state}`)})}, {new: '·', seen: '…', shown: '?', broken: '✗', holds: '✓'}[state]));
-    }))))));
+  const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b);
+  const head = n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n));
+  const cell = l => {
+    const id = l && cellName(l), state = stateOf(id), values = l && {step: stepTitle(l.Step),
+      fault: t(`fault.${l.Fault}`)};
+    if (!graph.cells.has(id)) return el('td', {title: t(l ? 'menu.random' : 'menu.absent')}, '–');
+    return el('td', el('a', {
+      href: `#${id}/`, class: `cell ${state}`, 'aria-label': t('menu.level',
+        {...values, state: t(`state.${state}`)}),
+    }, {new: '·', seen: '…', shown: '?', broken: '✗', holds: '✓'}[state]));
+  };
+  const row = fault => el('tr', el('th', {scope: 'row'}, t(`fault.${fault}`)),
+    steps.map(n => cell(levelAt(n, fault))));
+  return el('div.scroll', {tabindex: '0', role: 'group', 'aria-labelledby': 'all'}, el('table.matrix',
+    el('thead', el('tr', el('th', {scope: 'col'}, t('menu.fault')), steps.map(head))),
+    el('tbody', [...new Set(levels.map(l => l.Fault))].map(row))));
 }
-

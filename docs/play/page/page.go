@@ -113,6 +113,16 @@ func Chapters() (list []Chapter) {
 	return list
 }
 
+// First are the cells that the page needs first: those of the chapters and of the opening.
+func First() (cells []string) {
+	for _, c := range Chapters() {
+		for _, b := range c.Beats {
+			cells = append(cells, strings.Join(strings.SplitN(b.Show+b.Level+"/", "/", 3)[:2], "/"))
+		}
+	}
+	return cells
+}
+
 // A Bench is the locks that the reader can make from switches, under attacks. Its cells are
 // those of the first lock under all attacks, then of the next; its graph has a schedule of each
 // that breaks, up to where it does.
@@ -128,18 +138,17 @@ type BenchCell struct {
 	Bad, All int
 }
 
-// A lock is the source of one, lock.go first, and what it does in a line.
+// A lock is what one does in a line. Its files are by step in the rest of the data, lock.go first.
 type lock struct {
 	Step      int
 	Lock, Dir string
-	Files     []file
 }
 
 type file struct{ Name, Text string }
 
-// New makes the page of what docs/explore has found, in graphs that data.mjs can read. own is
-// the folder of a lock that replaces that of a step, or "". The script is that of docs/keep/script.
-func New(levels []Level, graph, bench any, own string, step int, script string) ([]byte, error) {
+// New makes the page of what docs/explore has found, in graphs that data.mjs can read: of the cells of First, and the
+// rest. own is the folder of a lock that replaces that of a step, or "". The script is that of docs/keep/script.
+func New(levels []Level, first, rest, bench any, own string, step int, script string) ([]byte, error) {
 	words := readWords()["en"]
 	for i, l := range levels {
 		if title := words["fault."+l.Fault]; title != l.Title {
@@ -150,43 +159,46 @@ func New(levels []Level, graph, bench any, own string, step int, script string) 
 			levels[i].Why = "" // the reasons are those of the reference solution
 		}
 	}
-	locks, err := readLocks(own, step)
-	if err != nil {
-		return nil, err
-	}
-	home := course.Address
-	if own != "" {
-		home = "" // it is published nowhere
-	}
-	return assemble(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": bench, "Own": own != "", "Home": home}, script)
+	locks, sources, err := readLocks(own, step)
+	html, err2 := assemble(levels, first, map[string]any{"Graph": rest, "Bench": bench, "Files": sources}, locks, own != "", script)
+	return html, errors.Join(err, err2)
 }
 
 // Renew is a page with the sources of now. What docs/explore has found stays.
 func Renew(old []byte, script string) ([]byte, error) {
-	var found struct{ Levels, Graph, Locks, Bench json.RawMessage }
-	if err := Unpack(old, &found); err != nil {
+	var first struct {
+		Levels, Graph json.RawMessage
+		Locks         []lock
+	}
+	var rest json.RawMessage
+	if err := Unpack(old, &first, &rest); err != nil {
 		return nil, err
 	}
-	data := map[string]any{"Levels": found.Levels, "Graph": found.Graph, "Locks": found.Locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Bench": found.Bench, "Own": false, "Home": course.Address}
-	return assemble(data, script)
+	return assemble(first.Levels, first.Graph, rest, first.Locks, false, script)
 }
 
-// Unpack reads the data of a page.
-func Unpack(page []byte, data any) error {
-	_, packed, _ := bytes.Cut(page, []byte(`id="data">`))
-	packed, _, _ = bytes.Cut(packed, []byte("<"))
-	return json.NewDecoder(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed)))).Decode(data)
+// Unpack reads the data of a page: what it needs first, and the rest.
+func Unpack(page []byte, first, rest any) (err error) {
+	for id, data := range map[string]any{"data": first, "rest": rest} {
+		_, packed, _ := bytes.Cut(page, []byte(`id="`+id+`">`))
+		packed, _, _ = bytes.Cut(packed, []byte("<"))
+		text := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed))
+		err = errors.Join(err, json.NewDecoder(flate.NewReader(text)).Decode(data))
+	}
+	return err
 }
 
 // assemble makes the page of its data and of the sources.
-func assemble(data map[string]any, script string) ([]byte, error) {
-	languages := readWords()
-	all, err1 := json.Marshal(languages) // it escapes <, so that no word ends the script
-	packed, err2 := pack(data)
+func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
+	languages, home := readWords(), map[bool]string{false: course.Address}[own] // the own lock's is published nowhere
+	all, err1 := json.Marshal(languages)                                        // it escapes <, so that no word ends the script
+	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})
+	later, err3 := pack(rest)
+	digest := sha256.Sum256([]byte("\n" + script + "\n")) // lets a browser run this script, and no other
 	var b bytes.Buffer
-	err3 := template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": languages["en"], "Home": data["Home"],
-		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": digest("\n" + script + "\n"), "Languages": string(all), "Data": packed})
-	return b.Bytes(), errors.Join(err1, err2, err3)
+	err4 := template.Must(template.ParseFS(files, "play.html")).Execute(&b, map[string]any{"Words": languages["en"], "Home": home,
+		"Style": embedded("play.css") + embedded("bench.css"), "Script": script, "Digest": "sha256-" + base64.StdEncoding.EncodeToString(digest[:]), "Languages": string(all), "Data": first, "Rest": later})
+	return b.Bytes(), errors.Join(err1, err2, err3, err4)
 }
 
 // Stubs are published next to the page: for each chapter, and for the bench, a file that leads
@@ -205,12 +217,6 @@ func Stubs() map[string][]byte {
 		stubs[name+".html"] = b.Bytes()
 	}
 	return stubs
-}
-
-// digest lets a browser run a script, and no other.
-func digest(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // embedded is a file of the page. It is there, because this program was built with it.
@@ -243,7 +249,8 @@ func readWords() map[string]map[string]string {
 }
 
 // readLocks reads the sources of all locks, or of the own one.
-func readLocks(own string, step int) (locks []lock, err error) {
+func readLocks(own string, step int) (locks []lock, sources map[int][]file, err error) {
+	sources = map[int][]file{}
 	for _, s := range entries() {
 		dir := s.Dir
 		if own != "" {
@@ -253,33 +260,27 @@ func readLocks(own string, step int) (locks []lock, err error) {
 			dir = own
 		}
 		names, err := source.Files(dir)
-		if err != nil {
-			return nil, err
-		}
-		var files []file
 		for _, name := range names {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, file{name, string(text)})
+			text, err2 := os.ReadFile(filepath.Join(dir, name))
+			err = errors.Join(err, err2)
+			sources[s.N] = append(sources[s.N], file{name, string(text)})
 		}
-		locks = append(locks, lock{s.N, s.Lock, s.Dir, files})
+		if err != nil {
+			return nil, nil, err
+		}
+		locks = append(locks, lock{s.N, s.Lock, s.Dir})
 	}
-	return locks, nil
+	return locks, sources, nil
 }
 
 // pack compresses the data, and writes it as a text.
 func pack(data any) (string, error) {
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	js, err := json.Marshal(data)
-	w.Write(js) // into memory, so it does not fail
+	var packed bytes.Buffer // to which no write fails
+	w, err1 := flate.NewWriter(&packed, flate.BestCompression)
+	js, err2 := json.Marshal(data)
+	w.Write(js)
 	w.Close()
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), errors.Join(err1, err2)
 }
 
 // entries are the locks of the page: that before the course, the steps, the epilogue.

@@ -5,24 +5,32 @@ import assert from 'node:assert/strict';
 import {format, parse} from './address.mjs';
 import {benchCell} from './bench.mjs';
 import {End, Unexplored, load} from './data.mjs';
-import {newGame} from './level.mjs';
-import {cellName, data, goals, graph, levelOf, levels, onWay, use} from './levels.mjs';
+import {Game} from './game.mjs';
+import {cellName, complete, data, goals, graph, levelOf, levels, onWay, use} from './levels.mjs';
 import {speak} from './words.mjs';
 
-const html = readFileSync(new URL('../index.html', import.meta.url), 'utf8'), part = id => html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
+const html = readFileSync(new URL('../index.html', import.meta.url), 'utf8'), part = id =>
+  html.match(new RegExp(`id="${id}">(.*?)</script>`, 's'))[1];
 speak('en', JSON.parse(part('words')));
 use(await load(part('data')));
+complete(await load(part('rest')));
 
 test('an address is what is seen', () => {
   for (const [text, at] of Object.entries({
-    '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4, at: 8, path: 'aA'},
-    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true}, pairs: {pairs: 0}, 'pairs.4': {pairs: 4}, build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': {level: '05/pause', path: '', beat: 0},
-    '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow', path: '', beat: 5},
+    '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4,
+      at: 8, path: 'aA'},
+    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true},
+      pairs: {pairs: 0}, 'pairs.4': {pairs: 4}, build: {bench: ''}, 'build/121200': {bench: '121200'},
+      '05/pause/': {level: '05/pause', path: '', beat: 0},
+    '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow',
+      path: '', beat: 5},
   })) {
     assert.deepEqual(parse(text), at);
     assert.equal(format(at), `#${text}`);
   }
-  assert.deepEqual(parse('go run ./docs/explore replay 05/pause/aF'), {level: '05/pause', path: 'aF', beat: 0}); // pasted
+  // pasted
+  assert.deepEqual(parse('go run ./docs/explore replay 05/pause/aF'), {level: '05/pause', path: 'aF',
+    beat: 0});
   for (const text of ['10', '4.6.1', 'builds', '<b>', '__proto__']) assert.equal(parse(text), null, text);
 });
 
@@ -44,8 +52,8 @@ test('the shortest way reaches its goal, and no earlier choice does', () => {
   }
 });
 
-// A reader who presses buttons at random, undoes whenever the page says that it is too late, and makes no mistake twice,
-// should not get far where there is a bet: a bet and an undo are clicks like the others.
+// A reader who presses buttons at random, undoes whenever the page says that it is too late, and makes no
+// mistake twice, should not get far where there is a bet: a bet and an undo are clicks like the others.
 test('the levels are not won by clicking', t => {
   let seed = 1;
   const random = n => { seed = (seed * 48271) % 2147483647; return seed % n; };
@@ -53,10 +61,12 @@ test('the levels are not won by clicking', t => {
     if (moments.length > 0 && !moments[random(moments.length)].right) return Infinity;
     const path = [], tried = [new Set()];
     for (let clicks = +(moments.length > 0); clicks <= 80; clicks++) {
-      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found, at} = aim.along(cell, path);
+      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found, at} = aim.along(cell,
+        path);
       if (at) return clicks;
       const late = n > 0 && (state === End || found[n] === 0 && found[Math.max(0, n - patience)] === 0);
-      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored && !tried[n].has(o.edge));
+      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored
+        && !tried[n].has(o.edge));
       if (n > 0 && (late || left.length === 0)) path.pop(), tried.pop();
       else if (left.length > 0) {
         const {edge} = left[random(left.length)];
@@ -68,8 +78,10 @@ test('the levels are not won by clicking', t => {
     return Infinity;
   };
   onWay().map(levelOf).forEach(level => {
-    const game = newGame(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks => games.filter(n => n <= clicks).length / games.length;
-    t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(clicks => `${Math.round(100 * won(clicks))} % in ${clicks}`).join(', ')}`);
+    const game = new Game(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks =>
+      games.filter(n => n <= clicks).length / games.length;
+    t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(clicks =>
+      `${Math.round(100 * won(clicks))} % in ${clicks}`).join(', ')}`);
     if (game.moments.length > 0) assert.ok(won(40) <= .5, cellName(level));
   });
 });

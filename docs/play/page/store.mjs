@@ -1,15 +1,20 @@
 // Store: what is remembered, in the browser's storage, and what is open now.
 
-// now is the opening, the game and the chapter that are open, or null, their address, and the width of the picture.
-export const now = {opening: null, game: null, chapter: null, address: '', width: 0};
+// now is what the address says, and the game that is open, or null.
+export const now = {place: {}, game: null};
 
 const store = 'redislock-play', ranks = ['new', 'seen', 'shown', 'holds', 'broken'];
 export let progress = {};
 try {
-  const {levels, answers, language} = JSON.parse(localStorage.getItem(store)) ?? {};
+  const {levels, answers, games, language} = JSON.parse(localStorage.getItem(store)) ?? {};
   // What an older or a newer page has left there may say something else.
-  const known = (map, values) => Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) => values.includes(value)));
-  progress = {levels: known(levels, ranks), answers: known(answers, ['a', 'b', 'c']), language: typeof language === 'string' ? language : undefined};
+  const known = (map, values) => Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) =>
+    values.includes(value)));
+  progress = {
+    levels: known(levels, ranks), answers: known(answers, ['a', 'b', 'c']),
+      language: typeof language === 'string' ? language : undefined,
+    games: Object(games), // gameOf reads them with care
+  };
 } catch { /* it is not kept */ }
 export function keep() {
   try { localStorage.setItem(store, JSON.stringify(progress)); } catch { /* it is not kept */ }

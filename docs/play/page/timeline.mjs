@@ -13,19 +13,21 @@ export function event(text) {
   if (said[`event.${text}`]) return said[`event.${text}`];
   formats ??= Object.keys(said).filter(key => key.startsWith('event.') && key.includes('%')).map(key => {
     const english = key.slice('event.'.length), parts = english.split(gap), gaps = english.match(gap);
-    const pattern = parts.map((part, i) => part.replace(/[().]/g, '\\$&') + (i === gaps.length ? '' : gaps[i] === '%d' ? '(-?[0-9]+)' : '(.*?)')).join('');
+    const pattern = parts.map((part, i) => part.replace(/[().]/g, '\\$&') + (i === gaps.length ? ''
+      : gaps[i] === '%d' ? '(-?[0-9]+)' : '(.*?)')).join('');
     return {key, pattern: new RegExp(`^${pattern}$`), says: parts.join('').length, gaps: gaps.length};
   }).sort((a, b) => b.says - a.says || a.gaps - b.gaps);
   for (const {key, pattern} of formats) {
     const found = text.match(pattern);
     let n = 0;
-    if (found) return said[key].replace(gap, () => event(found[++n])).replace(/([）\p{sc=Han}]) (\p{sc=Han})/gu, '$1$2');
+    if (found) return said[key].replace(gap,
+      () => event(found[++n])).replace(/([）\p{sc=Han}]) (\p{sc=Han})/gu, '$1$2');
   }
   return text;
 }
 
-// rows are what happened, one after the other: the same thing at several nodes is one row,
-// and what is repeated again and again is there once: for replay from three times on, in a picture from six, so that the
+// rows are what happened, one after the other: the same thing at several nodes is one row, and what is
+// repeated again and again is there once: for replay from three times on, in a picture from six, so that the
 // renewals of a watchdog are seen.
 export function rows(records, often = 3) {
   const list = [];
@@ -37,7 +39,8 @@ export function rows(records, often = 3) {
   return fold(list, often);
 }
 
-const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text && a.again === b.again && a.node !== b.node;
+const alike = (a, b) => a.kind === b.kind && a.at === b.at && a.who === b.who && a.text === b.text
+  && a.again === b.again && a.node !== b.node;
 
 function row(same) {
   const r = same[0];
@@ -101,47 +104,16 @@ function parts(r) {
   return parts;
 }
 
-// text is a row as replay prints it. The last row of a timeline has nothing to wait for.
+// text is a row as replay prints it, in one line. The last row of a timeline has nothing to wait for.
 export function text(r, last) {
   const time = (Math.floor(r.at / 100) / 10).toFixed(1).padStart(9) + 'ms  ';
-  if (r.more > 0) return time + event(`... the same ${r.more} times more${last ? '' : ', until:'}`);
-  const indent = r.who !== '' && r.who !== '**' ? 22 : 16;
-  const columns = 76, first = columns - time.length, rest = columns - indent; // as in docs/internal/trace
-  const lines = r.who === '**' ? parts(r).flatMap((part, i) => wrap([part], i === 0 ? first : rest, rest)) : wrap(parts(r), first, rest);
-  return time + lines.join('\n' + ' '.repeat(indent));
+  return time + (r.more > 0 ? event(`... the same ${r.more} times more${last ? '' : ', until:'}`)
+    : parts(r).join(' '));
 }
 
-// wide is how many columns a text takes: Chinese takes two for a character.
-const wide = text => [...text].reduce((n, c) => n + (c >= '\u2e80' ? 2 : 1), 0);
-
-// unbroken is what one line has to hold: a word, or a character of Chinese, with what opens
-// before it and what closes after it.
-const unbroken = / *[（《“‘(]*(?:[^ “‘\u2e80-\u{10ffff}]+|[\u2e80-\u{10ffff}])[，。、：；？！）》”’,.:;?!)]*/gu;
-
-function wrap(parts, width, rest) {
-  const lines = [];
-  let line = '';
-  const next = () => {
-    lines.push(line.trimEnd());
-    line = '';
-    width = rest;
-  };
-  parts.forEach((part, i) => {
-    if (i > 0 && wide(`${line} ${part}`) <= width) {
-      line += ` ${part}`;
-      return;
-    }
-    if (i > 0) next();
-    for (let word of (i > 0 ? part.trimStart() : part).match(unbroken)) {
-      if (line !== '' && wide(line + word) > width) {
-        next();
-        word = word.trimStart();
-      }
-      line += word;
-    }
-  });
-  return [...lines, line];
-}
+// spoken is some rows for those who listen.
+export const spoken = list => list.map((r, i) => text(r, i === list.length - 1).trim().replace(/\s+/g,
+  ' ')).join('. ');
 
 // replaying is the command that prints a schedule, in the language of the page.
 export const replaying = id => `go run ./docs/explore replay ${id}${language === 'en' ? '' : ' -lang zh'}`;
