@@ -120,7 +120,8 @@ test.describe('still', () => {
       ['#7.6', '.ownerletter', ['a', 'a', 'a', 'a', 'a']],
       ['#1.7', '.ownerletter', ['a', 'b']],
       ['#4.7', '.saved', ['']],
-      ['#5.6', '.saved', ['']],
+      ['#5.5', '.saved', ['']],
+      ['#5.8', '.saved', ['']],
       ['#9.6', '.saved', ['', '']],
     ]) {
       await goTo(page, address);

@@ -51,7 +51,7 @@ export function clock(us) {
 }
 
 // spares reports whether a command of an Unlock has left another's key alone.
-const spares = (r, next) => /^(release|GET) /.test(r.text) && next?.reply === 'ErrNotHeld'
+const spares = (r, next) => /^(release|GET) /.test(r.text) && (r.again || next?.reply === 'ErrNotHeld')
   && r.redis[r.node - 1]?.owner && r.redis[r.node - 1].owner !== r.who;
 
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
