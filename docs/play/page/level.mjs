@@ -248,7 +248,7 @@ function showChoices(played) {
   const over = !(leads && !game.revealed) && (game.along().at > 0 && !game.on || ended),
     had = document.activeElement;
   const focused = box.contains(had) || part('outcome').contains(had) && !over;
-  section.querySelector('h2').textContent = game.toBet ? t('bet') : told || t('choices');
+  section.querySelector('h2').textContent = game.toBet ? t('bet', {question: game.question}) : told || t('choices');
   section.classList.toggle('told', told !== '');
   section.classList.toggle('folded', over);
   fill(box, options(played));
