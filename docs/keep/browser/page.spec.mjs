@@ -28,8 +28,8 @@ for (const [what, at, act, look, want] of [
   ['the shortest way has a star after a right bet', '#04/slow/', page => wins(page, '04/slow'), '.outcome',
     /^★ You broke[^]*Your bet was right/],
   ['but not without one', '#04/slow/', page => plays(page, 'aAaFba'), '.outcome h2', /^You broke/],
-  ['nor after a wrong one', '#04/slow/',
-    async page => { await press(page, '2'); await plays(page, 'aAaFba'); }, '.outcome', new RegExp('^You broke[^]*You bet: after Alice’s SET has reached Redis. '
+  ['nor after a wrong one', '#04/slow/', page => press(page, '2').then(() => plays(page, 'aAaFba')),
+    '.outcome', new RegExp('^You broke[^]*You bet: after Alice’s SET has reached Redis. '
       + 'Right was: after Alice’s GET has reached Redis')],
   ['the first hint is an idea', '#04/slow/', page => page.keyboard.press('h'), '#hints',
     /^What was checked can change before it is used/],
@@ -37,6 +37,8 @@ for (const [what, at, act, look, want] of [
     await page.reload(); }, '#h-choices', /^What happens next/],
   ['and so do moves on another level', '#7.7', async page => { await plays(page, 'aF'); await goTo(page,
     '#7.8'); await page.reload(); await goTo(page, '#7.7'); }, hash, /^#7\.7\/aF$/],
+  ['and what the bench has tried', '#build', page => page.click('#bench-attack').then(() => page.reload()),
+    '#bench-card', /^✗ Broken in 4 moves/],
   ["the other client's mistake is not the goal", '#04/slow/bBbFab', null, '#h-choices', /but not as asked/],
   ...['03/nothing', '03/slow/xyz', '1/xx', '1.99', '0', 'build/999999', '__proto__'].map(name =>
     [`an unknown address is named: ${name}`, `#${name}`, null, '.problem', new RegExp(`has no “${name}”`)]),

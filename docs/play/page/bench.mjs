@@ -6,6 +6,7 @@ import {button, copy, el, fill, narrow, part, rich, say} from './dom.mjs';
 import {benchGraph, data, levelAt, scheduleOf} from './levels.mjs';
 import {listed} from './level.mjs';
 import {frame} from './menu.mjs';
+import {keep, progress} from './store.mjs';
 import {replaying, rows} from './timeline.mjs';
 import {close, t, upper} from './words.mjs';
 
@@ -14,7 +15,7 @@ import {close, t, upper} from './words.mjs';
 const benchSwitches = [['take', 2], ['expiry', 3], ['value', 2], ['release', 3], ['watchdog', 2],
   ['replies', 2], ['nesting', 2], ['copies', 2], ['resource', 2]];
 const benchFurther = {'06': '121201100', '07': '121211100', '08': '121211110', '09': '121201001'};
-const bench = {set: null, tried: new Set(), attack: '', same: false, moving: false};
+const bench = {set: null, attack: '', same: false, moving: false};
 
 // benchNot is why a switch cannot have a setting, '' if it can.
 function benchNot([take, expiry, value, release, watchdog, replies, nesting], name) {
@@ -87,24 +88,26 @@ export function showBench(name) {
   bench.moving = false;
   document.title = `${t('bench.title')} – ${t('title')}`;
   const most = Math.max(...Locks.map(lock => Attacks.filter(a => benchCell(a, lock).bad === 0).length));
-  const setting = (name, i, s) => el('label',
-    el('input', {type: 'radio', name: `bench-${name}`, id: `bench-${name}-${s}`, onchange: () =>
-      benchFlip(i, s)}),
-    el('span', rich(t(`bench.${name}.${s}`))));
+  const {tried = [], attack} = progress.bench ?? {};
+  bench.tried = new Set(Attacks.filter(a => tried.includes?.(a)));
+  bench.attack = bench.tried.has(attack) ? attack : '';
+  const setting = (name, i, s) => el('label', el('input', {
+    type: 'radio', name: `bench-${name}`, id: `bench-${name}-${s}`, onchange: () => benchFlip(i, s),
+  }), el('span', rich(t(`bench.${name}.${s}`))));
+  const flips = ([name, n], i) => el('fieldset', el('legend', t(`bench.${name}`)),
+    el('div.bench-settings', Array.from({length: n}, (_, s) => setting(name, i, s))),
+    el('p', {id: `bench-not-${name}`, class: 'bench-not'}));
+  const follow = () => bench.moving && benchInView(part('bench-picture'));
   frame(el('main.bench', {tabindex: '-1'},
     el('div.bench-head', el('h1', {tabindex: '-1'}, t('bench.title')),
       el('p', t('bench.lead', {most, all: Attacks.length}))),
     el('section#bench-board.bench-board', {'aria-label': t('bench.board')}),
-    el('section.bench-switches', {'aria-label': t('bench.switches')}, benchSwitches.map(([name, n], i) =>
-      el('fieldset',
-      el('legend', t(`bench.${name}`)),
-      el('div.bench-settings', Array.from({length: n}, (_, s) => setting(name, i, s))),
-      el('p', {id: `bench-not-${name}`, class: 'bench-not'})))),
+    el('section.bench-switches', {'aria-label': t('bench.switches')}, benchSwitches.map(flips)),
     el('section.bench-code', {'aria-label': t('bench.code')},
       el('pre#bench-code', {tabindex: '0', role: 'group', 'aria-label': t('bench.code')})),
     el('section.bench-shown', {'aria-label': t('bench.shown')}, el('div#bench-card'),
-      el('lock-board#bench-picture', {bench: true, onrows: () => bench.moving
-        && benchInView(part('bench-picture')), onover: benchOver}), el('div#bench-text'))));
+      el('lock-board#bench-picture', {bench: true, onrows: follow, onover: benchOver}),
+      el('div#bench-text'))));
   bench.before = benchCode(bench.set);
   benchDraw();
   scrollTo(0, 0);
@@ -187,6 +190,8 @@ function benchScore() {
 // benchDraw shows the lock, the board, and what became of the attack. The cards of some turn over.
 function benchDraw(turned = []) {
   const {set, tried, attack, moving} = bench, {Attacks} = data.Bench, focus = document.activeElement?.id;
+  progress.bench = {tried: [...tried], attack};
+  keep();
   benchSwitches.forEach(([name, n], i) => {
     const why = benchNot(set, name);
     for (let s = 0; s < n; s++) {
@@ -236,8 +241,7 @@ function benchCard(known, held) {
       el('p', close(`${t('bench.some', {attack: benchName(attack), bad: c.bad,
         all: c.all})} ${others.length > 0
         ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
-      bench.same && el('p#bench-same', t('bench.same', {bad: c.bad, all: c.all})),
-      !left && el('p.bench-hint',
+      bench.same && el('p#bench-same', t('bench.same', {bad: c.bad, all: c.all})), !left && el('p.bench-hint',
         rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover'
         && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
       el('div.buttons', button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}),

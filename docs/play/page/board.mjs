@@ -72,9 +72,9 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
     if (!this.isConnected || !cell) return this.replaceChildren();
     const whole = n === list.length, some = whole ? records : records.slice(0, list[n].first);
     const chosen = this.hasAttribute('play'), before = seen.at(-2), two = r => r?.inside.length > 1;
-    const fresh = chosen ? seen.length > 1 && records[before]?.at : moving && list[n - 1]?.at;
+    const fresh = chosen ? records[before ?? records.length]?.at : moving ? list[n - 1]?.at : undefined;
     this.replaceChildren(...diagram({
-      rows: list.slice(0, n), records: some, moving, fresh: fresh || fresh === 0 ? fresh : Infinity,
+      rows: list.slice(0, n), records: some, moving, fresh: fresh ?? Infinity,
       clients: all.filter(who => names.includes(who) || records.some(r => r.who === who)),
       nodes: nodesOf(levelNamed(cell) ?? {Nodes: 1}), resource: t(this.getAttribute('room') ?? 'resource'),
       width: Math.max(250, Math.min(760, this.width - 18)), now: whole ? at : some.at(-1)?.at ?? 0,

@@ -12,8 +12,8 @@ import {t} from './words.mjs';
 function places(level, {state, records}) {
   const edges = state === End ? [] : graph.edges(state), idle = state === End ? '' : graph.idle(state);
   return names.map((who, i) => {
-    const next = edges.find(o => whoOf(o) === who && sends(o)), last = records.findLast(r => r.who === who
-      && r.kind === 'command');
+    const next = edges.find(o => whoOf(o) === who && sends(o));
+    const last = records.findLast(r => r.who === who && r.kind === 'command');
     const is = next ? 'next' : {d: 'dead', h: 'waits', w: 'waits'}[idle[i]]
       ?? (records.at(-1)?.inside.includes(who) ? 'inside' : 'outside');
     const at = is === 'next' ? next : is === 'waits' || is === 'dead' ? last : undefined;
@@ -24,8 +24,9 @@ function places(level, {state, records}) {
 // lineOf finds the call that sends a command, where the data names no line: in the lock
 // before step 01.
 function lineOf(level, text) {
-  const at = data.Files[level.Step][0].Text.split('\n').findIndex(s =>
-    s.toLowerCase().includes(`.${text.split(' ')[0].toLowerCase()}(`));
+  const call = `.${text.split(' ')[0].toLowerCase()}(`;
+  const lines = data.Files[level.Step][0].Text.toLowerCase().split('\n');
+  const at = lines.findIndex(s => s.includes(call));
   return at < 0 ? '' : `lock.go:${at + 1}`;
 }
 
@@ -33,8 +34,8 @@ function lineOf(level, text) {
 function excerpts(level, at) {
   const list = [];
   for (const {who, line} of at.filter(p => p.line)) {
-    const [name, n] = line.split(':'), source = data.Files[level.Step].find(f =>
-      f.Name === name)?.Text.split('\n') ?? [], here = Number(n) - 1;
+    const [name, n] = line.split(':'), here = Number(n) - 1;
+    const source = data.Files[level.Step].find(f => f.Name === name)?.Text.split('\n') ?? [];
     const head = source.findLastIndex((s, i) => i <= here && s.startsWith('func '));
     if (head < 0) continue;
     let found = list.find(e => e.name === name && e.head === head);

@@ -56,8 +56,7 @@ function section(b, i) {
   return el('section', {class: `beat ${b.Level ? 'turn' : ''}`, 'data-beat': String(i),
     'aria-labelledby': `b-${i}`},
     el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, title),
-    el('p', rich(t(`chapter.${b.key}`))),
-    b.Ask && question(b, i),
+    el('p', rich(t(`chapter.${b.key}`))), b.Ask && question(b, i),
     b.Diff && el('pre.fix', {tabindex: '0', 'aria-label': t('course.fix')}, b.Diff.map(line)),
     b.Level && [el('h3', boss(b.level), titleOf(b.level), ' ', solved(b.level) && sign(b.cell)),
       el('p.goal', rule(b.level)), el('div.slot')]); // for the controls, when it is read
@@ -76,8 +75,8 @@ function question(b, i) {
       play();
     }));
   const tell = () => {
-    const given = answerOf(b.key), right = given === b.Ask, of = letter =>
-      buttons['abc'.indexOf(letter)].classList;
+    const given = answerOf(b.key), right = given === b.Ask;
+    const of = letter => buttons['abc'.indexOf(letter)].classList;
     if (!given) return;
     buttons.forEach(other => other.setAttribute('aria-disabled', 'true'));
     of(b.Ask).add('right');

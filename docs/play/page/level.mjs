@@ -206,11 +206,10 @@ function notice({state, records, seen}) {
 function options({state}) {
   const {game} = now, l = game.level, list = [];
   const add = (words, cls, act, props) => {
-    const n = act && list.filter(b => b.matches(':not([aria-disabled])')).length + 1, key = n <= 10
-      ? String(n % 10) : undefined;
-    list.push(button([el('kbd', {'aria-hidden': 'true'}, key ?? ''), el('span.words', words)], act,
-      {class: `choice ${cls}`, 'aria-keyshortcuts': key, 'aria-disabled': act ? undefined : 'true',
-        ...props}));
+    const n = act && list.filter(b => b.matches(':not([aria-disabled])')).length + 1;
+    const key = n <= 10 && String(n % 10), kbd = el('kbd', {'aria-hidden': 'true'}, key || '');
+    list.push(button([kbd, el('span.words', words)], act,
+      {class: `choice ${cls}`, 'aria-keyshortcuts': key, 'aria-disabled': !act && 'true', ...props}));
   };
   if (game.toBet) {
     [...game.moments.map(m => m.text), t('bet.none')].forEach((text, i) => add(rich(text), 'bet', () => {
@@ -222,13 +221,14 @@ function options({state}) {
   }
   if (state === End) return [el('p.over', t('choices.over'))];
   const idle = graph.idle(state), edges = graph.edges(state), open = edges.filter(o => o.to !== Unexplored);
-  const offer = (o, cls) =>
-    add([...rich(upper(saying(l, o))), sends(o) && el('small', el('code', o.text))].filter(Boolean), cls,
-    () => choose(o.edge), {'data-label': o.label});
+  const offer = (o, cls) => {
+    const words = [...rich(upper(saying(l, o))), sends(o) && el('small', el('code', o.text))];
+    add(words, cls, () => choose(o.edge), {'data-label': o.label});
+  };
   names.forEach((who, i) => {
     open.filter(o => whoOf(o) === who).forEach(o => offer(o, `owner${i}`));
-    if (!edges.some(o => whoOf(o) === who)) add(t(`why.${idle[i] === '.' ? 'w' : idle[i]}`, {who}),
-      `owner${i}`);
+    const why = idle[i].replace('.', 'w');
+    if (!edges.some(o => whoOf(o) === who)) add(t(`why.${why}`, {who}), `owner${i}`);
   });
   const others = o => !names.includes(whoOf(o)) && !(game.early && isFault(o));
   open.filter(others).forEach(o => offer(o, 'fault'));
@@ -237,8 +237,7 @@ function options({state}) {
     add(struck ? t('why.struck') : game.early ? t('why.early')
       : t('why.notNow', {when: t(`when.${whenOf(l.Fault)}`)}), 'fault');
   }
-  const n = edges.length - open.length - edges.filter(o => o.to === Unexplored && game.early
-    && isFault(o)).length;
+  const n = edges.filter(o => o.to === Unexplored && !(game.early && isFault(o))).length;
   return n > 0 ? [...list, el('p.beyond', t('why.unexplored', {n}))] : list;
 }
 
@@ -258,11 +257,10 @@ function showChoices(played) {
 
 function showTools() {
   const {path, ahead} = now.game;
-  const tool = (id, act, key, off) => button(t(id), act, {id, 'aria-keyshortcuts': key, 'aria-disabled': off
-    ? 'true' : undefined});
-  fill(part('tools'), tool('undo', undo, 'u', path.length === 0), tool('redo', redo, undefined,
-    ahead.length === 0),
-    tool('restart', () => goTo(0), undefined, path.length === 0), tool('hint', hint, 'h'));
+  const tool = (id, act, off, key) =>
+    button(t(id), act, {id, 'aria-keyshortcuts': key, 'aria-disabled': off && 'true'});
+  fill(part('tools'), tool('undo', undo, path.length === 0, 'u'), tool('redo', redo, ahead.length === 0),
+    tool('restart', () => goTo(0), path.length === 0), tool('hint', hint, false, 'h'));
 }
 
 // ---- hints
@@ -326,9 +324,8 @@ function reached({records}) {
     {step: aim.breaks ? step : upper(step), n: at, best: game.best}),
     game.back > 0 && [' ', el('small', t('outcome.taken', {n: game.back}))]));
   if (moments[bet]) {
-    const values = {bet: moments[bet].text, right: moments.filter(m => m.right).map(m =>
-      m.text).join(t('comma'))};
-    told.push(el('p.bet', rich(right ? t('bet.right') : t('bet.wrong', values))));
+    const were = moments.filter(m => m.right).map(m => m.text).join(t('comma'));
+    told.push(el('p.bet', rich(t(right ? 'bet.right' : 'bet.wrong', {bet: moments[bet].text, right: were}))));
   }
   if (beat) told.push(el('p', t(`challenge.${at < beat ? 'beaten' : at === beat ? 'met' : 'missed'}`,
     {n: beat})));
@@ -397,8 +394,8 @@ function ways(state) {
     () => { game.on = true; show(); choice()?.focus(); }, {id: 'on'}));
   if (chapter) list.push(link(address(l, game.name), t('outcome.whole'), 'whole'));
   if (at > 0 && aim.breaks && !game.shown && !data.Own) {
-    const dare = shared(format({level: game.id, beat: at}).slice(1)), sends = (word, text, id) =>
-      button(t(word), e => send(text, e.currentTarget), {id});
+    const dare = shared(format({level: game.id, beat: at}).slice(1));
+    const sends = (word, text, id) => button(t(word), e => send(text, e.currentTarget), {id});
     list.push(sends('share.challenge', dare, 'dare'),
       sends('share.result', t('share.text', {lock: t(`lock.${l.Step}`), n: at, link: dare}), 'result'));
   }
@@ -493,8 +490,8 @@ function showTimeline({seen}, list, before) {
   fill(part('timeline'), listed(list, {}, r => {
     const {line} = r.of[0], [file, n] = line.split(':');
     return {
-      cls: path.length > 0 && r.first >= before && !r.more ? 'new' : '', 'data-choice': seen.findIndex(n =>
-        r.first < n),
+      cls: path.length > 0 && r.first >= before && !r.more ? 'new' : '',
+      'data-choice': seen.findIndex(n => r.first < n),
       after: line && !r.more && button(line.replace('lock.go', ''), () => showSource(l.Step, line),
         {class: 'line', 'aria-label': t('timeline.line', {line: n, file})}),
     };

@@ -16,8 +16,7 @@ export function frame(...children) {
   }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
   part('app').replaceChildren(
     el('header.top', el('a.brand', {href: '#menu'}, el('span.mark', {'aria-hidden': 'true'}), t('title')),
-      el('span.space'),
-      !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select,
+      el('span.space'), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select,
       button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
     ...children,
   );
@@ -74,8 +73,8 @@ export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
 
 export function showMenu(problem = '') {
   document.title = t('title');
-  const way = onWay().map(levelOf), next = way.find(l => !solved(l)), playable = levels.filter(l =>
-    graph.cells.has(cellName(l)));
+  const way = onWay().map(levelOf), next = way.find(l => !solved(l));
+  const playable = levels.filter(l => graph.cells.has(cellName(l)));
   const clear = button(t('menu.clear'), () => {
     if (clear.dataset.sure) {
       forget();
@@ -88,8 +87,7 @@ export function showMenu(problem = '') {
   const link = (href, text, cls, id) => el('a', {href, class: `button ${cls ?? ''}`, id}, text),
     done = way.filter(solved).length;
   const hard = l => el('li', el('a.level', {href: `#${cellName(l)}/`}, el('span', upper(stepTitle(l.Step)),
-    t('colon'),
-    titleOf(l), ' ', el('small', t('medal.best', {n: new Game(l).best}))), sign(cellName(l))));
+    t('colon'), titleOf(l), ' ', el('small', t('medal.best', {n: new Game(l).best}))), sign(cellName(l))));
   const chapter = ({Step: n}) => el('li', el('a.level', {href: `#${n}`},
     el('span', el('strong', `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', fromData(lockOf(n).Lock))),
     el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓'

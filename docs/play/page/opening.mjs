@@ -21,9 +21,8 @@ export const isNew = () => !data.Own && levels.every(l => stateOf(cellName(l)) =
 
 // showOpening opens an act with its moves. It reports whether there is such a place.
 export function showOpening({opening: n, path}) {
-  const cell = graph.cells.get(acts[n - 1]?.cell), {edges, rest} = cell ? graph.follow(cell, path)
-    : {rest: '?'};
-  if (rest) return false;
+  const cell = graph.cells.get(acts[n - 1]?.cell), {edges, rest} = cell ? graph.follow(cell, path) : {};
+  if (!edges || rest) return false;
   now.place = {opening: n, path};
   now.game = Object.assign(new Game(levelNamed(act().cell), {Goal: act().goal}), {path: edges});
   document.title = t('title');

@@ -28,8 +28,7 @@ const stairs = () => el('div.scroll', {tabindex: '0', role: 'group', 'aria-label
     el('thead', el('tr', el('th', {scope: 'col'}, t('pairs.stairs')),
       data.Chapters.map(c => el('th', {scope: 'col'}, String(c.Step))))),
     el('tbody', data.Chapters.map(row => el('tr', el('th', {scope: 'row'}, t(`pairs.${row.Step}`)),
-      data.Chapters.map(({Step: n}) =>
-      el('td', {class: holds(n, row.Step) ? 'holds' : 'breaks'}, holds(n, row.Step) ? '✓' : '✗')))))));
+      data.Chapters.map(c => holds(c.Step, row.Step) ? el('td.holds', '✓') : el('td.breaks', '✗')))))));
 
 // card is a pair. The board with more rows leads, and the other one follows.
 function card(n) {

@@ -21,8 +21,8 @@ function open() {
   try { text = decodeURIComponent(location.hash.slice(1)).trim(); } catch { text = location.hash; }
   const to = parse(text), course = to && !data.Own, shown = to?.chapter ? beats(to.chapter).map(b => b.cell)
     : [];
-  const early = course && to.bench === undefined && !to.level && !isDone() && shown.every(cell =>
-    graph.knows(cell));
+  const some = course && to.bench === undefined && !to.level && !isDone();
+  const early = some && shown.every(cell => graph.knows(cell));
   if (!early && !data.complete) return rest().then(open);
   now.place = {};
   now.game = null;
@@ -68,8 +68,9 @@ addEventListener('scroll', scrolled, {passive: true});
 
 // ---- begin
 
-const words = JSON.parse(part('words').textContent), spoken = wanted => Object.keys(words).find(l =>
-  l === wanted) ?? Object.keys(words).find(l => wanted?.split('-')[0] === l.split('-')[0]);
+const words = JSON.parse(part('words').textContent), have = Object.keys(words);
+const alike = (a, b) => a?.split('-')[0] === b.split('-')[0];
+const spoken = wanted => have.find(l => l === wanted) ?? have.find(l => alike(wanted, l));
 speak([new URLSearchParams(location.search).get('lang'), progress.language,
   ...navigator.languages].map(spoken).find(Boolean) ?? 'en', words);
 document.documentElement.lang = language;

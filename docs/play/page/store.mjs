@@ -6,14 +6,13 @@ export const now = {place: {}, game: null};
 const store = 'redislock-play', ranks = ['new', 'seen', 'shown', 'holds', 'broken'];
 export let progress = {};
 try {
-  const {levels, answers, games, language} = JSON.parse(localStorage.getItem(store)) ?? {};
+  const {levels, answers, games, bench, language} = JSON.parse(localStorage.getItem(store)) ?? {};
   // What an older or a newer page has left there may say something else.
-  const known = (map, values) => Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) =>
-    values.includes(value)));
+  const known = (map, is) => Object.fromEntries(Object.entries(map ?? {}).filter(([, v]) => is.includes(v)));
   progress = {
     levels: known(levels, ranks), answers: known(answers, ['a', 'b', 'c']),
-      language: typeof language === 'string' ? language : undefined,
-    games: Object(games), // gameOf reads them with care
+    games: Object(games), bench: Object(bench), // both are read with care
+    language: typeof language === 'string' ? language : undefined,
   };
 } catch { /* it is not kept */ }
 export function keep() {
