@@ -124,6 +124,7 @@ test.describe('still', () => {
       ['#5.5', '.saved', ['']],
       ['#5.8', '.saved', ['']],
       ['#9.6', '.saved', ['', '']],
+      ['#9.6', '.bold', ['✓ refused: #1 < #2']],
     ]) {
       await goTo(page, address);
       expect(await page.locator(`#picture ${what}`).allTextContents(), address).toEqual(seen);
