@@ -66,7 +66,7 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   const lane = {}, gap = (right - left) / (names.length - 1);
   names.forEach((name, i) => { lane[name] = left + gap * i; });
   if (names.length === 4) { // one node: more room between the clients, where the labels are
-    const r = Math.min(gap, 105);
+    const r = Math.min(gap, narrow ? 66 : 105);
     lane[resource] = right;
     lane[clients[1]] = right - r;
     lane[nodes[0]] = (left + right - r) / 2;
@@ -156,8 +156,8 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
-        says(who, y + 22, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
-        y += 16;
+        says(who, y + 26, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
+        y += 18;
       }
       break;
     }
@@ -263,7 +263,7 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
     bars.append(svg('polygon', {points: shape.join(' '),
       style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-    const letter = (y, text) => bars.append(svg('text', {x, y: y + 14, 'text-anchor': 'middle',
+    const letter = (y, text) => bars.append(svg('text', {x, y: y + 12, 'text-anchor': 'middle',
       class: 'ownerletter'}, text));
     if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}`
       : ''));
