@@ -223,7 +223,7 @@ func (g *Graph) begin(other Graph) {
 }
 
 // pack is what docs/play/page/data.mjs reads: the same, with its states in short lists of numbers.
-// The first part is enough for the first states, and the other goes on in each list.
+// The first part is enough for the first states, and the other continues each list.
 func (g *Graph) pack() (first, rest packed) {
 	var runs Set[[]int]
 	var shapes Set[shape]

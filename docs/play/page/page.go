@@ -44,7 +44,7 @@ type goal struct {
 	Fault, Goal string
 	After       string `json:",omitempty"`
 	Boss        bool   `json:",omitempty"`
-	Bet         string `json:",omitempty"` // the right one of a, b and c; without it, the page bets on when the fault strikes
+	Bet         string `json:",omitempty"` // the right one of a, b and c, or none: when the fault strikes
 }
 
 // way are the levels of the chapters, in their order.
@@ -148,8 +148,9 @@ type lock struct {
 
 type file struct{ Name, Text string }
 
-// New makes the page of what docs/explore has found, in graphs that data.mjs can read: of the cells of First, and the
-// rest. own is the folder of a lock that replaces that of a step, or "". The script is that of docs/keep/script.
+// New makes the page of what docs/explore has found, in graphs that data.mjs can read: of the
+// cells of First, and the rest. own is the folder of a lock that replaces that of a step, or "".
+// The script is that of docs/keep/script.
 func New(levels []Level, first, rest, bench any, own string, step int, script string) ([]byte, error) {
 	words := readWords()["en"]
 	for i, l := range levels {
@@ -190,10 +191,11 @@ func Unpack(page []byte, first, rest any) (err error) {
 	return err
 }
 
-// assemble makes the page of its data and of the sources.
+// assemble makes the page of its data and of the sources. That with the own lock is published
+// nowhere. The words escape <, so that none ends the script.
 func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
-	languages, home := readWords(), map[bool]string{false: course.Address}[own] // the own lock's is published nowhere
-	all, err1 := json.Marshal(languages)                                        // it escapes <, so that no word ends the script
+	languages, home := readWords(), map[bool]string{false: course.Address}[own]
+	all, err1 := json.Marshal(languages)
 	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})
 	later, err3 := pack(rest)
 	digest := sha256.Sum256([]byte("\n" + script + "\n")) // lets a browser run this script, and no other
