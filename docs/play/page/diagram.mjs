@@ -102,8 +102,8 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
-    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide
-      ?? 0) + (narrow ? 50 : 0);
+    const far = Math.abs(lane[next] - lane[name]), room = far - (nodes.includes(next) ? 28 : 20)
+      + (options.wide ?? 0) + (narrow && far < 100 ? 50 : 0);
     const text = fitting(texts, room);
     label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end'
       : 'start'});
