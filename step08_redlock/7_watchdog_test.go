@@ -106,3 +106,18 @@ func (l *lab) mute(name, why string) {
 	l.fault("%s", why)
 	l.client(name).dead.Store(true)
 }
+
+// Also passes on step 06, because that lock renews nothing.
+func TestARenewalMeetsTheNextOwner_HisLockStays(t *testing.T) {
+	inLab(t, func(t *T, lab *lab) {
+		alice, bob, carol := lab.lock("alice"), lab.lock("bob"), lab.lock("carol")
+		require.NoError(t, alice.TryLock(ctx))
+		time.Sleep(ttl / 10)
+		lab.endLease()
+		require.NoError(t, bob.TryLock(ctx), "alice's lease has expired, but bob was refused")
+		lab.crash("bob")
+		time.Sleep(ttl + slack(ttl/10))
+		require.NoError(t, carol.TryLock(ctx),
+			"alice's lease had expired, and bob, who came next, died a ttl ago, but alice's renewals keep his lock: carol is refused")
+	})
+}

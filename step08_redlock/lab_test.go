@@ -62,6 +62,7 @@ type lab struct {
 	trace   *trace
 	clients map[string]*client // by name
 	mayMiss bool               // a story in which some locks send too little for a hook
+	settles chan struct{}      // a turn: synctest.Wait is for one at a time
 
 	mu      sync.Mutex
 	servers map[string]*server // by address
@@ -114,7 +115,7 @@ var (
 
 func newLab(t *testing.T) *lab {
 	logging.Disable()
-	l := &lab{t: t, clients: map[string]*client{}, servers: map[string]*server{}}
+	l := &lab{t: t, clients: map[string]*client{}, servers: map[string]*server{}, settles: make(chan struct{}, 1)}
 	l.trace = &trace{lab: l, start: time.Now(), names: map[string]string{}, tokens: map[string]int{},
 		shared: map[string]bool{}}
 	for node := range nodes {
@@ -147,7 +148,7 @@ func (l *lab) close() {
 }
 
 // wait lets everything in flight arrive.
-func (l *lab) wait() { settle(l) }
+func (l *lab) wait() { l.settles <- struct{}{}; settle(l); <-l.settles }
 
 // server returns a node's Redis after everything in flight has arrived.
 func (l *lab) server(node int) *server {

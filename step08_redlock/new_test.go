@@ -16,7 +16,7 @@ const nodes = 5
 func newLock(rdbs []redis.UniversalClient, key string, ttl time.Duration) *Lock {
 	l := New(rdbs, key, ttl)
 	if realTime {
-		l.NodeTimeout = slack(0) // a node on a busy machine has not failed
+		(&handle{lockOf: l}).set("NodeTimeout", slack(0)) // a node on a busy machine has not failed
 	}
 	return l
 }

@@ -302,11 +302,11 @@ func (w *wire) listen() {
 		if err != nil {
 			return
 		}
-		if !w.listens.Load() {
+		switch {
+		case !w.listens.Load():
 			w.replies <- answer
 			continue
-		}
-		if w.silent.Load() {
+		case w.silent.Load():
 			continue
 		}
 		if words := strings.Split(answer, "\r\n"); len(words) > 6 && words[2] == "message" {
@@ -378,7 +378,8 @@ func (m *message) run(h *hook) {
 	tr.reply(m.record, reply)
 	time.Sleep(w.client.oneWay())
 	if h.after != nil {
-		w.after.Store(&h.after)
+		after := func() { h.run(h.after) }
+		w.after.Store(&after)
 	}
 	if h.lose != nil && reply[0] != '-' && h.lose(m) {
 		tr.mu.Lock()
@@ -399,7 +400,8 @@ type hook struct {
 	again  bool                               // at every match, not only the first
 	nodes  []int                              // only there; nil is everywhere
 	seen   map[int]int
-	struck atomic.Bool // read by the story while a client may still send
+	struck atomic.Bool    // read by the story while a client may still send
+	runs   sync.WaitGroup // before and after
 }
 
 func (l *lab) inject(name string, h *hook) *hook {
@@ -408,17 +410,17 @@ func (l *lab) inject(name string, h *hook) *hook {
 	c := l.client(name)
 	defer c.inTurn()()
 	if h.lose != nil { // an earlier loss has ended: its hook would take the commands of this one
-		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.fired() && old.lose != nil })
+		c.hooks = slices.DeleteFunc(c.hooks, func(old *hook) bool { return old.struck.Load() && old.lose != nil })
 	}
 	c.hooks = append(c.hooks, h)
 	return h
 }
 
-// fired reports whether the event has come.
-func (h *hook) fired() bool { return h.struck.Load() }
+// fired waits for what the event calls, which the lock need not, and reports whether it has come.
+func (h *hook) fired() bool   { time.Sleep(slack(1)); h.runs.Wait(); return h.struck.Load() }
+func (h *hook) run(fn func()) { h.runs.Add(1); defer h.runs.Done(); fn() }
 
-// inTurn lets only one command of a client arrive at a time, even while a hook runs. A
-// mutex would stop the clock.
+// inTurn lets one command of a client arrive at a time, hook and all. A mutex would stop the clock.
 func (c *client) inTurn() (done func()) {
 	c.turn <- struct{}{}
 	return func() { <-c.turn }
@@ -432,7 +434,7 @@ func (c *client) arrive(node int, command string) (now *hook) {
 			continue
 		}
 		h.seen[node]++
-		if now == nil && (!h.fired() || h.again) && h.match(command, h.seen[node]) {
+		if now == nil && (!h.struck.Load() || h.again) && h.match(command, h.seen[node]) {
 			now = h
 			h.struck.Store(true)
 		}
@@ -441,7 +443,7 @@ func (c *client) arrive(node int, command string) (now *hook) {
 		return &hook{}
 	}
 	if now.before != nil {
-		now.before()
+		now.run(now.before)
 	}
 	return now
 }
@@ -452,7 +454,7 @@ func (l *lab) requireAllStruck(t *T) {
 	for _, c := range l.clients {
 		defer c.inTurn()()
 		for _, h := range c.hooks {
-			if !h.fired() && !l.mayMiss && !t.Failed() {
+			if !h.struck.Load() && !l.mayMiss && !t.Failed() {
 				t.Errorf("%s did not send the command at which the story strikes, so it shows nothing", c.name)
 			}
 		}

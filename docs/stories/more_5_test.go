@@ -114,6 +114,26 @@ func TestTryLock_ExpiryDuringCleanUp_KeepsNextHoldersLock(t *testing.T) {
 	})
 }
 
+// A lock that asks whose key has refused it may get no answer to that.
+func TestTheQuestionAfterALostReplyIsNotAnswered_NothingStaysBehind(t *testing.T) {
+	each(t, func(t *testing.T) {
+		inLab(t, func(t *T, lab *lab) {
+			alice, bob := lab.lock("alice"), lab.lock("bob")
+			lab.inject("alice", &hook{again: true, lose: func(*message) bool { return true },
+				match: func(command string, nth int) bool { // go-redis asks four times
+					return nth == 1 || nth <= 6 && !isWrite(command, nth)
+				}})
+			if alice.TryLock(ctx) == nil {
+				require.ErrorIs(t, bob.TryLock(ctx), ErrNotAcquired, "alice is inside, but bob did not get ErrNotAcquired")
+				return
+			}
+			time.Sleep(slack(ttl / 10)) // what she undoes may take a while
+			require.NoError(t, bob.TryLock(ctx),
+				"the reply to alice's TryLock was lost and she got an error, but what she left in Redis blocks bob")
+		})
+	})
+}
+
 func TestTryLock_CancelledInFlight_ReleasesKey(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
@@ -231,6 +251,12 @@ func TestUnlock_LeaseExpiredFirst_ReturnsErrNotHeld(t *testing.T) {
 			{"a release whose reply was lost", func(lab *lab, alice *handle) { // of an earlier lock
 				lab.loseReply("alice")
 				alice.Unlock(ctx)
+				alice.TryLock(ctx)
+			}},
+			{"a release to which no reply came", func(lab *lab, alice *handle) { // of an earlier lock
+				lab.inject("alice", &hook{match: isWrite, again: true, lose: func(*message) bool { return true }})
+				alice.Unlock(ctx)
+				lab.removeHooks("alice")
 				alice.TryLock(ctx)
 			}},
 			{"a release that Redis rejected", func(lab *lab, alice *handle) {

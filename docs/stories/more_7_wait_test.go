@@ -15,7 +15,7 @@ import (
 )
 
 // What services add to the lock: a limit for the wait and another one for the work, figures, and
-// an answer in time. production.md shows it.
+// an answer in time. production.md says when to copy it.
 
 // Metrics go to Prometheus or OpenTelemetry. Labels: the lock and, for a count, the result.
 type metrics interface {

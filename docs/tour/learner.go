@@ -206,14 +206,13 @@ func (t *tour) runHint(s course.Step, asked []string) error {
 	if err != nil {
 		return err
 	}
-	last, _ := st.failing(of.Name)
-	h, ok := s.HintSaying(last.Says)
-	switch {
-	case last.How != "":
-		h, _ = course.HintForEnding(last.How)
-	case !ok:
-		h, _ = s.HintFor(of.File, of.Name)
+	last := failing{}
+	for _, f := range st.Failing {
+		if f.Story == of.Name {
+			last = f
+		}
 	}
+	h := s.HintAfter(of.File, of.Name, last.How, last.Shows, last.Says)
 	given := st.Hints[of.Name]
 	if given >= len(h.Stages) {
 		t.prose("", "All hints for %s have been given. The story is in %s/%s. The reference solution next to yours: go run ./docs/tour try %d -compare", of.Name, s.Dir, of.File, s.N)

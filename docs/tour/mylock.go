@@ -65,15 +65,7 @@ type failing struct {
 	Story string `json:"story"`
 	How   string `json:"how,omitempty"`  // it "hangs", "leaks" or "breaks"; "" is by its assertion
 	Says  string `json:"says,omitempty"` // that assertion
-}
-
-// failing returns what is remembered of a story that has failed in the last run.
-func (st standing) failing(name string) (failing, bool) {
-	i := slices.IndexFunc(st.Failing, func(f failing) bool { return f.Story == name })
-	if i < 0 {
-		return failing{}, false
-	}
-	return st.Failing[i], true
+	Shows string `json:"shows,omitempty"`
 }
 
 // readProgress returns an empty one if there is none.

@@ -19,7 +19,7 @@ import (
 func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 	failed := func(name string, records ...trace.Record) trial {
 		log := story.Transcript{Tests: []*story.Test{{Name: name, Status: "fail", Records: records}}}
-		return trial{story.Result{Story: story.Story{Name: name}, Verdict: story.Failed, Log: log}, -1, nil, false}
+		return trial{story.Result{Story: story.Story{Name: name, File: course.Steps[4].File}, Verdict: story.Failed, Log: log}, -1, nil, false}
 	}
 	out := trace.Record{Kind: trace.Verdict, Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []trace.Key{{Token: "<alice-1>"}}}
 	idle := trace.Record{Kind: trace.Verdict, Wanted: "alice Unlock -> ErrNotHeld", Got: "ok"}
@@ -27,19 +27,25 @@ func TestTry_TheStoryThatTellsMost_IsShownFirst(t *testing.T) {
 		{story.Result{Story: story.Story{Name: "hangs"}, Verdict: hung}, -1, &ending{kind: hangs}, false},
 		failed("idle", idle),
 		failed("its error"),
-		failed("lost reply", trace.Record{Kind: trace.Command, Lost: true}, out),
+		failed("lost reply", trace.Record{Kind: trace.Command, Lost: true},
+			trace.Record{Kind: trace.Verdict, Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []trace.Key{{Token: "<alice-1>", Until: 1}}}),
 		{story.Result{Story: story.Story{Name: "panics"}, Verdict: story.Crashed}, -1, &ending{kind: breaks}, false},
-		failed("locked out", out),
+		failed("locked out forever", out),
+		failed("one token", trace.Record{Kind: trace.Verdict, Text: "two processes stored the same value"}),
+		failed("two inside, a reply lost", trace.Record{Kind: trace.Command, Lost: true}, trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
 		failed("two inside", trace.Record{Kind: trace.Verdict, Text: "carol is inside with bob"}),
 		failed("deletes another's lock", trace.Record{Kind: trace.Command, Mark: "deletes bob's lock"}, idle),
+		failed("the step's own", trace.Record{Kind: trace.Command, Mark: "deletes bob's lock"}, idle),
 	}}
+	a.trials[len(a.trials)-1].File, a.trials[1].part, a.trials[5].part = a.step.File, 0, 0
 	var names []string
 	for _, r := range a.failing() {
 		names = append(names, r.Name)
 	}
-	require.Equal(t, []string{"two inside", "deletes another's lock", "locked out", "panics", "lost reply", "its error", "idle", "hangs"}, names)
-	a.trials[6].part = 1
-	require.Equal(t, "deletes another's lock", a.failing()[0].Name, "the other is of a later part")
+	require.Equal(t, []string{"the step's own", "two inside", "deletes another's lock", "two inside, a reply lost", "locked out forever",
+		"one token", "panics", "lost reply", "its error", "hangs", "idle"}, names)
+	a.trials[len(a.trials)-1].part = 1
+	require.Equal(t, "two inside", a.failing()[0].Name, "the other is of a later part")
 }
 
 // stackOf is a goroutine as Go prints it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -82,14 +81,22 @@ func (t *tour) tryReport(a attemptAt) error {
 }
 
 // failing are the stories that do not pass. The first one is to be looked at first: of the first
-// part that fails, one in which people lose most.
+// part that fails, or of the steps before, one in which people lose most. Formalities are the last.
 func (a attemptAt) failing() (list []trial) {
+	first := len(a.step.Parts())
 	for _, r := range a.trials {
 		if r.fails() {
 			list = append(list, r)
+			if r.part >= 0 {
+				first = min(first, r.part)
+			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b trial) int { return cmp.Or(max(a.part, 0)-max(b.part, 0), b.harm()-a.harm()) })
+	rank := func(r trial) []int { // that a lock excludes is every step's own
+		harm := r.harm()
+		return []int{boolean(harm == trace.Formality), max(r.part, first), -harm, boolean(r.from() > 1 && r.from() < a.step.N)}
+	}
+	slices.SortStableFunc(list, func(b, c trial) int { return slices.Compare(rank(b), rank(c)) })
 	return list
 }
 
@@ -126,7 +133,7 @@ func (a attemptAt) standing() standing {
 		if r.end != nil && r.Verdict != story.Failed {
 			f.How = r.end.kind
 		} else if list := r.Log.Failing(r.Name); list != nil {
-			f.Says = strings.Join(told(list[0]), "\n")
+			f.Says, f.Shows = strings.Join(told(list[0]), "\n"), trace.Shows(list[0].Records)
 		}
 		st.Failing = append(st.Failing, f)
 	}

@@ -236,7 +236,7 @@ var besides = []File{
 	{Name: "more_7_lost_test.go", From: 7, To: 8, Needs: newer},
 	{"8_validity_test.go", "how long a node may take, and what a node is sent", 8, 8, []string{"NodeTimeout"}},
 	{Name: "more_8_test.go", From: 8, To: 8},
-	{Name: "more_8_validity_test.go", From: 8, To: 8, Needs: []string{"NodeTimeout"}},
+	{Name: "more_8_validity_test.go", From: 8, To: 8, Needs: slices.Concat(newer, []string{"NodeTimeout"})},
 }
 
 var newer = []string{"Lost", "ValidUntil", "Do", "MaxHold", "ErrLost", "ErrNotRun"}

@@ -11,7 +11,7 @@ import (
 // A Hint helps with a story that fails. Its stages say more and more: a question, the
 // direction, nearly the code.
 type Hint struct {
-	Of     []string // stories; files, for all others in them; "says: " and what a failure says
+	Of     []string // stories, files, "says: " what a failure says, "shows: " trace.Shows
 	Stages []string // Markdown
 }
 
@@ -62,21 +62,22 @@ func (s Step) HintFor(file, story string) (Hint, bool) {
 	return h, ok
 }
 
-// HintSaying returns the hint for the sentence with which a story of s has failed.
-func (s Step) HintSaying(says string) (h Hint, ok bool) {
-	for n := s.N; n > 0 && !ok; n-- {
-		h, ok = find(Steps[n-1].Hints(), func(of string) bool {
-			text, ok := strings.CutPrefix(of, "says: ")
-			return ok && strings.Contains(says, text)
-		})
+// HintAfter returns the hint for a story of s that has failed: for how it ends ("hangs", "leaks",
+// "breaks"), or else for what its timeline shows, for what it says, or its own.
+func (s Step) HintAfter(file, story, how, shows, says string) Hint {
+	h, ok := find(readHints("endings.md"), func(of string) bool { return of == how })
+	for _, kind := range []string{"shows: ", "says: "} {
+		for n := s.N; n > 0 && !ok; n-- {
+			h, ok = find(Steps[n-1].Hints(), func(of string) bool {
+				text, is := strings.CutPrefix(of, kind)
+				return is && (text == shows || kind == "says: " && strings.Contains(says, text))
+			})
+		}
 	}
-	return h, ok
-}
-
-// HintForEnding returns the hint for a story that ends in the wrong way: "hangs", "leaks"
-// or "breaks".
-func HintForEnding(how string) (Hint, bool) {
-	return find(readHints("endings.md"), func(of string) bool { return of == how })
+	if !ok {
+		h, _ = s.HintFor(file, story)
+	}
+	return h
 }
 
 func find(list []Hint, is func(of string) bool) (Hint, bool) {

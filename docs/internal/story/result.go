@@ -130,10 +130,13 @@ func readEvents(events []byte, exit int) (Transcript, error) {
 func (t *Test) readTrace() error {
 	file := filepath.Join(t.artifacts, "trace.jsonl")
 	info, err := os.Stat(file)
-	if err != nil || t.artifacts == "" || t.Status == "" || info.Size() > longestTrace {
+	if err != nil || t.artifacts == "" || info.Size() > longestTrace {
 		return nil
 	}
 	if t.Records, err = trace.ReadStory(file); err != nil {
+		if t.Status == "" {
+			t.Records, err = nil, nil
+		}
 		return err
 	}
 	var rows []trace.Record
@@ -212,12 +215,12 @@ func (tr Transcript) judgeFailure(name string) (Verdict, string) {
 }
 
 // Failing returns the failed tests at or below name that have no failed test below them,
-// or their own assertion.
+// or their own assertion: also one in which the process ended afterwards.
 func (tr Transcript) Failing(name string) []*Test {
 	var list []*Test
 	for _, t := range tr.Tests {
 		below := func(b *Test) bool { return b.Status == "fail" && strings.HasPrefix(b.Name, t.Name+"/") }
-		if t.Status == "fail" && (t.Name == name || strings.HasPrefix(t.Name, name+"/")) &&
+		if (t.Status == "fail" || t.Status == "" && t.Asserts()) && (t.Name == name || strings.HasPrefix(t.Name, name+"/")) &&
 			(t.Asserts() || !slices.ContainsFunc(tr.Tests, below)) {
 			list = append(list, t)
 		}

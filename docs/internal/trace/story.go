@@ -206,12 +206,15 @@ func (s *story) own(r Record) {
 		return
 	}
 	for i, now := range r.Redis {
-		if r.Kind == Command && r.Node != i+1 {
-			// Commands to several nodes run at once: what one saw of the others may be
-			// older than what is known.
+		if r.Kind == Command && (r.Node != i+1 || reads.MatchString(r.Text) || setsLock.MatchString(r.Text) && r.Reply == "(nil)") {
+			// Commands run at once: what one saw of another node may be older than what is
+			// known, and what one reads of this node may be newer.
 			continue
 		}
 		was := s.locks[i]
+		if set := setsLock.FindStringSubmatch(r.Text); set != nil && r.Reply == "OK" && now.Token == "" {
+			now.Token = set[1] // and it is gone since
+		}
 		wrote := now.Token != was.Token || r.Kind == Command && setsLock.MatchString(r.Text) && r.Reply == "OK"
 		switch {
 		case now.Token == "":
@@ -231,9 +234,12 @@ func (s *story) own(r Record) {
 // blocks is a command that waits, while others write.
 var blocks = regexp.MustCompile(`^(B[LRZ]|XREAD)`)
 
-// setsLock is a SET of the story's key, which may have something in front of it; of another
-// lock's name, more follows.
-var setsLock = regexp.MustCompile(`^SET \S*coupons}? `)
+// reads is a command that changes nothing.
+var reads = regexp.MustCompile(`^(EXISTS|H?GET|HEXISTS|HGETALL|P?TTL) `)
+
+// setsLock is a SET of the story's key, which may have something in front of it, with the value;
+// of another lock's name, more follows.
+var setsLock = regexp.MustCompile(`^SET \S*coupons}? (\S+)`)
 
 // counts is a command that counts at the key.
 var counts = regexp.MustCompile(`^(INCR|DECR)(BY)? `)
@@ -249,6 +255,8 @@ func guilt(r Record, was, now Key) string {
 		return "deletes " + was.Owner + "'s lock"
 	case now.Owner == r.Who && others:
 		return "overwrites " + was.Owner + "'s lock"
+	case now.Owner == was.Owner && others && now.Until > was.Until:
+		return "extends " + was.Owner + "'s lock"
 	case now.Owner == r.Who && was.Owner == "" && now.Until == 0:
 		return "without a ttl"
 	}

@@ -82,9 +82,16 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 		"bob    TryLock -> ok   <- alice is inside as well": `
 {"at":100,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
 {"at":200,"who":"bob","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}`,
+		"bob    SET coupons b -> OK   <- overwrites alice's lock\n      0.2ms  alice  DEL coupons -> 1   <- deletes bob's lock\n": `
+{"at":100,"who":"alice","node":1,"kind":"command","text":"SET coupons a","reply":"OK","redis":[{"token":"a"}]}
+{"at":200,"who":"bob","node":1,"kind":"command","text":"SET coupons b","reply":"OK","redis":[{}]}
+{"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","redis":[{}]}`,
 		"alice  DEL coupons -> 0   (sent again)": `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"0","redis":[{}]}`,
+		"alice  PEXPIRE coupons 10000 -> 1   <- extends bob's lock\n": `
+{"at":100,"who":"bob","node":1,"kind":"command","text":"SET coupons b EX 1","reply":"OK","redis":[{"token":"b","until":1000100}]}
+{"at":200,"who":"alice","node":1,"kind":"command","text":"PEXPIRE coupons 10000","reply":"1","redis":[{"token":"b","until":10000200}]}`,
 		"0.4ms  alice  renew coupons -> (no reply)\n": `
 {"at":100,"who":"alice","kind":"call","text":"TryLock","redis":[{}]}
 {"at":200,"who":"alice","kind":"return","text":"TryLock","reply":"ok","redis":[{}]}
@@ -172,6 +179,7 @@ func TestWhatTakesNoLockAway_IsNotMarked(t *testing.T) {
 		{{"SETNX coupons locked", "1", "locked"}, {"SET coupons-tea locked NX", "OK", "locked"}, {"DEL coupons", "1", ""}},
 		{{"INCR coupons", "1", "1"}, {"INCR coupons", "2", "2"}, {"DECR coupons", "1", "1"}, {"DEL coupons", "1", ""}},
 		{{"SETNX coupons locked", "1", "locked"}, {"PEXPIRE coupons 10000", "0", ""}},
+		{{"SETNX coupons locked", "1", "locked"}, {"EXISTS coupons", "1", "another"}, {"SET coupons locked NX", "(nil)", "another"}, {"GET coupons", "locked", ""}}, // at once with a SET, a DEL
 	} {
 		lines := ""
 		for i, row := range story {
@@ -184,5 +192,27 @@ func TestWhatTakesNoLockAway_IsNotMarked(t *testing.T) {
 		for _, r := range read(t, lines)[1:] {
 			require.Empty(t, r.Mark, r.Text)
 		}
+	}
+}
+
+func TestWhatATimelineShows(t *testing.T) {
+	const s = 1_000_000
+	row := func(kind Kind, text, mark string, until int64) Record {
+		return Record{Who: "alice", Kind: kind, Text: text, Mark: mark, Redis: []Key{{Token: "a", Owner: "bob", Until: until}}}
+	}
+	called, returned, set := row(Call, "TryLock", "", 0), row(Return, "TryLock", "", 0), row(Command, "PEXPIRE coupons", "extends bob's lock", 9*s)
+	out := Record{Kind: Verdict, Text: "her ttl of 10s has passed", Wanted: "bob TryLock -> ok", Got: "ErrNotAcquired", Redis: []Key{{Token: "a"}}}
+	long := out
+	long.Redis = []Key{{Token: "a", Until: 9 * s}}
+	for want, records := range map[string][]Record{
+		"":                                    {called, row(Command, "SET coupons a", "without a ttl", 0)},
+		"a key without a ttl":                 {called, row(Command, "SET coupons a", "without a ttl", 0), out},
+		"another ttl":                         {called, long},
+		"a TryLock that deletes":              {called, row(Command, "DEL coupons", "deletes bob's lock", 0), out},
+		"an Unlock that deletes":              {row(Call, "Unlock", "", 0), row(Command, "DEL coupons", "deletes bob's lock", 0), out},
+		"a renewal of another's lock":         {called, returned, set, out},
+		"an inner Unlock that frees the lock": {row(Call, "Unlock", "", 0), {Who: "alice", Kind: Command, Redis: []Key{{}}, Inside: []string{"alice"}}, out},
+	} {
+		require.Equal(t, want, Shows(records))
 	}
 }

@@ -58,8 +58,3 @@ var forms = []struct {
 	{regexp.MustCompile(`^Should be empty, but was (.*)`), "nothing", "$1", false},
 	{regexp.MustCompile(`^"(.*)" is not (.*)`), "$2", "$1", false},
 }
-
-var lessThan = regexp.MustCompile(`^less than `)
-
-// ofAmount reports whether r is the verdict on how much there is of something, or how long it took.
-func ofAmount(r Record) bool { return r.Kind == Verdict && lessThan.MatchString(r.Wanted) }

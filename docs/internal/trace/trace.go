@@ -73,51 +73,99 @@ func Outcome(err error) string {
 
 // Harms, the worst last: what the first assertion that fails shows the users of a lock to lose.
 const (
-	Idle    = iota // an Unlock without a lock says nothing
-	Context        // the end of a context
-	Other          // a wrong error, or how long it took
-	LostOut        // no one gets in, after a lost reply
-	LostIn         // two are inside, after a lost reply
-	Breaks         // the process ends
-	Out            // no one is inside, and no one gets in: a key stays
-	Forever        // and it does not expire
-	In             // two are inside, or a lock is deleted or overwritten that another client holds
+	Formality = iota // an Unlock without a lock says nothing, or a command more than is needed
+	Context          // the end of a context
+	Other            // a wrong error, or how long it took
+	LostOut          // no one gets in, after a lost reply
+	Breaks           // the process ends
+	Out              // no one else is inside, and no one gets in: a key stays
+	OneToken         // two may be inside: they can have the same token
+	Forever          // no one gets in, and the key does not expire
+	LostIn           // two are inside, after a reply that was lost or late
+	In               // two are inside, or another client's lock is deleted, overwritten or extended
 )
 
-// Harm finds the harm of a story that fails, in its records, or else in what it says.
-func Harm(records []Record, says string) int {
-	v, before := Record{Text: says}, records
+// untilVerdict is the first assertion that failed, the records before it, and the key that locks
+// out the one who was to get in, if one does.
+func untilVerdict(records []Record, says string) (v Record, before []Record, key Key, stays bool) {
+	v, before = Record{Text: says}, records
 	if i := slices.IndexFunc(records, func(r Record) bool { return r.Kind == Verdict }); i >= 0 {
 		v, before = records[i], records[:i]
 	}
+	if i := slices.IndexFunc(v.Redis, func(k Key) bool { return k.Token != "" }); i >= 0 {
+		key, stays = v.Redis[i], strings.HasSuffix(v.Wanted, "ock -> ok") && v.Got != "ErrNotHeld"
+	}
+	return v, before, key, stays
+}
+
+// Harm finds the harm of a story that fails, in its records, or else in what it says.
+func Harm(records []Record, says string) int {
+	v, before, key, stays := untilVerdict(records, says)
 	lost := slices.ContainsFunc(before, func(r Record) bool { return r.Lost || r.Late || r.Kind == Timeout })
 	who, _, _ := strings.Cut(v.Wanted, " ")
 	held := slices.ContainsFunc(before, func(r Record) bool { return r.Kind == Return && r.Who == who && r.Text != "Unlock" && r.Reply == "ok" })
-	stays := slices.IndexFunc(v.Redis, func(k Key) bool { return k.Token != "" })
+	out := stays && (passed.MatchString(v.Text) || !slices.ContainsFunc(v.Inside, func(in string) bool { return in != who }))
 	taken := slices.ContainsFunc(before, func(r Record) bool { return severity(r.Mark) > 2 })
-	harm := Other
 	switch {
-	case twoInside.MatchString(v.Text) && (v.Got == "ok" || v.Got == ""), taken && !ofAmount(v) && !ofContext.MatchString(v.Text),
+	case twoInside.MatchString(v.Text) && (v.Got == "ok" || v.Got == ""), taken && !strings.HasPrefix(v.Wanted, "less than ") && !ofContext.MatchString(v.Text),
 		strings.HasSuffix(v.Wanted, "Lock -> ErrNotAcquired") && v.Got == "ok" && len(v.Inside) > 1:
-		harm = In
-	case strings.HasSuffix(v.Wanted, "ock -> ok") && v.Got != "ErrNotHeld" && len(v.Inside) == 0 && stays >= 0:
-		harm = Out
-		if until := v.Redis[stays].Until; until == 0 || until-v.At > time.Hour.Microseconds() {
-			harm = Forever
-		}
-	case strings.HasSuffix(v.Wanted, "Unlock -> ErrNotHeld") && !held:
-		return Idle
+		return In - boolean(lost)
+	case strings.Contains(v.Text, "is inside, but alice's TryLock returned nil"):
+		return LostIn
+	case out && (key.Until == 0 || key.Until-v.At > time.Hour.Microseconds()):
+		return Forever
+	case out && lost:
+		return LostOut
+	case out:
+		return Out
+	case oneToken.MatchString(v.Text):
+		return OneToken
+	case strings.HasSuffix(v.Wanted, "Unlock -> ErrNotHeld") && !held, needless.MatchString(v.Text):
+		return Formality
 	case ofContext.MatchString(v.Text):
 		return Context
 	}
-	if lost && harm > Breaks {
-		harm = LostOut + boolean(harm == In)
-	}
-	return harm
+	return Other
 }
 
 // What is in a sentence that says so itself.
 var (
 	twoInside = regexp.MustCompile(`both are inside|inside (with|together)`)
+	oneToken  = regexp.MustCompile(`stored the same value|bits of them vary`)
+	needless  = regexp.MustCompile(`but Unlock sent a command|sent more than one command`)
 	ofContext = regexp.MustCompile(`context|deadline|bob gave up`)
+	passed    = regexp.MustCompile(`ttl of \S+ has passed`)
 )
+
+// Shows says what the timeline of a story that fails shows of the lock, in words that hints are
+// chosen by; "" if only the sentence tells.
+func Shows(records []Record) (what string) {
+	v, before, key, stays := untilVerdict(records, "")
+	in := map[string]string{} // the call of each client
+	for _, r := range before {
+		call, begun := in[r.Who]
+		does, _, _ := strings.Cut(r.Mark, " ")
+		switch {
+		case r.Kind == Call:
+			in[r.Who] = r.Text
+		case r.Kind == Return:
+			in[r.Who] = ""
+		case begun && call == "" && does != "deletes" && severity(r.Mark) > 2:
+			return "a renewal of another's lock"
+		case call == "Unlock" && !r.Again && slices.Contains(r.Inside, r.Who) && len(r.Redis) == 1 && r.Redis[0].Token == "":
+			return "an inner Unlock that frees the lock"
+		case severity(r.Mark) > 2 && call == "Unlock":
+			what = "an Unlock that " + does
+		case severity(r.Mark) > 2:
+			what = "a TryLock that " + does
+		}
+	}
+	switch {
+	case what != "" || !stays:
+	case key.Until == 0:
+		what = "a key without a ttl"
+	case passed.MatchString(v.Text):
+		what = "another ttl"
+	}
+	return what
+}

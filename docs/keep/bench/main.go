@@ -62,26 +62,25 @@ func measure(rounds int, file string) error {
 	return err
 }
 
-// A column has a figure of each lock, or its ratio to that of another lock.
-type column struct{ title, benchmark, unit, to string }
+// A column has a figure of each lock.
+type column struct{ title, benchmark, unit string }
 
 // tables are those of the page, each with a row for each lock that has its first column.
 var tables = map[string][]column{
 	"locks": {
-		{"client", "Pair/call=busy", "client-sec/op", ""},
-		{"Redis", "Pair/call=busy", "redis-sec/op", ""},
-		{"bytes sent", "Pair/call=busy", "sent-bytes/op", ""},
-		{"times raw", "Pair/call=alone", "sec/op", "raw_pair"},
+		{"client", "Pair/call=busy", "client-sec/op"},
+		{"Redis", "Pair/call=busy", "redis-sec/op"},
+		{"bytes sent", "Pair/call=busy", "sent-bytes/op"},
 	},
-	"hung": {{"lock+unlock", "Hung", "sec/op", ""}},
+	"hung": {{"lock+unlock", "Hung", "sec/op"}},
 	"waiters": {
-		{"commands of 10", "Waiters/waiters=10", "commands/op", ""}, {"of 100", "Waiters/waiters=100", "commands/op", ""},
-		{"of 1,000", "Waiters/waiters=1000", "commands/op", ""}, {"time of 1,000", "Waiters/waiters=1000", "sec/op", ""},
-		{"left out", "Waiters/waiters=1000", "left-out/op", ""},
+		{"commands of 10", "Waiters/waiters=10", "commands/op"}, {"of 100", "Waiters/waiters=100", "commands/op"},
+		{"of 1,000", "Waiters/waiters=1000", "commands/op"}, {"time of 1,000", "Waiters/waiters=1000", "sec/op"},
+		{"left out", "Waiters/waiters=1000", "left-out/op"},
 	},
 	"holds": {
-		{"bytes of each", "Holds", "B/hold", ""}, {"goroutines", "Holds", "goroutines", ""},
-		{"commands/s", "Holds", "commands/s", ""}, {"client's processors", "Holds", "processors", ""}, {"lost", "Holds", "lost", ""},
+		{"bytes of each", "Holds", "B/hold"}, {"goroutines", "Holds", "goroutines"},
+		{"commands/s", "Holds", "commands/s"}, {"client's processors", "Holds", "processors"}, {"lost", "Holds", "lost"},
 	},
 }
 
@@ -129,7 +128,7 @@ func write(file, page string) error {
 			if values[columns[0].of(lock)] != nil {
 				rows += "| " + strings.NewReplacer("bsm_", "bsm/", "_", " ").Replace(lock) + " |"
 				for _, c := range columns {
-					rows += " " + c.cell(values[c.of(lock)], values[c.of(c.to)]) + " |"
+					rows += " " + c.cell(values[c.of(lock)]) + " |"
 				}
 				rows += "\n"
 			}
@@ -142,16 +141,12 @@ func write(file, page string) error {
 func (c column) of(lock string) string { return c.benchmark + "/lock=" + lock + " " + c.unit }
 
 // cell has the median and the confidence interval, if there is one; not a figure that may be
-// twice as large. Ratios are those of the same rounds: what disturbs a round disturbs both.
-func (c column) cell(sample, to []float64) string {
-	sample = slices.Clone(sample)
-	for i := range to {
-		sample[i] /= to[i]
-	}
+// twice as large.
+func (c column) cell(sample []float64) string {
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(sample, &benchmath.DefaultThresholds), 0.95)
 	figure := fmt.Sprintf("%.2f", s.Center)
 	switch {
-	case c.to != "" || c.unit == "processors":
+	case c.unit == "processors":
 	case strings.HasSuffix(c.unit, "sec/op"):
 		figure = benchunit.Scale(s.Center, benchunit.Decimal) + "s"
 	default:

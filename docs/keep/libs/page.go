@@ -114,7 +114,7 @@ func slug(title string) string {
 var notInSlug = regexp.MustCompile(`[^\p{L}\p{N} -]`)
 
 // heading begins what the page says about a story: its title, what it says where it is red, and
-// the command for each library on which it is.
+// on which libraries it is.
 func heading(found []verdicts, name string) (string, error) {
 	var says string
 	var dirs []string
@@ -132,12 +132,8 @@ func heading(found []verdicts, name string) (string, error) {
 	if dirs == nil {
 		return "", fmt.Errorf("%s is red nowhere", name)
 	}
-	or := ""
-	if len(dirs) > 1 {
-		or = fmt.Sprintf(", or with `%s`", strings.Join(dirs[1:], "`, `"))
-	}
 	i := slices.IndexFunc(rows, func(r row) bool { return r.story == name })
-	return fmt.Sprintf("### %s\n\n“%s” (`%s play %s %s`%s)", rows[i].title, says, command, dirs[0], name, or), nil
+	return fmt.Sprintf("### %s\n\n“%s” (`%s`; `%s`)", rows[i].title, says, name, strings.Join(dirs, "`, `")), nil
 }
 
 // holds lists which stories pass on which libraries.

@@ -10,9 +10,9 @@ type column struct {
 
 var columns = []column{
 	{"redsync", "redsync, one Redis", 1},
-	{"redsync5", "redsync on five, extended every half expiry", 5},
-	{"bsm", "bsm/redislock with its README's watchdog", 1},
-	{"rueidis", "rueidislock, one key", 1},
+	{"redsync5", "redsync, five", 5},
+	{"bsm", "bsm/redislock", 1},
+	{"rueidis", "rueidislock", 1},
 }
 
 // A row is a story, and the columns that have no verdict of it: the page says why.

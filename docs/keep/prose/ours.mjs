@@ -1,6 +1,6 @@
 // Ours checks what no public tool knows: that the page in the browser has the levels and schedules that pages name, and that
-// README's reasons to trust it have the figures of the tables that they name. With -w it writes these. And that nothing
-// is lost, or said twice.
+// README's reasons to trust it have the figures of the tables that they name, and an interview page lists its questions. With -w it
+// writes these. And that nothing is lost, or said twice.
 import { existsSync, readFileSync, writeFileSync, readdirSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { slug } from 'github-slugger';
@@ -50,11 +50,13 @@ sounds.forEach((term, i) => { if (term.localeCompare(sounds[i - 1] ?? term, 'zh'
 const wanted = {
   stories, steps: 8, schedules: number(schedules), faults, changes: number(changes), noticed: number(noticed), reasons, libraries, servers, attempts,
 };
-for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 'docs/read/how-we-know.zh-CN.md']) {
-  const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`);
+const interview = readdirSync('docs/read/interview').map((page) => `docs/read/interview/${page}`);
+for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 'docs/read/how-we-know.zh-CN.md', ...interview]) {
+  const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`)
+    .replace(/(?<=<!-- table: questions -->\n)[^]*?(?=<!-- \/table)/, () => page.match(/^### .*/gm).map((line) => `[${line.slice(4)}](#${slug(line.slice(4))}) · `).join('').slice(0, -3) + '\n');
   if (right === page) continue;
   if (process.argv.includes('-w')) writeFileSync(file, right);
-  else wrong(`${file}: figures are not those of the pages: node docs/keep/prose/ours.mjs -w`);
+  else wrong(`${file}: figures or questions are not those of the pages: node docs/keep/prose/ours.mjs -w`);
 }
 
 // One fact stands in one place, elsewhere is a link: no two pages of a language have more than twenty equal words in a row (of Chinese,

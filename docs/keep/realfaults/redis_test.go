@@ -439,7 +439,7 @@ func (s *scene) service(name string, step int) (p *party, hook *lockhook.Hook, l
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { file.Close() })
 	hook = &lockhook.Hook{Log: slog.New(slog.NewTextHandler(file, nil))}
-	rdbs := connect(s.t, s.addrs(), redis.Options{DialerRetries: 1})
+	rdbs := connect(s.t, s.addrs(), redis.Options{DialerRetries: 1, ContextTimeoutEnabled: true})
 	for _, rdb := range rdbs {
 		rdb.AddHook(hook)
 	}
@@ -473,9 +473,10 @@ func TestAnOutage_IsSeenBeforeTheLockIsLost(t *testing.T) {
 		"killed": (*redisproc.Process).Kill,
 		"hangs":  func(server *redisproc.Process) { server.Signal(syscall.SIGSTOP) },
 	} {
-		for step := 7; step <= 8; step++ {
-			variant(t, fmt.Sprintf("step %02d, Redis %s", step, outage), func(t *testing.T) {
-				s := newScene(t, nodesOf(step), 10*time.Second)
+		for i := range 4 {
+			step, ttl := 7+i%2, time.Duration(5+5*(i/2))*time.Second
+			variant(t, fmt.Sprintf("step %02d, Redis %s, a ttl of %v", step, outage, ttl), func(t *testing.T) {
+				s := newScene(t, nodesOf(step), ttl)
 				alice, hook, log := s.service("alice", step)
 				alice.enters()
 				isRenewed := func() bool { return hook.Renewed.Load() >= int64(nodesOf(step)) }

@@ -191,9 +191,9 @@ func Unpack(page []byte, first, rest any) (err error) {
 	return err
 }
 
-// assemble makes the page of its data and of the sources. That with the own lock is published
-// nowhere. The words escape <, so that none ends the script.
+// assemble makes the page of its data and of the sources.
 func assemble(levels, graph, rest any, locks []lock, own bool, script string) ([]byte, error) {
+	// The own lock's page is published nowhere. Marshal escapes <, so that no word ends the script.
 	languages, home := readWords(), map[bool]string{false: course.Address}[own]
 	all, err1 := json.Marshal(languages)
 	first, err2 := pack(map[string]any{"Levels": levels, "Graph": graph, "Locks": locks, "Path": way, "Hard": hard, "Chapters": Chapters(), "Own": own, "Home": home})

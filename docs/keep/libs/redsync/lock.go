@@ -50,9 +50,9 @@ func (l *Lock) acquired(ctx context.Context, err error) error {
 	return fmt.Errorf("redislock: %q: %w", l.key, err)
 }
 
-// Unlock passes its context on.
-func (l *Lock) Unlock(ctx context.Context) error {
-	ok, err := l.mutex.UnlockContext(ctx)
+// Unlock does not use the context, as redsync's README does not.
+func (l *Lock) Unlock(context.Context) error {
+	ok, err := l.mutex.Unlock()
 	if ok {
 		return nil
 	}

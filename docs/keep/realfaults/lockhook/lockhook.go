@@ -20,8 +20,8 @@ import (
 type Hook struct {
 	Log     *slog.Logger
 	Renewed atomic.Int64 // how many renewals Redis has confirmed
-	// Failed is how many have failed. One that is not answered counts when go-redis gives
-	// it up (ReadTimeout).
+	// Failed is how many have failed. One without a reply counts when go-redis gives up:
+	// after ttl/10 with ContextTimeoutEnabled, otherwise after ReadTimeout.
 	Failed atomic.Int64
 }
 
