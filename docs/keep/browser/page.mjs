@@ -11,16 +11,16 @@ export const data = JSON.parse(inflateRawSync(Buffer.from(html.match(/id="data">
 // won are the shortest orders to the goals of the chapters' levels.
 export const won = {
   '00/none': 'abab', '01/crash-hold': 'aFbBb', '02/crash-waits': 'aaF', '02/crash-acquire': 'aFbBb',
-    '03/slow': 'aAFba',
-  '04/slow': 'aAaFba', '05/nested': 'aabba', '06/slow': 'aFbBA', '07/slow': 'aFb', '07/failover': 'aFb',
-    '07/pause': 'abFBbBA',
-  '08/down-1': 'a1Fa2', '08/restart': 'a1a2b3Fb1', '09/pause': 'aFbA',
+  '03/slow': 'aAFba', '04/slow': 'aAaFba', '05/nested': 'aabba', '06/nested': 'aaab', '06/slow': 'aFbBA',
+  '07/slow': 'aFb', '07/failover': 'aFb', '07/pause': 'abFBbBA', '08/down-1': 'a1Fa2',
+  '08/restart': 'a1a2b3Fb1', '09/pause': 'aFbA',
 };
 
-// bets are right ones, before the first move: when the fault must strike.
+// bets are right ones, before the first move.
 const bets = {
-  '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '06/slow': 1, '07/failover': 1, '07/pause': 1,
-    '08/restart': 2,
+  '02/crash-waits': 1, '02/crash-acquire': 1, '03/slow': 2, '04/slow': 3, '05/nested': 0, '06/nested': 2,
+  '06/slow': 1, '07/slow': 0, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 2,
+  '09/pause': 2,
 };
 
 const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme,

@@ -76,6 +76,14 @@ for (const [what, at, act, look, want] of [
   });
 }
 
+test('a release after a refusal says why, and that after Unlock shows its command', async ({page}) => {
+  const small = page.locator('#choices button:not([aria-disabled]) small');
+  await open(page, '#08/down-1/a1a2b1Fb2b3');
+  await expect(small).toHaveText('bob was refused and removes its key');
+  await goTo(page, '#08/down-1/a1a2FAa3');
+  await expect(small.first()).toContainText('release coupons <alice-1>');
+});
+
 test('hints show the way, and the level is not solved', async ({page}) => {
   await open(page, '#03/slow/');
   for (let n = 0; n < 12 && await page.locator('.outcome.won').count() === 0; n++) {

@@ -51,19 +51,22 @@ export function clock(us) {
 }
 
 // spares reports whether a command of an Unlock has left another's key alone.
-const spares = (r, next) => /^(release|GET) /.test(r.text) && next?.reply === 'ErrNotHeld'
+const spares = (r, next) => /^(release|GET) /.test(r.text) && (r.again || next?.reply === 'ErrNotHeld')
   && r.redis[r.node - 1]?.owner && r.redis[r.node - 1].owner !== r.who;
+
+// numberOf is the number that comes with an access to the resource, or 0.
+const numberOf = r => Number(r.text.match(/ with token (\d+)/)?.[1] ?? 0);
 
 // diagram draws rows: the names of the lanes, which stay in view, and what is below them.
 // What is not older than fresh is new: its commands can be seen moving, and two inside flash.
 export function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
-  const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 18 : 24),
-    right = width - 32;
+  const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 14 : 24),
+    right = width - (narrow ? 24 : 32);
   const names = [clients[0], ...nodes, ...clients.slice(1), resource];
   const lane = {}, gap = (right - left) / (names.length - 1);
   names.forEach((name, i) => { lane[name] = left + gap * i; });
   if (names.length === 4) { // one node: more room between the clients, where the labels are
-    const r = Math.min(gap, 105);
+    const r = Math.min(gap, narrow ? 66 : 105);
     lane[resource] = right;
     lane[clients[1]] = right - r;
     lane[nodes[0]] = (left + right - r) / 2;
@@ -99,8 +102,8 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
-    const room = Math.abs(lane[next] - lane[name]) - (nodes.includes(next) ? 28 : 20) + (options.wide
-      ?? 0) + (narrow ? 50 : 0);
+    const far = Math.abs(lane[next] - lane[name]), room = far - (nodes.includes(next) ? 28 : 20)
+      + (options.wide ?? 0) + (narrow && far < 100 ? 50 : 0);
     const text = fitting(texts, room);
     label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end'
       : 'start'});
@@ -141,9 +144,10 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       }
       dot(who, y);
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost',
-        t('diagram.lost')).replace(/[<>]/g, '');
-      const full = first.text.replace(/ coupons/, '').replace(/ \{coupons\}:fence/, '').replace(/[<>]/g,
-        '').replace(', sent long ago', '');
+        t('diagram.lost')).replace(/[<>]/g, '').replace(/^(?=[1-9])/, / counter=/.test(first.text) ? '#'
+          : '');
+      const full = first.text.replace(
+        / coupons| \S*\{coupons\}:fence| ttl=\d+| redislock:\S+|[<>]|, sent long ago/g, '');
       says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`],
         {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
       // Here an older lock deleted a key that is not its own.
@@ -152,8 +156,8 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       if (row.mark) {
         const node = nodeOf(first.node);
         front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
-        says(who, y + 22, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
-        y += 16;
+        says(who, y + 26, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
+        y += 18;
       }
       break;
     }
@@ -184,9 +188,9 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       break;
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
-        const refused = /refused/.test(row.text);
-        const short = refused ? event(row.text).replace(/ with token \d+|，编号 \d+/, '')
-          : event(row.text.replace('is inside, ', '').replace(/ with token \d+/, ''));
+        const refused = /refused/.test(row.text), number = numberOf(row), short = refused
+          ? t('diagram.refused', {number, than: Math.max(...records.slice(0, row.first).map(numberOf))})
+          : event(row.text.replace(/is inside, | with token \d+/g, '')) + (number ? ` (#${number})` : '');
         arrow(who, resource, y, {dashed: refused});
         dot(who, y);
         if (refused) front.append(svg('circle', {cx: lane[resource], cy: y, r: 9, class: 'saved'}));
@@ -259,7 +263,7 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
     bars.append(svg('polygon', {points: shape.join(' '),
       style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-    const letter = (y, text) => bars.append(svg('text', {x, y: y + 16, 'text-anchor': 'middle',
+    const letter = (y, text) => bars.append(svg('text', {x, y: y + 12, 'text-anchor': 'middle',
       class: 'ownerletter'}, text));
     if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}`
       : ''));

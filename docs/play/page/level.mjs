@@ -202,7 +202,7 @@ function notice({state, records, seen}) {
 }
 
 // options are the buttons of what can be chosen, and lines for what cannot.
-function options({state}) {
+function options({state, records}) {
   const {game} = now, l = game.level, list = [];
   const add = (words, cls, act, props) => {
     const n = act && list.filter(b => b.matches(':not([aria-disabled])')).length + 1;
@@ -221,7 +221,10 @@ function options({state}) {
   if (state === End) return [el('p.over', t('choices.over'))];
   const idle = graph.idle(state), edges = graph.edges(state), open = edges.filter(o => o.to !== Unexplored);
   const offer = (o, cls) => {
-    const words = [...rich(upper(saying(l, o))), sends(o) && el('small', el('code', o.text))];
+    const who = whoOf(o), call = records.findLast(r => r.who === who && r.kind === 'call')?.text;
+    const back = /^release /.test(o.text) && !isFault(o) && call !== 'Unlock'; // an attempt that was refused
+    const what = back ? t('why.back', {who}) : el('code', o.text);
+    const words = [...rich(upper(saying(l, o))), sends(o) && el('small', what)];
     add(words, cls, () => choose(o.edge), {'data-label': o.label});
   };
   names.forEach((who, i) => {
@@ -246,7 +249,8 @@ function showChoices(played) {
   const over = !(leads && !game.revealed) && (game.along().at > 0 && !game.on || ended),
     had = document.activeElement;
   const focused = box.contains(had) || part('outcome').contains(had) && !over;
-  section.querySelector('h2').textContent = game.toBet ? t('bet') : told || t('choices');
+  const bet = game.toBet && t('bet', {question: game.question});
+  section.querySelector('h2').textContent = bet || told || t('choices');
   section.classList.toggle('told', told !== '');
   section.classList.toggle('folded', over);
   fill(box, options(played));

@@ -44,24 +44,26 @@ type goal struct {
 	Fault, Goal string
 	After       string `json:",omitempty"`
 	Boss        bool   `json:",omitempty"`
+	Bet         string `json:",omitempty"` // the right one of a, b and c, or none: when the fault strikes
 }
 
 // way are the levels of the chapters, in their order.
 var way = []goal{
-	{0, "none", "X", "", false},
-	{1, "crash-hold", "K", "", false},
-	{2, "crash-waits", "bob Lock -> ok", "F", false},
-	{2, "crash-acquire", "K", "", false},
-	{3, "slow", "D: alice", "", false},
-	{4, "slow", "D: alice", "", false},
-	{5, "nested", "B: alice", "bob TryLock -> ErrNotAcquired", false},
-	{6, "slow", "L: alice", "", false},
-	{7, "slow", "bob TryLock -> ErrNotAcquired", "F", false},
-	{7, "failover", "X", "", false},
-	{7, "pause", "L: alice", "", true},
-	{8, "down-1", "alice is inside, reads 0", "F", false},
-	{8, "restart", "X", "", true},
-	{9, "pause", "alice writes 1 with token 1: refused", "F", false},
+	{0, "none", "X", "", false, ""},
+	{1, "crash-hold", "K", "", false, ""},
+	{2, "crash-waits", "bob Lock -> ok", "F", false, "b"},
+	{2, "crash-acquire", "K", "", false, ""},
+	{3, "slow", "D: alice", "", false, ""},
+	{4, "slow", "D: alice", "", false, ""},
+	{5, "nested", "B: alice", "bob TryLock -> ErrNotAcquired", false, "a"},
+	{6, "nested", "bob TryLock -> ErrNotAcquired", "alice release coupons <alice-1> depth=1", false, "c"},
+	{6, "slow", "L: alice", "", false, ""},
+	{7, "slow", "bob TryLock -> ErrNotAcquired", "F", false, "a"},
+	{7, "failover", "X", "", false, ""},
+	{7, "pause", "L: alice", "", true, ""},
+	{8, "down-1", "alice is inside, reads 0", "F", false, "b"},
+	{8, "restart", "X", "", true, ""},
+	{9, "pause", "alice writes 1 with token 1: refused", "F", false, "c"},
 }
 
 // hard are levels for those who have been all the way, the easier ones first: a reader who

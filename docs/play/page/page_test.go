@@ -194,25 +194,31 @@ func TestThePage_NeedsNothingElse(t *testing.T) {
 }
 
 // The chapters' levels go through all locks in their order. Their goals are what
-// the explorer has found in a cell; in four of them the reader sees that the lock holds. The
+// the explorer has found in a cell; in five of them the reader sees that the lock holds. The
 // hard ones break.
 func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	_, found := committed(t)
 	english := Words()["en"]
 	kinds := func(l goal) string { return found[fmt.Sprintf("%02d/%s", l.Step, l.Fault)].Kinds }
-	levels, sees, before := map[int]int{}, 0, 0
+	levels, sees, before, breaks := map[int]int{}, 0, 0, regexp.MustCompile("^[A-Z](:|$)") // as an Aim of the page
 	for i, l := range way {
 		levels[l.Step]++
 		require.GreaterOrEqual(t, l.Step, before, "in the order of the course")
 		before = l.Step
-		for _, word := range []string{"goal", "why"} {
+		words := []string{"goal", "why", "hint"}
+		if l.Bet != "" {
+			words = append(words, "bet", "bet.a", "bet.b", "bet.c")
+			require.Contains(t, words, "bet."+l.Bet)
+		}
+		for _, word := range words {
 			require.NotEmpty(t, english[fmt.Sprintf("level.%02d/%s.%s", l.Step, l.Fault, word)])
 		}
 		switch {
 		case i == 0:
 			require.Equal(t, "none", l.Fault, "the first is won without a fault")
-		case l.After == "F":
+		case !breaks.MatchString(l.Goal):
 			sees++
+			require.NotEmpty(t, l.After)
 			require.Empty(t, kinds(l), "%02d/%s", l.Step, l.Fault)
 		default:
 			require.Contains(t, kinds(l), l.Goal[:1], "%02d/%s", l.Step, l.Fault)
@@ -221,8 +227,8 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	for _, s := range entries() {
 		require.Contains(t, []int{1, 2, 3}, levels[s.N], s.Label())
 	}
-	require.Len(t, way, 14)
-	require.Equal(t, 4, sees)
+	require.Len(t, way, 15)
+	require.Equal(t, 5, sees)
 	require.Len(t, hard, 15)
 	for _, l := range hard {
 		require.Contains(t, kinds(l), l.Goal, "%02d/%s", l.Step, l.Fault)

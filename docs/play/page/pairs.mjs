@@ -32,7 +32,8 @@ const stairs = () => el('div.scroll', {tabindex: '0', role: 'group', 'aria-label
 
 // card is a pair. The board with more rows leads, and the other one follows.
 function card(n) {
-  const all = beats(n), two = [all.findLast(b => b.Breaks && b.Show), all.find(b => b.Holds)];
+  const all = beats(n), fixed = all.findIndex(b => b.Holds);
+  const two = [all.slice(0, fixed).findLast(b => b.Breaks), all[fixed]];
   const boards = two.map(() => el('lock-board.pair-picture'));
   boards.forEach((board, i) => board.show({cell: two[i].cell, path: two[i].path}));
   const [lead, other] = boards.toSorted((a, b) => b.list.length - a.list.length);
