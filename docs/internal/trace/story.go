@@ -255,7 +255,7 @@ func guilt(r Record, was, now Key) string {
 		return "deletes " + was.Owner + "'s lock"
 	case now.Owner == r.Who && others:
 		return "overwrites " + was.Owner + "'s lock"
-	case now.Owner == was.Owner && others && now.Until > was.Until:
+	case now.Owner == was.Owner && others && now.Until > was.Until && r.Reply != "0":
 		return "extends " + was.Owner + "'s lock"
 	case now.Owner == r.Who && was.Owner == "" && now.Until == 0:
 		return "without a ttl"

@@ -89,6 +89,9 @@ func TestWhatIsWrong_OfAllKinds(t *testing.T) {
 		"alice  DEL coupons -> 0   (sent again)": `
 {"at":100,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"1","lost":true,"redis":[{}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"DEL coupons","reply":"0","redis":[{}]}`,
+		"alice  release coupons -> 0\n": `
+{"at":100,"who":"bob","node":1,"kind":"command","text":"acquire coupons <bob-1>","reply":"1","redis":[{"token":"<bob-1>","until":10000000}]}
+{"at":200,"who":"alice","node":1,"kind":"command","text":"release coupons","reply":"0","redis":[{"token":"<bob-1>","until":20000000}]}`, // bob has renewed at once
 		"alice  PEXPIRE coupons 10000 -> 1   <- extends bob's lock\n": `
 {"at":100,"who":"bob","node":1,"kind":"command","text":"SET coupons b EX 1","reply":"OK","redis":[{"token":"b","until":1000100}]}
 {"at":200,"who":"alice","node":1,"kind":"command","text":"PEXPIRE coupons 10000","reply":"1","redis":[{"token":"b","until":10000200}]}`,
