@@ -533,7 +533,7 @@ func TestTryLock_NestedTooFewNodes_KeepsTheHold(t *testing.T) {
 func TestANodeThatSaidNo_IsNotReleased(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
-			alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes[:3], key, ttl)
+			alice, bob := lab.lock("alice"), lab.lockOn("bob", lab.client("bob").nodes[:3], key, 6*ttl)
 			require.NoError(t, bob.TryLock(ctx))
 			require.ErrorIs(t, alice.TryLock(ctx), ErrNotAcquired, "bob has three of five nodes, but alice was not refused")
 			time.Sleep(slack(ttl / 100)) // she may release in the background
