@@ -666,7 +666,9 @@ func TestTryLock_InvalidNodes_SendsNothing(t *testing.T) {
 				{"sets NodeTimeout to -1s", negative, "NodeTimeout"},
 			} {
 				lab.note("alice %s", mistake.of)
-				require.ErrorContains(t, mistake.lock.TryLock(ctx), mistake.says, "alice made a mistake, but the error does not name it")
+				err := mistake.lock.TryLock(ctx)
+				require.ErrorContains(t, err, mistake.says, "alice made a mistake, but the error does not name it")
+				require.NotErrorIs(t, err, ErrNotAcquired, "alice made a mistake, but the error says that the lock is taken")
 			}
 			require.Zero(t, lab.sent(), "alice made a mistake, but it was sent to Redis")
 		})
