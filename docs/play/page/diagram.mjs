@@ -19,7 +19,7 @@ function svg(name, attributes, ...children) {
 let measure;
 function widthOf(text, bold) {
   measure ??= document.createElement('canvas').getContext('2d');
-  measure.font = `${bold ? '600 ' : ''}13px Helvetica, Arial, sans-serif`;
+  measure.font = `${bold ? '600 ' : ''}13px system-ui, sans-serif`;
   return measure.measureText(text).width;
 }
 
@@ -91,12 +91,11 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   const place = (row, y, until) => {
     for (let i = row.first; i < until; i++) at[i] = y;
   };
-  const arrow = (from, to, y, {dashed, lost, style} = {}) => {
+  const arrow = (from, to, y, {dashed, style} = {}) => {
     const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1);
     front.append(svg('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow',
       style: `stroke:${style ?? color(from)}${dashed ? ';stroke-dasharray:3 4' : ''}`}));
-    if (!lost) front.append(svg('path',
-      {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`,
+    front.append(svg('path', {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`,
       style: `fill:${style ?? color(from)}`}));
   };
   // says writes a label beside a client's lane, between it and the next.
@@ -137,8 +136,13 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
       for (const r of row.of) {
-        arrow(who, nodeOf(r.node), y, {dashed: first.late || first.lost, style: row.mark ? 'var(--bad)'
-          : undefined});
+        arrow(who, nodeOf(r.node), y, {dashed: first.late, style: row.mark ? 'var(--bad)' : undefined});
+        if (r.lost) { // its reply breaks off half way
+          const [from, to] = [nodeOf(r.node), who].map(name => lane[name]), half = (from + to) / 2;
+          front.append(svg('path', {d: `M${from} ${y + 8}H${half}`, class: 'arrow',
+            style: 'stroke:var(--bad);stroke-dasharray:3 4'}));
+          label(half, y + 13, '✗', {anchor: 'middle', fill: 'var(--bad)', bold: true});
+        }
         if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6,
           class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
       }

@@ -223,7 +223,8 @@ function options({state, records}) {
   const offer = (o, cls) => {
     const who = whoOf(o), call = records.findLast(r => r.who === who && r.kind === 'call')?.text;
     const back = /^release /.test(o.text) && !isFault(o) && call !== 'Unlock'; // an attempt that was refused
-    const what = back ? t('why.back', {who}) : el('code', o.text);
+    const late = l.Nodes === 1 && records.findLast(r => r.who === who && r.kind === 'command')?.reply === '1';
+    const what = back ? t(late ? 'why.late' : 'why.back', {who}) : el('code', o.text);
     const words = [...rich(upper(saying(l, o))), sends(o) && el('small', what)];
     add(words, cls, () => choose(o.edge), {'data-label': o.label});
   };
@@ -252,6 +253,7 @@ function showChoices(played) {
   const bet = game.toBet && t('bet', {question: game.question});
   section.querySelector('h2').textContent = bet || told || t('choices');
   section.classList.toggle('told', told !== '');
+  section.classList.toggle('sure', told === t('choices.sure'));
   section.classList.toggle('folded', over);
   fill(box, options(played));
   if (focused) (choice() ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
@@ -318,7 +320,7 @@ function showHints() {
 
 // reached tells of the goal: in how many moves, by which bet, why, and where the lock is that holds.
 function reached({records}) {
-  const {game} = now, {level: l, aim, moments, bet, beat} = game, {at, found} = game.along(),
+  const {game} = now, {level: l, aim, moments, bet, beat} = game, {at} = game.along(),
     step = stepTitle(l.Step), told = [], more = [];
   const kind = goals()[game.id]?.Goal[0]
     ?? kindsIn(records.slice(0, game.run(game.path.slice(0, at)).records.length)).at(-1);
@@ -342,15 +344,8 @@ function reached({records}) {
     told.push(el('p.fix', t(helps ? 'outcome.helps' : 'outcome.fix', {step, fix}), ' ',
       el('a#there', {href: address(level, path)}, t(path ? 'outcome.there' : 'outcome.thereAnew'))));
   }
-  const d = game.decisive(game.path, at);
   if (!aim.breaks) more.push(el('p', t(l.Kinds === '' ? 'outcome.none' : 'outcome.seen',
     {all: game.all, ways: game.ways})));
-  else if (d < 0) more.push(el('p', t('outcome.decidedStart')));
-  else {
-    const values = {n: d + 1, text: saying(l, optionOf(game.path[d])), violating: found[d],
-      all: graph.all[game.run().states[d]]};
-    more.push(el('p', rich(t('outcome.decided', values))));
-  }
   if (game.shown) more.push(el('p', t('outcome.shown')));
   return {told, more};
 }

@@ -55,6 +55,7 @@ export function help() {
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
   document.body.append(dialog);
   dialog.showModal();
+  dialog.scrollTop = 0; // the button that closes it has the focus, at its end
 }
 
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
@@ -67,6 +68,10 @@ function bar() {
   return el('nav.chapters', {'aria-label': t('chapters')}, chapters,
     link('#build', t('bench.short'), location.hash.startsWith('#build')));
 }
+
+// placeIn is the address of a level in its chapter.
+const placeIn = l => `#${chapterOf(l)}.${1 + data.Chapters.find(c => c.Step === chapterOf(l))
+  .Beats.findIndex(b => b.Level === cellName(l))}`;
 
 // isDone reports whether the whole way has been solved.
 export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
@@ -97,11 +102,11 @@ export function showMenu(problem = '') {
   frame(el('main.menu', {tabindex: '-1'},
     el('p.problem', {role: 'alert'}, rich(problem)),
     el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
-      next && el('p.start', link(`#${chapterOf(next)}`, t(done ? 'menu.goOn' : 'menu.start'), 'primary',
+      next && el('p.start', link(done ? placeIn(next) : '#1', t(done ? 'menu.goOn' : 'menu.start'), 'primary',
         'start'), ' ',
         el('span#way', t('menu.way', {solved: done, all: way.length})))),
     isDone() && el('section.medal', {'aria-labelledby': 'medal'},
-      el('h2#medal', el('span', {'aria-hidden': 'true'}, '🏅 '), t('medal', {all: way.length})),
+      el('h2#medal', el('span', {'aria-hidden': 'true'}, '★ '), t('medal', {all: way.length})),
       el('p.start', link('#pairs', t('medal.pairs'), 'primary')),
         el('p', t('medal.lead', {n: data.Hard.length})),
       el('ol.hard', data.Hard.map(levelOf).filter(Boolean).map(hard))),
