@@ -60,6 +60,9 @@ type side struct {
 
 func (t *tour) side(dir, whose string) (side, error) {
 	l, err := t.readLock(dir)
+	if whose != "" {
+		l, err = t.startIn(dir)
+	}
 	if err != nil {
 		return side{}, err
 	}

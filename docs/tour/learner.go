@@ -173,11 +173,9 @@ func differing(a, b side) (names []string) {
 	return names
 }
 
-// uncommented is a declaration without the lines that are comments.
+// uncommented is the code of a declaration.
 func uncommented(d source.Declaration) string {
-	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
-		return strings.HasPrefix(strings.TrimSpace(line), "//")
-	}), "\n")
+	return strings.Join(strings.Fields(comment.ReplaceAllString(d.Text, "")), " ")
 }
 
 // runHint shows the next stage of the hint for a story: the first failing one of the last
