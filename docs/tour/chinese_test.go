@@ -52,8 +52,7 @@ func TestChinese_IsCompleteAndNotTooMuch(t *testing.T) {
 		locks += read(t, "../../"+s.Path())
 	}
 	for _, comment := range comment.FindAllString(locks, -1) {
-		assert.NotEmptyf(t, inChinese.Texts[comment], "no Chinese for %q", comment)
-		assert.Equal(t, len(lines(comment)), len(lines(inChinese.Texts[comment])), "%q", comment)
+		assert.Equal(t, strings.Count(comment, "//"), strings.Count(inChinese.Texts[comment], "//"), "lines of Chinese for %q", comment)
 	}
 	for text, found := range inChinese.Texts {
 		known := strings.Contains(source, strconv.Quote(text)) || strings.Contains(source, "`"+text+"`") || strings.Contains(text, "#") || text == "epilogue" || strings.Contains(locks, text)

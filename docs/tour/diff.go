@@ -91,10 +91,7 @@ func (s side) file(own, other string) string {
 // declarations only.
 func (t *tour) runDiff(_ context.Context, req request) error {
 	s := req.steps[0]
-	read := t.startIn
-	if s.N > 4 { // otherwise every comment of step 05 would differ from step 04's Chinese one
-		read = t.readLock
-	}
+	read := []func(dir string) (lock, error){t.startIn, t.readLock}[boolean(s.N > 4)] // 05 has no Chinese
 	before, err := t.ofCourse(s.Before(), read)
 	after, wrong := t.ofCourse(s, read)
 	if err := cmp.Or(err, wrong); err != nil {

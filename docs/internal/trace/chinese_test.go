@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,31 +18,26 @@ import (
 // A message that is written anew has no Chinese, and leaves the old one without English. The source
 // of stories, of what concludes from them and of testify has each text, or its parts.
 func TestChinese_IsOfWhatStoriesSay(t *testing.T) {
-	source := sourceOf(t, "step0[78]*/[0-9]_*_test.go", course.SecondDir+"/more_*.go", course.Epilogue.Dir+"/"+course.Epilogue.File)
-	for _, quoted := range quote.FindAllString(source, -1) {
-		text, err := strconv.Unquote(quoted)
-		require.NoError(t, err, quoted)
-		assert.False(t, sentence.MatchString(text) && InChinese(text) == text, "no Chinese for %q", text)
+	source := sourceOf("step0[78]*/[0-9]_*_test.go", course.SecondDir+"/more_*.go", course.Epilogue.Dir+"/"+course.Epilogue.File)
+	for _, m := range quote.FindAllStringSubmatch(source, -1) {
+		assert.False(t, sentence.MatchString(m[1]) && InChinese(m[1]) == m[1], "no Chinese for %q", m[1])
 	}
-	source += sourceOf(t, "step0*/bug_test.go", course.SecondDir+"/*.go", "docs/internal/trace/*y.go",
+	source += sourceOf("step0*/bug_test.go", course.SecondDir+"/*.go", "docs/internal/trace/*y.go",
 		"docs/internal/trace/text.go", "docs/keep/explore/*.go", "docs/tour/testdata/lab_real_test.go")
 	var testify printed
 	assert.GreaterOrEqual(&testify, 1, 2)
 	assert.Greater(&testify, 1, 2)
 	assert.LessOrEqual(&testify, 2, 1)
 	source += string(testify)
-	verb := regexp.MustCompile(course.Verbs)
+	verb, letter := regexp.MustCompile(course.Verbs), regexp.MustCompile("[a-z]")
+	kinds := func(verbs []string) []string {
+		return slices.Sorted(slices.Values(letter.FindAllString(strings.Join(verbs, ""), -1)))
+	}
 	for text, chinese := range inChinese.Texts {
 		for part := range strings.SplitSeq(verb.ReplaceAllString(text, "\n"), "\n") {
 			assert.Truef(t, strings.Contains(source, strings.Trim(part, ": ")), "nothing says this any longer: %q", text)
 		}
-		kinds := func(format string) (list []string) {
-			for _, v := range verb.FindAllString(format, -1) {
-				list = append(list, v[len(v)-1:])
-			}
-			return slices.Sorted(slices.Values(list))
-		}
-		assert.Equalf(t, kinds(text), kinds(chinese), "%q", text)
+		assert.Equalf(t, kinds(verb.FindAllString(text, -1)), kinds(verb.FindAllString(chinese, -1)), "%q", text)
 	}
 }
 
@@ -51,13 +45,11 @@ type printed string
 
 func (p *printed) Errorf(format string, args ...any) { *p += printed(fmt.Sprintf(format, args...)) }
 
-func sourceOf(t *testing.T, patterns ...string) (source string) {
+func sourceOf(patterns ...string) (source string) {
 	for _, pattern := range patterns {
-		files, err := filepath.Glob("../../../" + pattern)
-		require.NoError(t, err)
+		files, _ := filepath.Glob("../../../" + pattern)
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
+			text, _ := os.ReadFile(file) // without it, much has no source
 			source += joined.ReplaceAllString(string(text), "")
 		}
 	}
@@ -66,7 +58,7 @@ func sourceOf(t *testing.T, patterns ...string) (source string) {
 
 var (
 	joined = regexp.MustCompile("\" ?\\+\\s*\"") // where a text continues on the next line
-	quote  = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+	quote  = regexp.MustCompile(`"((?:[^"\\\n]|\\.)*)"`)
 	// sentence is what a story says: no reply of Redis, which begins with two capitals.
 	sentence = regexp.MustCompile(`^(?:[^A-Z]|.[^A-Z]).*(?:, but |\b(?:alice|bob|Redis|the)\b(?:.* ){2})`)
 )
