@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -30,14 +29,12 @@ func TestChinese_IsOfWhatStoriesSay(t *testing.T) {
 	assert.LessOrEqual(&testify, 2, 1)
 	source += string(testify)
 	verb, letter := regexp.MustCompile(course.Verbs), regexp.MustCompile("[a-z]")
-	kinds := func(verbs []string) []string {
-		return slices.Sorted(slices.Values(letter.FindAllString(strings.Join(verbs, ""), -1)))
-	}
+	kinds := func(f string) []string { return letter.FindAllString(strings.Join(verb.FindAllString(f, -1), ""), -1) }
 	for text, chinese := range inChinese.Texts {
 		for part := range strings.SplitSeq(verb.ReplaceAllString(text, "\n"), "\n") {
 			assert.Truef(t, strings.Contains(source, strings.Trim(part, ": ")), "nothing says this any longer: %q", text)
 		}
-		assert.Equalf(t, kinds(verb.FindAllString(text, -1)), kinds(verb.FindAllString(chinese, -1)), "%q", text)
+		assert.ElementsMatchf(t, kinds(text), kinds(chinese), "%q", text)
 	}
 }
 
