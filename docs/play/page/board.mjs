@@ -21,7 +21,7 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
   get n() { return Math.min(this.list.length, this.getAttribute('rows') ?? Infinity); }
 
   connectedCallback() {
-    this.tabIndex = 0;
+    if (!this.ariaHidden) this.tabIndex = 0;
     this.setAttribute('role', 'img');
     this.width = this.clientWidth;
     this.sizes = new ResizeObserver(() => this.clientWidth === this.width || this.draw());

@@ -114,8 +114,8 @@ function read(i) {
     fill(slot, controls());
     return enter();
   }
-  const goesOn = last?.Show && last.cell === b.cell, waits = b.Ask && !answerOf(b.key) && goesOn;
-  const shown = waits || goesOn && before === last && rowsOf(last) <= rowsOf(b) ? rowsOf(last) : 0;
+  const goesOn = last?.Show && !last.Level && last.cell === b.cell, waits = b.Ask && !answerOf(b.key);
+  const shown = goesOn && (waits || before === last && rowsOf(last) <= rowsOf(b)) ? rowsOf(last) : 0;
   board.show({cell: b.cell, path: b.path, rows: shown, play: false, secret: false});
   if (!waits) play();
 }

@@ -250,27 +250,25 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
   });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
+  // By a SET without NX another has overwritten the key.
+  const overwrites = ({node, text, reply}, n) => node === n + 1 && /^SET (?!.*NX)/.test(text)
+    && reply === 'OK';
   nodes.forEach((node, n) => spans(r => r.redis[n]?.token, (i, j) => {
     const [a, b] = [i, j].map(r => records[r].redis[n]);
     return b.token === a.token && b.owner === a.owner && Math.abs(b.until - a.until) < 1000
-      && depths[j][n] === depths[i][n];
+      && depths[j][n] === depths[i][n] && !overwrites(records[j], n);
   }).forEach(([i, j]) => {
-    const k = records[i].redis[n], x = lane[node], wide = new Map(); // by y: what comes first counts
+    const k = records[i].redis[n], owner = overwrites(records[i], n) ? records[i].who : k.owner,
+      x = lane[node], wide = new Map(); // by y: what comes first counts
     const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
     for (let r = j; r >= i; r--) wide.set(yAt(r), half(records[r]?.at ?? now));
     const up = [...wide], down = up.toReversed(), [top] = down[0];
     if (up.length < 2) return;
     const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
     bars.append(svg('polygon', {points: shape.join(' '),
-      style: `fill:${pale(k.owner)};stroke:${color(k.owner)}`}));
-    const letter = (y, text) => bars.append(svg('text', {x, y: y + 12, 'text-anchor': 'middle',
-      class: 'ownerletter'}, text));
-    if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}`
-      : ''));
-    for (let r = i + 1; r < j; r++) { // another has overwritten it
-      if (records[r].node === n + 1 && /^SET (?!.*NX)/.test(records[r].text)
-        && records[r].reply === 'OK') letter(yAt(r), records[r].who[0]);
-    }
+      style: `fill:${pale(owner)};stroke:${color(owner)}`}));
+    if (up[0][0] - top >= 20) bars.append(svg('text', {x, y: top + 12, 'text-anchor': 'middle',
+      class: 'ownerletter'}, (owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : '')));
   }));
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6,
     patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'},

@@ -262,8 +262,9 @@ function showTools() {
   const {path, ahead} = now.game;
   const tool = (id, act, off, key) =>
     button(t(id), act, {id, 'aria-keyshortcuts': key, 'aria-disabled': off && 'true'});
-  fill(part('tools'), tool('undo', undo, path.length === 0, 'u'), tool('redo', redo, ahead.length === 0),
-    tool('restart', () => goTo(0), path.length === 0), tool('hint', hint, false, 'h'));
+  fill(part('tools'), path.length + ahead.length > 0 && [tool('undo', undo, path.length === 0, 'u'),
+    tool('redo', redo, ahead.length === 0), tool('restart', () => goTo(0), path.length === 0)],
+  tool('hint', hint, false, 'h'));
 }
 
 // ---- hints

@@ -88,10 +88,12 @@ export function showMenu(problem = '') {
     done = way.filter(solved).length;
   const hard = l => el('li', el('a.level', {href: `#${cellName(l)}/`}, el('span', upper(stepTitle(l.Step)),
     t('colon'), titleOf(l), ' ', el('small', t('medal.best', {n: new Game(l).best}))), sign(cellName(l))));
-  const chapter = ({Step: n}) => el('li', el('a.level', {href: `#${n}`},
+  const chapter = ({Step: n, Beats}) => el('li', el('a', {href: `#${n}`,
+    class: `level ${completed(n) ? 'done' : ''}`},
     el('span', el('strong', `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', fromData(lockOf(n).Lock))),
     el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓'
-      : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length}))));
+      : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})),
+    thumb(Beats.findLast(b => b.Breaks).Show)));
   frame(el('main.menu', {tabindex: '-1'},
     el('p.problem', {role: 'alert'}, rich(problem)),
     el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
@@ -111,6 +113,13 @@ export function showMenu(problem = '') {
       el('summary', el('h2#all', t('menu.all'))), el('p', t('menu.allLead')), matrix())),
     el('footer', el('span#progress', t('menu.progress', {solved: levels.filter(solved).length,
       all: playable.length})), ' ', clear)));
+}
+
+// thumb is a small picture of a schedule.
+function thumb(show) {
+  const [step, fault, path] = show.split('/'), board = el('lock-board', {'aria-hidden': 'true'});
+  board.show({cell: `${step}/${fault}`, path});
+  return el('div.thumb', board);
 }
 
 export const sign = id => el('span', {class: `sign ${stateOf(id)}`}, t(`sign.${stateOf(id)}`));
