@@ -88,10 +88,10 @@ func (s side) file(own, other string) string {
 
 // runDiff compares lock.go, or what the epilogue has in its place, with that of the step
 // before. Of each other file that is new or changed it says so. With names, it compares these
-// declarations only.
+// declarations only. Comments can be Chinese up to step 04: those of step 05 have none.
 func (t *tour) runDiff(_ context.Context, req request) error {
 	s := req.steps[0]
-	read := []func(dir string) (lock, error){t.startIn, t.readLock}[boolean(s.N > 4)] // 05 has no Chinese
+	read := []func(dir string) (lock, error){t.startIn, t.readLock}[boolean(s.N > 4)]
 	before, err := t.ofCourse(s.Before(), read)
 	after, wrong := t.ofCourse(s, read)
 	if err := cmp.Or(err, wrong); err != nil {
