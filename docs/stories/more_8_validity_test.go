@@ -996,7 +996,7 @@ func (l *lab) slow(node int, later time.Duration, names ...string) {
 		}
 		return false
 	})
-	l.fault("from now on, what %s sends reaches %s %v later", strings.Join(names, " or "), s.name, later)
+	l.fault("from now on, what %s sends arrives %v later at %s", strings.Join(names, " or "), later, s.name)
 }
 
 // sentTo returns how many commands have been sent to a node so far.

@@ -22,10 +22,7 @@ func word(text string) string {
 	if !course.Chinese {
 		return text
 	}
-	if found := inChinese.Find(text); found != text {
-		return found
-	}
-	return course.InChinese(text)
+	return course.InChinese(inChinese.Find(text))
 }
 
 // say is fmt.Sprintf in the reader's language, its words as well.

@@ -132,7 +132,7 @@ func (t *tour) box(s course.Step, everything bool) error {
 // compare shows the declarations in which the learner's lock differs from the reference solution.
 func (t *tour) compare(s course.Step) error {
 	a, err := t.mine(s)
-	b, wrong := t.side(s.Dir, "the reference solution")
+	b, wrong := t.side(s.Dir, "the reference solution", t.startIn)
 	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (t *tour) mine(s course.Step) (side, error) {
 	if !t.hasLock(dir) {
 		return side{}, errorf("there is no lock of yours to compare: go run ./docs/tour try %d makes one", s.N)
 	}
-	return t.side(dir, "yours")
+	return t.side(dir, "yours", t.readLock)
 }
 
 // differing names what two locks declare differently.
@@ -173,11 +173,9 @@ func differing(a, b side) (names []string) {
 	return names
 }
 
-// uncommented is a declaration without the lines that are comments.
+// uncommented is the code of a declaration.
 func uncommented(d source.Declaration) string {
-	return strings.Join(slices.DeleteFunc(lines(d.Text), func(line string) bool {
-		return strings.HasPrefix(strings.TrimSpace(line), "//")
-	}), "\n")
+	return strings.Join(strings.Fields(comment.ReplaceAllString(d.Text, "")), " ")
 }
 
 // runHint shows the next stage of the hint for a story: the first failing one of the last

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,16 +143,16 @@ func (t *tour) readLock(dir string) (lock, error) {
 	return l, nil
 }
 
-// startIn is a lock as an attempt begins with it: the first one's comments can be Chinese.
+// startIn is a lock as learners read it: where one file is all, its comments can be Chinese.
 func (t *tour) startIn(dir string) (lock, error) {
 	l, err := t.readLock(dir)
-	for english, chinese := range inChinese.Sections["The comments of the first lock"] {
-		if course.Chinese && dir == course.First.Dir && err == nil {
-			l[course.LockFile] = bytes.Replace(l[course.LockFile], []byte(english), []byte(chinese), 1)
-		}
+	if text := l[course.LockFile]; course.Chinese && len(l) == 1 && !strings.HasPrefix(dir, myDir) {
+		l[course.LockFile] = comment.ReplaceAllFunc(text, func(c []byte) []byte { return []byte(word(string(c))) })
 	}
 	return l, err
 }
+
+var comment = regexp.MustCompile(`//.*(\n\s*//.*)*`)
 
 // putLock makes l the lock in a folder. Without one, nothing is left of the folder.
 func (t *tour) putLock(dir string, l lock) error {

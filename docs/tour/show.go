@@ -89,7 +89,7 @@ func (c console) alsoFailing(failing []*story.Test) {
 	var others []string
 	for _, t := range failing[1:] {
 		_, name, _ := strings.Cut(t.Name, "/")
-		others = append(others, strings.ReplaceAll(name, "_", " "))
+		others = append(others, trace.Say(strings.ReplaceAll(name, "_", " ")))
 	}
 	if n := len(others) - few; n > 1 {
 		others = append(others[:few], say("and %d more", n))
@@ -132,7 +132,7 @@ func cut(lines []string, limit int) []string {
 func whyNot(r story.Result) string {
 	switch {
 	case r.Verdict == story.Skipped:
-		return say("skipped: %s", r.Detail)
+		return say("skipped: %s", trace.Say(r.Detail))
 	case r.Verdict == story.Silent:
 		return strings.TrimSuffix(say("failed without an assertion: %s", r.Detail), ": ")
 	case r.Verdict == story.NotRun:

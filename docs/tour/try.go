@@ -485,7 +485,7 @@ func (t *tour) hasOlderNew(s course.Step, src lock) (bool, error) {
 
 // declared is what the reference solution of a step declares.
 func (t *tour) declared(s course.Step) ([]source.Declaration, error) {
-	of, err := t.side(s.Dir, "")
+	of, err := t.side(s.Dir, "", t.readLock)
 	return of.list, err
 }
 

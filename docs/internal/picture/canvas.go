@@ -42,12 +42,7 @@ var zhCN []byte
 var inChinese = course.NewCatalog("docs/internal/picture/zh-CN.json", zhCN, course.Numbers)
 
 // InChinese returns the Chinese for a text of a picture, or the text if there is none.
-func InChinese(text string) string {
-	if found := inChinese.Find(text); found != text {
-		return found
-	}
-	return trace.InChinese(text)
-}
+func InChinese(text string) string { return trace.InChinese(inChinese.Find(text)) }
 
 // inLabels has the words of labels; commands, replies and errors are as in the code.
 var inLabels = sync.OnceValue(func() *strings.Replacer {

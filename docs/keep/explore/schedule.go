@@ -355,7 +355,7 @@ func (s *Schedule) settle() {
 	s.arrive(ttl+time.Second, everything)
 	switch n := s.owned(""); {
 	case n > len(s.Nodes)/2:
-		s.violate(nil, Locked, "no one is inside, but the lock is not free after a ttl")
+		s.violate(nil, Locked, "no one is inside, but the lock stays taken")
 	case n > 0:
 		s.violate(nil, Leftover, "a key is left over")
 	}

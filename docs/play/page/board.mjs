@@ -21,7 +21,7 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
   get n() { return Math.min(this.list.length, this.getAttribute('rows') ?? Infinity); }
 
   connectedCallback() {
-    this.tabIndex = 0;
+    if (!this.ariaHidden) this.tabIndex = 0;
     this.setAttribute('role', 'img');
     this.width = this.clientWidth;
     this.sizes = new ResizeObserver(() => this.clientWidth === this.width || this.draw());
@@ -72,6 +72,7 @@ export class Board extends (globalThis.HTMLElement ?? Object) {
     if (!this.isConnected || !cell) return this.replaceChildren();
     const whole = n === list.length, some = whole ? records : records.slice(0, list[n].first);
     const chosen = this.hasAttribute('play'), before = seen.at(-2), two = r => r?.inside.length > 1;
+    this.shown = some;
     const fresh = chosen ? records[before ?? records.length]?.at : moving ? list[n - 1]?.at : undefined;
     this.replaceChildren(...diagram({
       rows: list.slice(0, n), records: some, moving, fresh: fresh ?? Infinity,

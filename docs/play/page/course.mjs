@@ -6,7 +6,7 @@ import {controls as plays} from './board.mjs';
 import {button, el, fill, kbd, leads, narrow, part, rich, say} from './dom.mjs';
 import {gameOf} from './game.mjs';
 import {controls, enter, rule} from './level.mjs';
-import {data, graph, levelNamed, lockOf, scheduleOf, solved, stepTitle, titleOf} from './levels.mjs';
+import {data, graph, levelNamed, lockOf, names, scheduleOf, solved, stepTitle, titleOf} from './levels.mjs';
 import {boss, frame, sign} from './menu.mjs';
 import {answerOf, answers, now} from './store.mjs';
 import {rows} from './timeline.mjs';
@@ -27,17 +27,32 @@ export function showChapter({chapter: n, at, path}) {
   if (!open || path && (!open.Level || graph.follow(graph.cells.get(open.cell), path).rest)) return false;
   if (path) gameOf(open.level, path).keep();
   now.place = {chapter: n, at: 0};
-  const board = el('lock-board#picture');
+  const board = el('lock-board#picture'), strip = el('div.strip', {'aria-hidden': true});
   const down = button([t('course.next'), ' ↓'], nextBeat, {id: 'down', 'aria-keyshortcuts': 'Enter'});
+  board.addEventListener('rows', () => fill(strip, inRoom(board.shown)));
   frame('chapter', titleOfChapter(n), [
     el('div.beats', all.map(section)),
-    el('div.figure', plays(board, move, down), el('p.which#which'),
+    el('div.figure', plays(board, move, down), el('p.which#which'), strip,
       el('section.picture', {'aria-label': t('picture')}, board))]);
   scrollTo(0, 0);
   if (at > 1) toBeat(at - 1);
   else read(0);
   document.querySelectorAll('.beat h1, .beat h2')[at - 1].focus({preventScroll: true});
   return true;
+}
+
+// inRoom shows the room of the opening after some records: who is in it, who holds the key, and the number
+// that each of them adds one to.
+function inRoom(records = []) {
+  const {inside = [], redis = []} = records.at(-1) ?? {}, owner = redis.find(k => k.token)?.owner;
+  const writes = records.filter(r => /writes \d/.test(r.text) && !/refused/.test(r.text)),
+    number = writes.at(-1)?.text.match(/writes (\d+)/)[1] ?? 0, lost = number < writes.length;
+  const gone = name => records.some(r => r.who === name && /^dies/.test(r.text)) ? 'gone' : '';
+  const people = where => names.filter(name => inside.includes(name) === where).map(name => el('span',
+    {class: `dot owner${names.indexOf(name)} ${gone(name)}`}, name[0].toUpperCase()));
+  const room = `room ${inside.length > 1 ? 'two' : ''} owner${names.indexOf(owner)}`;
+  return [...people(false), el('span', {class: room}, people(true)), el('span', {class: lost && 'lost'},
+    t('strip.number'), ' ', el('b', String(number)), lost && ` ≠ ${writes.length}`)];
 }
 
 const titleOfChapter = n => `${n}. ${t(`chapter.${n}.title`)}`;
@@ -105,8 +120,8 @@ function read(i) {
     fill(slot, controls());
     return enter();
   }
-  const goesOn = last?.Show && last.cell === b.cell, waits = b.Ask && !answerOf(b.key) && goesOn;
-  const shown = waits || goesOn && before === last && rowsOf(last) <= rowsOf(b) ? rowsOf(last) : 0;
+  const goesOn = last?.Show && !last.Level && last.cell === b.cell, waits = b.Ask && !answerOf(b.key);
+  const shown = goesOn && (waits || before === last && rowsOf(last) <= rowsOf(b)) ? rowsOf(last) : 0;
   board.show({cell: b.cell, path: b.path, rows: shown, play: false, secret: false});
   if (!waits) play();
 }

@@ -17,7 +17,7 @@ function svg(name, attributes = {}, ...children) {
 let measure;
 function widthOf(text, bold) {
   measure ??= document.createElement('canvas').getContext('2d');
-  measure.font = `${bold ? '600 ' : ''}13px Helvetica, Arial, sans-serif`;
+  measure.font = `${bold ? '600 ' : ''}13px system-ui, sans-serif`;
   return measure.measureText(text).width;
 }
 
@@ -86,12 +86,11 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
 
   let y = headHeight;
   const at = [], deaths = {}; // the y of each record, for the bars, and of who dies
-  const arrow = (from, to, y, {dashed, lost, style = color(from)} = {}) => {
+  const arrow = (from, to, y, {dashed, style = color(from)} = {}) => {
     const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1), tip = x2 - d * 9;
     draw('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow',
       style: `stroke:${style}${dashed ? ';stroke-dasharray:3 4' : ''}`});
-    const head = `M${tip} ${y - 4.5}L${x2 - d} ${y}L${tip} ${y + 4.5}z`;
-    if (!lost) draw('path', {d: head, style: `fill:${style}`});
+    draw('path', {d: `M${tip} ${y - 4.5}L${x2 - d} ${y}L${tip} ${y + 4.5}z`, style: `fill:${style}`});
   };
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
@@ -122,10 +121,16 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
       const fill = row.mark ? 'var(--bad)' : undefined;
-      for (const {node} of row.of) {
-        arrow(who, nodeOf(node), y, {dashed: first.late || first.lost, style: fill});
+      for (const {node, lost} of row.of) {
+        const from = lane[nodeOf(node)], half = (from + lane[who]) / 2;
+        arrow(who, nodeOf(node), y, {dashed: first.late, style: fill});
+        if (lost) { // its reply breaks off half way
+          draw('path', {d: `M${from} ${y + 8}H${half}`, class: 'arrow',
+            style: 'stroke:var(--bad);stroke-dasharray:3 4'});
+          label(half, y + 13, '✗', {anchor: 'middle', fill: 'var(--bad)', bold: true});
+        }
         if (moving && first.at >= fresh) draw('circle', {cx: lane[who], cy: y, r: 6, class: 'travel',
-          style: `fill:${color(who)};--to:${lane[nodeOf(node)] - lane[who]}px`});
+          style: `fill:${color(who)};--to:${from - lane[who]}px`});
       }
       dot(who, y);
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost',
@@ -230,26 +235,25 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     if (depth) depths[i][r.node - 1] = Number(depth[1]);
   });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
+  // By a SET without NX another has overwritten the key.
+  const overwrites = ({node, text, reply}, n) => node === n + 1 && /^SET (?!.*NX)/.test(text)
+    && reply === 'OK';
   nodes.forEach((node, n) => spans(r => r.redis[n]?.token, (i, j) => {
     const [a, b] = [i, j].map(r => records[r].redis[n]);
     return b.token === a.token && b.owner === a.owner && Math.abs(b.until - a.until) < 1000
-      && depths[j][n] === depths[i][n];
+      && depths[j][n] === depths[i][n] && !overwrites(records[j], n);
   }).forEach(([i, j]) => {
-    const k = records[i].redis[n], x = lane[node], wide = new Map(); // by y: what comes first counts
+    const k = records[i].redis[n], owner = overwrites(records[i], n) ? records[i].who : k.owner,
+      x = lane[node], wide = new Map(); // by y: what comes first counts
     const half = time => k.until ? Math.max(1, 12 * Math.max(0, (k.until - time) / longest)) : 12;
     for (let r = j; r >= i; r--) wide.set(yAt(r), half(records[r]?.at ?? now));
     const up = [...wide], down = up.toReversed(), [top] = down[0];
     if (up.length < 2) return;
     const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
-    bars.append(svg('polygon', {points: shape.join(' '), style: filled(k.owner)}));
-    const letter = (y, text) =>
-      bars.append(svg('text', {x, y: y + 12, 'text-anchor': 'middle', class: 'ownerletter'}, text));
-    const depth = depths[i][n] > 1 ? ` ×${depths[i][n]}` : '';
-    if (up[0][0] - top >= 20) letter(top, (k.owner || '?')[0] + depth);
-    for (let r = i + 1; r < j; r++) { // another has overwritten it
-      const {node, text, reply, who} = records[r];
-      if (node === n + 1 && /^SET (?!.*NX)/.test(text) && reply === 'OK') letter(yAt(r), who[0]);
-    }
+    bars.append(svg('polygon', {points: shape.join(' '), style: filled(owner)}));
+    const letter = (owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : '');
+    if (up[0][0] - top >= 20) bars.append(svg('text',
+      {x, y: top + 12, 'text-anchor': 'middle', class: 'ownerletter'}, letter));
   }));
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6,
     patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'},

@@ -100,8 +100,8 @@ export class Game {
     this.path = path.slice(0, n);
   }
 
-  // momentsOf are what a reader can bet on: when the fault must strike. They are those at which Alice, alone,
-  // has come to a next command. Where all are right, there is no bet.
+  // momentsOf are what a reader can bet on: when the fault can strike at the earliest. They are those at
+  // which Alice, alone, has come to a next command.
   momentsOf() {
     const moments = [], path = [];
     for (let state = this.cell.State, text = t('bet.first'); state !== End && moments.length < 4;) {
@@ -117,7 +117,8 @@ export class Game {
       text = t(sends(next) ? 'bet.after' : 'bet.write', {command, node: nodeOf(this.level, next.label[1])});
       state = next.to;
     }
-    return moments.some(m => m.right) && moments.some(m => !m.right) ? moments : [];
+    const first = moments.findIndex(m => m.right);
+    return first >= 0 && moments.length > 1 ? moments.map((m, i) => ({...m, right: i === first})) : [];
   }
 
   // early reports whether the fault of a level would change nothing yet.

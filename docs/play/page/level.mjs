@@ -215,7 +215,9 @@ function options({state, records}) {
   const offer = (o, cls) => {
     const who = whoOf(o), call = records.findLast(r => r.who === who && r.kind === 'call')?.text;
     const back = /^release /.test(o.text) && !isFault(o) && call !== 'Unlock'; // an attempt that was refused
-    const small = sends(o) && el('small', back ? t('why.back', {who}) : el('code', o.text));
+    const late = l.Nodes === 1 && records.findLast(r => r.who === who && r.kind === 'command')?.reply === '1';
+    const small = sends(o)
+      && el('small', back ? t(late ? 'why.late' : 'why.back', {who}) : el('code', o.text));
     add([...rich(upper(saying(l, o))), small], cls, () => choose(o.edge), {'data-label': o.label});
   };
   names.forEach((who, i) => {
@@ -239,6 +241,7 @@ function showChoices(played, told) {
   const bet = game.toBet && t('bet', {question: game.question});
   section.querySelector('h2').textContent = bet || told || t('choices');
   section.classList.toggle('told', told !== '');
+  section.classList.toggle('sure', told === t('choices.sure'));
   section.classList.toggle('folded', over);
   fill(box, options(played));
   if (focused) (choice() ?? part('tools').querySelector('button'))?.focus({preventScroll: true});
@@ -248,8 +251,9 @@ function showChoices(played, told) {
 function showTools() {
   const {path, ahead} = now.game;
   const tool = (id, act, on, key) => button(t(id), act, {id, 'aria-keyshortcuts': key, 'aria-disabled': !on});
-  fill(part('tools'), tool('undo', undo, path.length, 'u'), tool('redo', redo, ahead.length),
-    tool('restart', () => goTo(0), path.length), tool('hint', hint, true, 'h'));
+  fill(part('tools'), path.length + ahead.length > 0 && [tool('undo', undo, path.length, 'u'),
+    tool('redo', redo, ahead.length), tool('restart', () => goTo(0), path.length)],
+  tool('hint', hint, true, 'h'));
 }
 
 // ---- hints
@@ -299,7 +303,7 @@ function showHints() {
 
 // reached tells of the goal: in how many moves, by which bet, why, and where the lock is that holds.
 function reached({records}) {
-  const {game} = now, {level: l, aim, moments, bet, beat, best, back} = game, {at, found} = game.along(),
+  const {game} = now, {level: l, aim, moments, bet, beat, best, back} = game, {at} = game.along(),
     kind = goals()[game.id]?.Goal[0] ?? kindsIn(records.slice(0, game.run().seen[at])).at(-1),
     right = moments.length === 0 || moments[bet]?.right, step = stepTitle(l.Step), told = [], more = [],
     star = at === best && back === 0 && !game.shown && right;
@@ -321,11 +325,8 @@ function reached({records}) {
     told.push(el('p.fix', t(helps ? 'outcome.helps' : 'outcome.fix', {step, fix}), ' ',
       el('a#there', {href: address(level, path)}, t(path ? 'outcome.there' : 'outcome.thereAnew'))));
   }
-  const d = game.decisive(game.path, at), {all, ways} = game;
+  const {all, ways} = game;
   if (!aim.breaks) more.push(t(l.Kinds === '' ? 'outcome.none' : 'outcome.seen', {all, ways}));
-  else if (d < 0) more.push(t('outcome.decidedStart'));
-  else more.push(t('outcome.decided', {n: d + 1, text: saying(l, optionOf(game.path[d])), violating: found[d],
-    all: graph.all[game.run().states[d]]}));
   if (game.shown) more.push(t('outcome.shown'));
   return {told, more};
 }

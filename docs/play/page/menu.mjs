@@ -17,7 +17,7 @@ export function frame(name, title, children, between) {
       el('span.space'), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(),
       el('select#language', {'aria-label': t('languages'), onchange: choose}, Object.keys(words).map(option)),
       button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
-    between, el(`main.${name}`, {tabindex: '-1'}, children));
+    between, el(`main.${name}`, {tabindex: '-1'}, ...children));
   if (entered) document.querySelector('h1').focus({preventScroll: true});
 }
 
@@ -52,6 +52,7 @@ export function help() {
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
   document.body.append(dialog);
   dialog.showModal();
+  dialog.scrollTop = 0; // the button that closes it has the focus, at its end
 }
 
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
@@ -62,6 +63,10 @@ function bar() {
   return el('nav.chapters', {'aria-label': t('chapters')}, chapters,
     link('#build', t('bench.short'), location.hash.startsWith('#build')));
 }
+
+// placeIn is the address of a level in its chapter.
+const placeIn = l => `#${chapterOf(l)}.${1 + data.Chapters.find(c => c.Step === chapterOf(l))
+  .Beats.findIndex(b => b.Level === cellName(l))}`;
 
 // isDone reports whether the whole way has been solved.
 export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
@@ -82,18 +87,20 @@ export function showMenu(problem = '') {
     done = way.filter(solved).length;
   const hard = l => el('li', el('a.level', {href: `#${cellName(l)}/`}, el('span', upper(stepTitle(l.Step)),
     t('colon'), titleOf(l), ' ', el('small', t('medal.best', {n: new Game(l).best}))), sign(cellName(l))));
-  const chapter = ({Step: n}) => el('li', el('a.level', {href: `#${n}`},
+  const chapter = ({Step: n, Beats}) => el('li', el('a', {href: `#${n}`,
+    class: `level ${completed(n) ? 'done' : ''}`},
     el('span', el('strong', `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', fromData(lockOf(n).Lock))),
     completed(n) ? el('span.sign.holds', '✓') : el('span.sign', t('menu.levels',
-      {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length}))));
+      {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})),
+    thumb(Beats.findLast(b => b.Breaks).Show)));
   frame('menu', '', [
     el('p.problem', {role: 'alert'}, rich(problem)),
     el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
       next && el('p.start',
-        link(`#${chapterOf(next)}`, t(done ? 'menu.goOn' : 'menu.start'), 'primary', 'start'), ' ',
+        link(done ? placeIn(next) : '#1', t(done ? 'menu.goOn' : 'menu.start'), 'primary', 'start'), ' ',
         el('span#way', t('menu.way', {solved: done, all: way.length})))),
     isDone() && el('section.medal', {'aria-labelledby': 'medal'},
-      el('h2#medal', el('span', {'aria-hidden': true}, '🏅 '), t('medal', {all: way.length})),
+      el('h2#medal', el('span', {'aria-hidden': true}, '★ '), t('medal', {all: way.length})),
       el('p.start', link('#pairs', t('medal.pairs'), 'primary')),
       el('p', t('medal.lead', {n: data.Hard.length})),
       el('ol.hard', data.Hard.map(levelOf).filter(Boolean).map(hard))),
@@ -106,6 +113,13 @@ export function showMenu(problem = '') {
     el('footer', el('span#progress', t('menu.progress', {solved: levels.filter(solved).length,
       all: playable.length})), ' ', clear),
   ]);
+}
+
+// thumb is a small picture of a schedule.
+function thumb(show) {
+  const [step, fault, path] = show.split('/'), board = el('lock-board', {'aria-hidden': 'true'});
+  board.show({cell: `${step}/${fault}`, path});
+  return el('div.thumb', board);
 }
 
 export const sign = id => el('span', {class: `sign ${stateOf(id)}`}, t(`sign.${stateOf(id)}`));

@@ -99,7 +99,7 @@ function drawOpening() {
   }
   part('room').classList.toggle('two', inside.length > 1);
   let digit = 0;
-  const options = over || late ? [] : graph.edges(state).filter(o => o.to !== Unexplored
+  const options = over ? [] : graph.edges(state).filter(o => o.to !== Unexplored
     && !(isFault(o) && path.length === 0));
   const message = o => {
     const who = whoOf(o), [command] = o.text.split(' '), says = t(`open.do.${command}`);
@@ -115,12 +115,13 @@ function drawOpening() {
   const bolts = options.filter(isFault).map(o => bolt(() => deliver(o), {'data-label': o.label,
     'aria-keyshortcuts': String(++digit)}));
   fill(part('bolt'), bolts.length === 0 && soon ? bolt(undefined, {'aria-disabled': 'true'}) : bolts);
-  part('picture').show({cell: path.length > 0 && game.id, path: game.name}, won);
+  part('picture').show({cell: game.id, path: game.name}, won);
   if (won) note(game.id, 'broken');
   if (over && holds) note(game.id, 'holds');
   const next = acts[n] ? format({opening: n + 1}) : '#2', nobody = goal === 'X' && inside.includes(writer);
   fill(part('told'), done ? [
     el('h2', {class: won ? 'bad' : 'good'}, won ? '✗ ' : '✓ ', t(`open.${n}.end`, {all: game.all})),
+    holds && !won && el('p.orders', {'aria-hidden': 'true'}, '✓ '.repeat(game.all)),
     el('p', rich(t(`open.${n}.so`))),
     el('a.button.primary#next', {href: next}, t(`open.${n}.next`)),
   ] : over || late ? [

@@ -86,8 +86,8 @@ var hard = []goal{
 	{Step: 8, Fault: "healing", Goal: "T"},
 }
 
-// A Chapter tells of one step: what breaks the lock before it, the fix, and that the same
-// schedule leaves the new lock whole. Then it is the reader's turn.
+// A Chapter tells of one step: what broke the lock before it, a question, and the fix. Then it is the
+// reader's turn: to see the new lock hold, and to break it.
 type Chapter struct {
 	Step  int
 	Beats []Beat
@@ -100,7 +100,7 @@ type Beat struct {
 	Show   string   `json:",omitempty"` // the schedule that has been played when the beat ends: 03/slow/aAF
 	Ask    string   `json:",omitempty"` // the right answer of a, b and c: the reader answers, and then Show plays
 	Diff   []string `json:",omitempty"` // lines of the fix, each after "-", "+" or a space
-	Level  string   `json:",omitempty"` // the reader's turn, 04/slow; then there is nothing to show
+	Level  string   `json:",omitempty"` // the reader's turn, 04/slow; Show, if any, is for the chapter's pair
 	Holds  bool     `json:",omitempty"` // Show is the schedule on the new lock, to its end: the fault strikes, and nothing is wrong
 	Breaks string   `json:",omitempty"` // the kinds of the violations in Show, in their order; without it, there is none
 	Inside []string `json:",omitempty"` // who is inside at the end of Show; [] is no one

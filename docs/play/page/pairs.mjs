@@ -14,20 +14,24 @@ import {fromData, t} from './words.mjs';
 export function showPairs({pairs: n}) {
   const chapters = data.Chapters.filter(c => n === 0 || c.Step === n);
   if (chapters.length === 0) return false;
-  frame('pairs', t('pairs.title'), [el('h1', {tabindex: '-1'}, t('pairs.title')),
-    el('p.rule', t('pairs.lead')), n === 0 && stairs(), ...chapters.map(c => card(c.Step))]);
+  frame('pairs', t('pairs.title'), [
+    el('h1', {tabindex: '-1'}, t('pairs.title')), el('p.rule', t('pairs.lead')),
+    n === 0 && [stairs(), el('p.rule', t('pairs.nine'))], chapters.map(c => card(c.Step)),
+    n === 0 && [el('p', t('pairs.work')),
+      el('p.start', el('a.button.primary', {href: '#build'}, t('pairs.build')))]]);
   scrollTo(0, 0);
   return true;
 }
 
-// stairs shows which lock holds against what. That of chapter 9 is step 05's, with numbers.
+// stairs shows which lock holds against what: 0 is the first of all, and 9 is step 05's, with numbers.
+const locks = () => [0, ...data.Chapters.map(c => c.Step)];
 const holds = (lock, n) => lock === 9 ? n <= 5 || n === 9 : n <= lock;
 const stairs = () => el('div.scroll', {tabindex: '0', role: 'group', 'aria-label': t('pairs.stairs')},
   el('table.matrix.stairs',
     el('thead', el('tr', el('th', {scope: 'col'}, t('pairs.stairs')),
-      data.Chapters.map(c => el('th', {scope: 'col'}, String(c.Step))))),
+      locks().map(lock => el('th', {scope: 'col'}, String(lock))))),
     el('tbody', data.Chapters.map(row => el('tr', el('th', {scope: 'row'}, t(`pairs.${row.Step}`)),
-      data.Chapters.map(c => holds(c.Step, row.Step) ? el('td.holds', '✓') : el('td.breaks', '✗')))))));
+      locks().map(lock => holds(lock, row.Step) ? el('td.holds', '✓') : el('td.breaks', '✗')))))));
 
 // card is a pair.
 function card(n) {
