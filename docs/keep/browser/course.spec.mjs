@@ -8,18 +8,15 @@ const readers = {
   'by touch on a phone': {viewport: {width: 358, height: 740}, hasTouch: true},
 };
 
-// From the menu to the medal the course is read and played. The row that matters and the card are in view,
-// the card has the focus and is announced, and Enter, or its button, leads on.
 for (const [name, reader] of Object.entries(readers)) {
   test.describe(name, () => {
     test.use({...reader, ...still});
-    const touch = reader.hasTouch, keys = name.startsWith('by keyboard');
-    const press = async (what, key, page) => {
-      if (keys) await page.keyboard.press(key);
-      else if (touch) await page.locator(what).tap();
-      else await page.locator(what).click();
-    };
+    const pointer = name.startsWith('by keyboard') ? undefined : reader.hasTouch ? 'tap' : 'click';
+    const press = (what, key, page) =>
+      pointer ? page.locator(what)[pointer]() : page.keyboard.press(key);
 
+    // From the menu to the medal the course is read and played. The row that matters and the card are in
+    // view, the card has the focus and is announced, and Enter, or its button, leads on.
     test('the course is played to its end', async ({page}) => {
       await open(page, '#menu');
       await page.locator('#start').click();
@@ -28,14 +25,15 @@ for (const [name, reader] of Object.entries(readers)) {
         for (const [i, {Ask, Level}] of Beats.entries()) {
           const beat = page.locator(`.beat.read[data-beat="${i}"]`);
           await expect(beat.locator('h1, h2').first()).toBeInViewport();
-          await expect(page.locator(Level ? '.read .choice' : '#picture').first()).toBeInViewport({ratio: .95});
+          const seen = page.locator(Level ? '.read .choice' : '#picture').first();
+          await expect(seen).toBeInViewport({ratio: .95});
           if (Ask) {
             const n = 'abc'.indexOf(Ask) + 1;
             await press(`.read .ask button:nth-child(${n})`, String(n), page);
             await expect(beat.locator('.answer')).toHaveText(/^Right\./);
             await expect(beat.locator('.ask .wrong')).toHaveCount(0);
           }
-          if (Level) await turn(page, Level, keys ? undefined : touch ? 'tap' : 'click');
+          if (Level) await turn(page, Level, pointer);
           if (i < Beats.length - 1) await press(Level ? '#next' : '#down', 'Enter', page);
         }
         await press('#next', 'Enter', page);
@@ -50,21 +48,13 @@ for (const [name, reader] of Object.entries(readers)) {
       await page.locator('.medal .primary').click();
       await expect(page.locator('.pair')).toHaveCount(data.Chapters.length);
     });
-  });
-}
 
-// A new reader has won before reading 40 words. The menu comes once something is solved.
-for (const [name, reader] of Object.entries(readers)) {
-  test.describe(name, () => {
-    test.use({...reader, ...still});
+    // A new reader has won before reading 40 words. The menu comes once something is solved.
     test('the opening is played', async ({page}) => {
-      const keys = name.startsWith('by keyboard');
       const deliver = async labels => {
         for (const label of labels) {
-          const message = page.locator(`.stage button[data-label="${label}"]`);
-          if (keys) await page.keyboard.press(await message.getAttribute('aria-keyshortcuts'));
-          else if (reader.hasTouch) await message.tap();
-          else await message.click();
+          const message = `.stage button[data-label="${label}"]`;
+          await press(message, await page.getAttribute(message, 'aria-keyshortcuts'), page);
         }
       };
       await open(page);
@@ -118,11 +108,8 @@ test.describe('still', () => {
     for (const [address, what, seen] of [
       ['#6.3', '.ownerletter', ['a', 'a ×2']],
       ['#06/nested/aaabAaBbBb', '.ownerletter', ['a', 'a ×2', 'a', 'b']],
-      ['#07/slow/aFbBbAa', '.ownerletter', ['a', 'a', 'a', 'a', 'a']],
-      ['#1.6', '.ownerletter', ['a', 'b']],
-      ['#4.3', '.saved', ['']],
-      ['#5.3', '.saved', ['']],
-      ['#5.6', '.saved', ['']],
+      ['#07/slow/aFbBbAa', '.ownerletter', ['a', 'a', 'a', 'a', 'a']], ['#1.6', '.ownerletter', ['a', 'b']],
+      ['#4.3', '.saved', ['']], ['#5.3', '.saved', ['']], ['#5.6', '.saved', ['']],
       ['#09/pause/abFBbBAab', '.saved', ['', '']],
       ['#09/pause/abFBbBAab', '.bold', ['✓ refused: #1 < #2']],
     ]) {
@@ -134,8 +121,9 @@ test.describe('still', () => {
   test('the arrow keys alone read a chapter', async ({page}) => {
     await open(page, '#4');
     const turn = await page.locator('.beat:has(.slot)').first().getAttribute('data-beat');
-    for (let n = 0; n < 100 && await read(page).getAttribute('data-beat') !== turn;
-      n++) await page.keyboard.press('ArrowRight');
+    for (let n = 0; n < 100 && await read(page).getAttribute('data-beat') !== turn; n++) {
+      await page.keyboard.press('ArrowRight');
+    }
     await expect(read(page)).toHaveAttribute('data-beat', turn);
     await page.keyboard.press('1');
     await page.keyboard.press('u');
@@ -193,12 +181,10 @@ test('an answer can be given from anywhere', async ({page}) => {
   await expect(page.locator('#picture')).toContainText('alice and bob are inside');
 });
 
-// One answer was shown: then the course does not end, and after its last chapter comes the level that is
-// left.
+// One answer was shown: the course does not end, and after its last chapter comes the level that is left.
 test('after the last chapter comes the level that is left', async ({page}) => {
-  await page.addInitScript(ids => localStorage.setItem('redislock-play',
-    JSON.stringify({levels: Object.fromEntries(ids.map(id => [id, id === '04/slow' ? 'shown' : 'broken']))})),
-    Object.keys(won));
+  const levels = Object.fromEntries(Object.keys(won).map(id => [id, id === '04/slow' ? 'shown' : 'broken']));
+  await page.addInitScript(kept => localStorage.setItem('redislock-play', kept), JSON.stringify({levels}));
   await open(page, '#9.4');
   await plays(page, won['09/pause']);
   await page.locator('#left').click();

@@ -5,8 +5,8 @@ import {test as base, expect} from '@playwright/test';
 
 const html = readFileSync(new URL('../../play/index.html', import.meta.url), 'utf8');
 const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
-export const data = JSON.parse(inflateRawSync(Buffer.from(html.match(/id="data">(.*?)<\/script>/s)[1],
-  'base64')));
+const packed = Buffer.from(html.match(/id="data">(.*?)<\/script>/s)[1], 'base64');
+export const data = JSON.parse(inflateRawSync(packed));
 
 // won are the shortest orders to the goals of the chapters' levels.
 export const won = {
@@ -19,17 +19,14 @@ export const won = {
 // bets are right ones, before the first move.
 const bets = {
   '02/crash-waits': 1, '02/crash-acquire': 1, '03/slow': 1, '04/slow': 3, '05/nested': 0, '06/nested': 2,
-  '06/slow': 1, '07/slow': 0, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 1,
-  '09/pause': 2,
+  '06/slow': 1, '07/slow': 0, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 1, '09/pause': 2,
 };
 
-const view = (width, height, colorScheme) => ({viewport: {width, height}, colorScheme,
-  hasTouch: width < 860});
+const view = (width, height, colorScheme) =>
+  ({viewport: {width, height}, colorScheme, hasTouch: width < 860});
 export const desktop = view(1280, 900, 'light'), phone = view(358, 780, 'light');
-export const views = {
-  'desktop, light': desktop, 'desktop, dark': view(1280, 900, 'dark'), 'phone, light': phone,
-    'phone, dark': view(358, 780, 'dark'),
-};
+export const views = {'desktop, light': desktop, 'desktop, dark': view(1280, 900, 'dark'),
+  'phone, light': phone, 'phone, dark': view(358, 780, 'dark')};
 export const still = {contextOptions: {reducedMotion: 'reduce'}};
 
 // Whatever a page complains of, or asks of another host, fails its test.
@@ -73,8 +70,7 @@ export async function plays(page, labels, pointer) {
   await page.locator('.choice, .over').first().waitFor({state: 'attached'});
   if (await none.count()) await press(page, none, pointer);
   for (const label of labels.match(/[A-Za-z]\d*/g)) {
-    const choice = page.locator(`.choice[data-label="${label}"]:not([aria-disabled])`);
-    await press(page, choice, pointer);
+    await press(page, page.locator(`.choice[data-label="${label}"]:not([aria-disabled])`), pointer);
   }
 }
 
@@ -101,21 +97,20 @@ export async function tabTo(page, what) {
 // than the window, or two buttons have one name.
 export async function fine(page, state) {
   if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe);
-  expect(await page.evaluate(() =>
-    axe.run({preload: false}).then(r =>
-    r.violations.map(v =>
-    `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n =>
-    `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`))), state).toEqual([]);
-  expect(await page.evaluate(() =>
-    document.documentElement.scrollWidth - document.documentElement.clientWidth),
-    `${state}: px wider than the window`).toBeLessThanOrEqual(0);
+  const wrong = await page.evaluate(async () => {
+    const node = n => `${n.target} ${n.any[0]?.message ?? ''}`, found = await axe.run({preload: false});
+    return found.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(node).join(' | ')}`);
+  });
+  expect(wrong, state).toEqual([]);
+  const wider = await page.locator('html').evaluate(e => e.scrollWidth - e.clientWidth);
+  expect(wider, `${state}: px wider than the window`).toBeLessThanOrEqual(0);
   const twice = await page.evaluate(() => {
-    const scope = document.querySelector('dialog') ?? document,
-      shown = [...scope.querySelectorAll('button, a.button')].filter(e =>
-      e.checkVisibility({visibilityProperty: true}));
-    const names = shown.filter(e => !e.matches('.line, .beat:not(.read) *')).map(e =>
-      (e.ariaLabel ?? [...e.childNodes].filter(c => c.ariaHidden !== 'true').map(c =>
-      c.textContent).join('')).replace(/[↓↵\s]+/g, ' ').trim());
+    const shown = e =>
+      e.checkVisibility({visibilityProperty: true}) && !e.matches('.line, .beat:not(.read) *');
+    const nameOf = e => e.ariaLabel
+      ?? [...e.childNodes].filter(c => c.ariaHidden !== 'true').map(c => c.textContent).join('');
+    const buttons = (document.querySelector('dialog') ?? document).querySelectorAll('button, a.button');
+    const names = [...buttons].filter(shown).map(e => nameOf(e).replace(/[↓↵\s]+/g, ' ').trim());
     return names.filter((name, i) => names.indexOf(name) < i);
   });
   expect(twice, `${state}: buttons with one name`).toEqual([]);
@@ -125,11 +120,10 @@ export async function fine(page, state) {
 export async function noEnglish(page, selector) {
   const text = await page.locator(selector).first().evaluate(e => {
     const copy = e.cloneNode(true);
-    copy.querySelectorAll('script, style, noscript, svg, code, .row, #said, [role=img]').forEach(e =>
-      e.remove());
-    copy.querySelectorAll('*').forEach(e => e.append('\n'));
-    copy.querySelectorAll('[aria-label], [title]').forEach(e =>
-      copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
+    const each = (which, does) => copy.querySelectorAll(which).forEach(does);
+    each('script, style, noscript, svg, code, .row, #said, [role=img]', e => e.remove());
+    each('*', e => e.append('\n'));
+    each('[aria-label], [title]', e => copy.append(`\n${e.getAttribute('aria-label') ?? e.title}`));
     return copy.textContent.replace(/“[^”]*”/g, '');
   });
   expect(text).not.toBe('');

@@ -2,7 +2,7 @@
 // under each attack, docs/keep/explore/locks.go has found.
 
 import {go} from './address.mjs';
-import {button, copy, el, fill, narrow, part, rich, say} from './dom.mjs';
+import {button, copies, el, fill, narrow, part, rich, say} from './dom.mjs';
 import {benchGraph, data, levelAt, scheduleOf} from './levels.mjs';
 import {listed} from './level.mjs';
 import {frame} from './menu.mjs';
@@ -41,7 +41,7 @@ export function benchLock(set = bench.set) {
 export function benchCell(attack, lock = benchLock()) {
   const {Attacks, Locks, Cells} = data.Bench,
     {Kinds, Bad, All} = Cells[Locks.indexOf(lock) * Attacks.length + Attacks.indexOf(attack)];
-  if (Bad === 0) return {kinds: '', bad: 0, all: All, moves: 0, path: '', records: []};
+  if (Bad === 0) return {kinds: '', bad: 0, all: All, moves: 0, records: []};
   const graph = benchGraph(), name = `${lock}/${attack}`, edges = [];
   for (let state = graph.cells.get(name).State; state >= 0;) {
     const [only] = graph.edges(state);
@@ -86,19 +86,18 @@ export function showBench(name) {
   if (name && !Locks.includes(benchFurther[name] ? name : `build/${name}`)) return false;
   if (name || !bench.set) bench.set = name ? [...digits].map(Number) : Array(9).fill(0);
   bench.moving = false;
-  document.title = `${t('bench.title')} – ${t('title')}`;
   const most = Math.max(...Locks.map(lock => Attacks.filter(a => benchCell(a, lock).bad === 0).length));
   const {tried = [], attack} = progress.bench ?? {};
   bench.tried = new Set(Attacks.filter(a => tried.includes?.(a)));
   bench.attack = bench.tried.has(attack) ? attack : '';
-  const setting = (name, i, s) => el('label', el('input', {
-    type: 'radio', name: `bench-${name}`, id: `bench-${name}-${s}`, onchange: () => benchFlip(i, s),
-  }), el('span', rich(t(`bench.${name}.${s}`))));
+  const setting = (name, i, s) => el('label', el('input', {type: 'radio', name: `bench-${name}`,
+    id: `bench-${name}-${s}`, 'aria-describedby': `bench-not-${name}`, onchange: () => benchFlip(i, s)}),
+    el('span', rich(t(`bench.${name}.${s}`))));
   const flips = ([name, n], i) => el('fieldset', el('legend', t(`bench.${name}`)),
     el('div.bench-settings', Array.from({length: n}, (_, s) => setting(name, i, s))),
     el('p', {id: `bench-not-${name}`, class: 'bench-not'}));
   const follow = () => bench.moving && benchInView(part('bench-picture'));
-  frame(el('main.bench', {tabindex: '-1'},
+  frame('bench', t('bench.title'), [
     el('div.bench-head', el('h1', {tabindex: '-1'}, t('bench.title')),
       el('p', t('bench.lead', {most, all: Attacks.length}))),
     el('section#bench-board.bench-board', {'aria-label': t('bench.board')}),
@@ -107,7 +106,7 @@ export function showBench(name) {
       el('pre#bench-code', {tabindex: '0', role: 'group', 'aria-label': t('bench.code')})),
     el('section.bench-shown', {'aria-label': t('bench.shown')}, el('div#bench-card'),
       el('lock-board#bench-picture', {bench: true, onrows: follow, onover: benchOver}),
-      el('div#bench-text'))));
+      el('div#bench-text'))]);
   bench.before = benchCode(bench.set);
   benchDraw();
   scrollTo(0, 0);
@@ -116,16 +115,15 @@ export function showBench(name) {
 
 // benchFlip sets a switch, and those that do not fit any more. All that was tried is judged again.
 function benchFlip(i, setting) {
-  const breaks = () => data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad > 0),
-    before = breaks();
-  const was = bench.attack && benchCell(bench.attack);
+  const breaks = () => data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad > 0);
+  const before = breaks(), was = bench.attack && benchCell(bench.attack);
   bench.before = benchCode(bench.set);
   bench.set[i] = setting;
   const off = benchSwitches.filter(([name], i) => bench.set[i] > 0 && benchNot(bench.set, name)
     && (bench.set[i] = 0, true));
   go({bench: benchLock().replace('build/', '')});
-  const now = breaks(), broken = now.filter(a => !before.includes(a)),
-    held = before.filter(a => !now.includes(a));
+  const now = breaks();
+  const broken = now.filter(a => !before.includes(a)), held = before.filter(a => !now.includes(a));
   if (broken.length > 0 || !bench.attack && now.length > 0) bench.attack = broken[0] ?? now[0];
   const is = bench.attack && benchCell(bench.attack);
   bench.same = is && was && ['kinds', 'bad', 'all'].every(k => was[k] === is[k]);
@@ -138,14 +136,11 @@ function benchFlip(i, setting) {
 
 // benchNext lets the network try its attacks in their order, up to the next that breaks the lock.
 function benchNext() {
-  const open = data.Bench.Attacks.filter(a => !bench.tried.has(a)),
-    next = open.find(a => benchCell(a).bad > 0);
+  const open = data.Bench.Attacks.filter(a => !bench.tried.has(a));
+  const next = open.findIndex(a => benchCell(a).bad > 0);
   if (open.length === 0) return;
-  if (next) {
-    open.slice(0, open.indexOf(next)).forEach(a => bench.tried.add(a));
-    return benchTry(next);
-  }
-  open.forEach(a => bench.tried.add(a));
+  open.slice(0, next < 0 ? open.length : next).forEach(a => bench.tried.add(a));
+  if (next >= 0) return benchTry(open[next]);
   bench.attack = '';
   bench.moving = false;
   benchDraw(open);
@@ -182,10 +177,8 @@ function benchInView(e, most = Infinity) {
   if (narrow()) scrollBy(0, Math.min(most, Math.max(0, e.getBoundingClientRect().bottom - innerHeight + 8)));
 }
 
-function benchScore() {
-  const held = data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad === 0).length;
-  return t('bench.score', {held, all: data.Bench.Attacks.length});
-}
+const benchScore = () => t('bench.score', {all: data.Bench.Attacks.length,
+  held: data.Bench.Attacks.filter(a => bench.tried.has(a) && benchCell(a).bad === 0).length});
 
 // benchDraw shows the lock, the board, and what became of the attack. The cards of some turn over.
 function benchDraw(turned = []) {
@@ -198,25 +191,26 @@ function benchDraw(turned = []) {
       const input = part(`bench-${name}-${s}`);
       input.checked = set[i] === s;
       input.disabled = s > 0 && why !== '';
-      input.setAttribute('aria-describedby', `bench-not-${name}`);
     }
     fill(part(`bench-not-${name}`), why && t(`bench.not.${why}`));
   });
   fill(part('bench-code'), benchCode(set).map(line => bench.before.includes(line) ? el('code', line)
     : el('mark', el('code', line))));
   const known = Attacks.filter(a => tried.has(a) && !(moving && a === attack)),
-    held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length;
+    held = known.filter(a => benchCell(a).bad === 0), over = tried.size === Attacks.length,
+    share = 100 * held.length / Attacks.length;
   fill(part('bench-board'),
-    el('div.bench-go', button(t(over ? 'bench.over' : 'bench.attack'), benchNext,
-      {id: 'bench-attack', class: 'primary', 'aria-disabled': over ? 'true' : undefined}),
-      el('div.bench-score', el('div.bar', {'aria-hidden': 'true'},
-        el('span', {style: `width:${100 * held.length / Attacks.length}%`})), el('span#bench-score',
-        benchScore()))),
+    el('div.bench-go',
+      button(t(over ? 'bench.over' : 'bench.attack'), benchNext,
+        {id: 'bench-attack', class: 'primary', 'aria-disabled': over}),
+      el('div.bench-score',
+        el('div.bar', {'aria-hidden': true}, el('span', {style: `width:${share}%`})),
+        el('span#bench-score', benchScore()))),
     el('div.bench-attacks', Attacks.map(a => {
-      const c = benchCell(a), is = !known.includes(a) ? 'open' : c.bad > 0 ? 'breaks' : 'holds';
-      return button([el('strong', benchName(a)), el('small', t(`fault.${a}`)),
-        el('span.verdict', is === 'open' ? t('bench.untried') : t(is === 'breaks' ? 'bench.breaks'
-        : 'bench.holds', {n: is === 'breaks' ? c.moves : c.all}))],
+      const {bad, moves, all} = benchCell(a);
+      const [is, verdict] = !known.includes(a) ? ['open', t('bench.untried')]
+        : bad > 0 ? ['breaks', t('bench.breaks', {n: moves})] : ['holds', t('bench.holds', {n: all})];
+      return button([el('strong', benchName(a)), el('small', t(`fault.${a}`)), el('span.verdict', verdict)],
         () => benchTry(a), {id: `bench-try-${a}`, class: `${is} ${turned.includes(a) ? 'turned' : ''}`,
           'aria-pressed': String(a === attack)});
     })));
@@ -227,41 +221,40 @@ function benchDraw(turned = []) {
 
 // benchCard says what went wrong, or what is left.
 function benchCard(known, held) {
-  const {attack, moving} = bench, c = attack && benchCell(attack), lock = benchLock(), told = [],
-    left = known.length === data.Bench.Attacks.length && Number(lock) >= 7,
-    command = replaying(`${c?.name}/${c?.path}`);
-  if (moving) told.push(el('h2', t('bench.attacks', {attack: benchName(attack)})),
-    el('p', `${upper(t(`fault.${attack}`))}${t('stop')}`));
-  else if (!attack) told.push(el('h2', t(known.length === 0 ? 'bench.ready' : held.length === known.length
-    ? 'bench.whole' : 'bench.all')), el('p', t(known.length === 0 ? 'bench.ready.is' : 'bench.noMore')));
-  else if (c.bad > 0) {
-    const others = [...c.kinds].filter(k => k !== c.first), raced = 'XLN'.includes(c.first)
-      && attack !== 'none' && benchCell('none').bad > 0;
-    told.push(el('h2', '✗ ', t('bench.broken', {n: c.moves, kind: t(`kind.${c.first}`)})),
-      el('p', close(`${t('bench.some', {attack: benchName(attack), bad: c.bad,
-        all: c.all})} ${others.length > 0
-        ? t('bench.too', {kinds: others.map(k => t(`kind.${k}`)).join(t('semicolon'))}) : ''}`)),
-      bench.same && el('p#bench-same', t('bench.same', {bad: c.bad, all: c.all})), !left && el('p.bench-hint',
-        rich(t(`bench.hint.${c.first === 'D' ? 'D' : raced ? 'none' : attack === 'failover'
-        && ['08', '09'].includes(lock) ? `failover${lock}` : attack}`))),
-      el('div.buttons', button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}),
-        !lock.startsWith('build') && el('a.button', {href: `#${c.name}/${c.path}`}, t('bench.play')),
-        button(t('copy'), e => copy(command, e.currentTarget), {id: 'bench-copy', class: 'quiet'})),
-      el('code#bench-command', command));
-  } else told.push(el('h2', '✓ ', t('bench.held', {attack: benchName(attack)})),
-    el('p', t('bench.none', {all: c.all})));
-  if (left && !moving && (!attack || c.bad > 0)) told.push(el('p', t(`bench.left.${lock}`)));
-  if (attack && !moving && levelAt(Number(lock), attack)?.Bound >= 0) told.push(el('p.bench-not',
-    t('outcome.bound')));
-  fill(part('bench-card'),
-    el('div', {class: `bench-card ${moving || !attack && known.length !== held.length || known.length === 0
-    ? '' : c?.bad > 0 ? 'bad' : 'good'}`}, told));
+  const {attack, moving} = bench, lock = benchLock(), {Attacks} = data.Bench;
+  const {bad, all, first, kinds, moves, name, path} = attack ? benchCell(attack) : {};
+  const left = !moving && bad !== 0 && known.length === Attacks.length && Number(lock) >= 7;
+  const bound = !moving && levelAt(Number(lock), attack)?.Bound >= 0;
+  const card = (is, title, ...told) => fill(part('bench-card'),
+    el(`div.bench-card${is}`, el('h2', title), ...told, left && el('p', t(`bench.left.${lock}`)),
+      bound && el('p.bench-not', t('outcome.bound'))));
+  const values = {attack: attack && benchName(attack), bad, all};
+  if (moving) return card('', t('bench.attacks', values), el('p', upper(t(`fault.${attack}`)) + t('stop')));
+  if (known.length === 0) return card('', t('bench.ready'), el('p', t('bench.ready.is')));
+  if (!attack) {
+    const whole = held.length === known.length;
+    return card(whole ? '.good' : '', t(whole ? 'bench.whole' : 'bench.all'), el('p', t('bench.noMore')));
+  }
+  if (bad === 0) return card('.good', ['✓ ', t('bench.held', values)], el('p', t('bench.none', values)));
+  const others = [...kinds].filter(k => k !== first).map(k => t(`kind.${k}`)).join(t('semicolon'));
+  const raced = 'XLN'.includes(first) && attack !== 'none' && benchCell('none').bad > 0;
+  const why = first === 'D' ? 'D' : raced ? 'none'
+    : attack === 'failover' && ['08', '09'].includes(lock) ? `failover${lock}` : attack;
+  const command = replaying(`${name}/${path}`);
+  card('.bad', ['✗ ', t('bench.broken', {n: moves, kind: t(`kind.${first}`)})],
+    el('p', close(`${t('bench.some', values)} ${others && t('bench.too', {kinds: others})}`)),
+    bench.same && el('p#bench-same', t('bench.same', values)),
+    !left && el('p.bench-hint', rich(t(`bench.hint.${why}`))),
+    el('div.buttons', button(t('bench.again'), () => benchTry(attack), {id: 'bench-again'}),
+      !lock.startsWith('build') && el('a.button', {href: `#${name}/${path}`}, t('bench.play')),
+      copies(command, 'bench-copy')),
+    el('code#bench-command', command));
 }
 
 // benchEnd shows the whole schedule of the attack.
 function benchEnd() {
-  const c = bench.attack && benchCell(bench.attack), bad = c && c.bad > 0;
-  part('bench-picture').show({cell: bad && c.name, path: bad && c.path, rows: undefined});
-  fill(part('bench-text'), bad && el('details', el('summary', t('timeline')), listed(rows(c.records),
-    {'aria-label': t('timeline')})));
+  const {name: cell, path, records} = bench.attack ? benchCell(bench.attack) : {};
+  part('bench-picture').show({cell, path, rows: undefined});
+  fill(part('bench-text'), cell && el('details', el('summary', t('timeline')),
+    listed(rows(records), {'aria-label': t('timeline')})));
 }

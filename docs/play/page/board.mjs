@@ -7,7 +7,7 @@
 
 import {End} from './data.mjs';
 import {diagram} from './diagram.mjs';
-import {el, still} from './dom.mjs';
+import {button, el, still} from './dom.mjs';
 import {all, levelNamed, names, nodesOf, scheduleOf} from './levels.mjs';
 import {rows, spoken} from './timeline.mjs';
 import {t} from './words.mjs';
@@ -93,4 +93,20 @@ export function slider(board, props) {
   const input = el('input', {type: 'range', min: '0', oninput: () => board.rows(input.value), ...props});
   board.addEventListener('rows', () => Object.assign(input, {max: board.list.length, value: board.n}));
   return input;
+}
+
+// controls go back, play and go on, by its rows or as move says.
+export function controls(board, move = d => board.rows(board.n + d), ...more) {
+  const step = (word, sign, act, id) => button(sign, act, {id, 'aria-label': t(word), title: t(word)});
+  return el('div.controls', {role: 'group', 'aria-label': t('course.controls')},
+    step('course.back', '◀', () => move(-1), 'back'), step('course.play', '▶', () => board.play(), 'play'),
+    step('course.on', '▶|', () => move(1), 'on1'),
+    slider(board, {id: 'scrub', 'aria-label': t('course.scrub')}), more);
+}
+
+// leading is the one of two boards with more rows: the other one follows it.
+export function leading(boards) {
+  const [lead, other] = boards.toSorted((a, b) => b.list.length - a.list.length);
+  lead.addEventListener('rows', () => other?.rows(lead.n));
+  return lead;
 }

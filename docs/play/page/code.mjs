@@ -30,6 +30,8 @@ function lineOf(level, text) {
   return at < 0 ? '' : `lock.go:${at + 1}`;
 }
 
+const isBare = line => /^\s*(\/\/.*)?$/.test(line); // nothing, or a comment
+
 // excerpts are the functions at which clients are: of each the head, and the lines around.
 function excerpts(level, at) {
   const list = [];
@@ -47,7 +49,7 @@ function excerpts(level, at) {
       shown = new Set([e.head, ...e.marks.keys()]);
     for (let d = 1; d <= end - e.head && shown.size < room; d++) {
       for (const i of [...e.marks.keys()].flatMap(m => [m + d, m - d])) {
-        if (i > e.head && i <= end && shown.size < room && !/^\s*(\/\/.*)?$/.test(e.source[i])) shown.add(i);
+        if (i > e.head && i <= end && shown.size < room && !isBare(e.source[i])) shown.add(i);
       }
     }
     e.lines = [...shown].sort((a, b) => a - b);
@@ -60,14 +62,12 @@ export function showCode(played) {
   part('code').replaceChildren(
     ...excerpts(now.game.level, at).map(({name, head, source, lines, marks}) => el('pre.excerpt',
       {tabindex: '0', 'aria-label': name}, el('code', lines.flatMap((n, i) => [
-      i > 0 && lines[i - 1] < n - 1 && !source.slice(lines[i - 1] + 1, n).every(s => /^\s*(\/\/.*)?$/.test(s))
-        && el('span.src.cut', '⋮'),
-      el('span', {class: `src ${marks.has(n) ? 'hit' : ''}`},
-        el('span.at', (marks.get(n) ?? []).map(who => el('b', {class: whose(who)}, who[0])), marks.has(n)
-        && '▶'), el('span.nr', String(n + 1).padStart(3)), ' ', n === head
-        ? source[n].replace(/^(func (?:\(.*?\) )?\w+\().*$/, '$1…) {') : source[n].replaceAll('\t',
-        '  ')),
-    ])))),
+        !source.slice(i > 0 ? lines[i - 1] + 1 : n, n).every(isBare) && el('span.src.cut', '⋮'),
+        el('span', {class: `src ${marks.has(n) ? 'hit' : ''}`},
+          el('span.at', marks.get(n)?.map(who => el('b', {class: whose(who)}, who[0])), marks.has(n) && '▶'),
+          el('span.nr', String(n + 1).padStart(3)), ' ', n !== head ? source[n].replaceAll('\t', '  ')
+            : source[n].replace(/^(func (?:\(.*?\) )?\w+\().*$/, '$1…) {')),
+      ])))),
     el('p.where', at.map(p => el('span', el('b', {class: whose(p.who)}, p.who), ' ', t(`code.${p.is}`),
       p.line && [' ', el('code', p.line)]))));
 }

@@ -2,13 +2,11 @@
 // tells: a schedule, up to the last of its choices that are named.
 
 import {format, go} from './address.mjs';
-import {slider} from './board.mjs';
-import {button, el, fill, leads, narrow, part, rich, say} from './dom.mjs';
+import {controls as plays} from './board.mjs';
+import {button, el, fill, kbd, leads, narrow, part, rich, say} from './dom.mjs';
 import {gameOf} from './game.mjs';
 import {controls, enter, rule} from './level.mjs';
-import {
-  data, graph, levelNamed, lockOf, names, scheduleOf, solved, stepTitle, titleOf,
-} from './levels.mjs';
+import {data, graph, levelNamed, lockOf, names, scheduleOf, solved, stepTitle, titleOf} from './levels.mjs';
 import {boss, frame, sign} from './menu.mjs';
 import {answerOf, answers, now} from './store.mjs';
 import {rows} from './timeline.mjs';
@@ -23,28 +21,19 @@ export function beats(n = now.place.chapter) {
 }
 const at = () => now.place.at - 1, beat = () => beats()[at()];
 
-// showChapter opens a chapter at a beat, with the moves in its level. It reports whether there is such a
-// place.
+// showChapter opens a chapter at a beat, with the moves in its level. It reports whether there is such one.
 export function showChapter({chapter: n, at, path}) {
   const all = beats(n), open = all[at - 1];
   if (!open || path && (!open.Level || graph.follow(graph.cells.get(open.cell), path).rest)) return false;
   if (path) gameOf(open.level, path).keep();
   now.place = {chapter: n, at: 0};
-  document.title = `${n}. ${t(`chapter.${n}.title`)} – ${t('title')}`;
-  const step = (word, sign, act, id) => button(sign, act, {id, 'aria-label': t(word), title: t(word)});
-  const board = el('lock-board#picture'), strip = el('div.strip', {'aria-hidden': 'true'});
+  const board = el('lock-board#picture'), strip = el('div.strip', {'aria-hidden': true});
+  const down = button([t('course.next'), ' ↓'], nextBeat, {id: 'down', 'aria-keyshortcuts': 'Enter'});
   board.addEventListener('rows', () => fill(strip, inRoom(board.shown)));
-  frame(el('main.chapter', {tabindex: '-1'},
+  frame('chapter', titleOfChapter(n), [
     el('div.beats', all.map(section)),
-    el('div.figure',
-      el('div.controls', {role: 'group', 'aria-label': t('course.controls')},
-        step('course.back', '◀', () => move(-1), 'back'), step('course.play', '▶', () => board.play(),
-          'play'),
-        step('course.on', '▶|', () => move(1), 'on1'),
-        slider(board, {id: 'scrub', 'aria-label': t('course.scrub')}),
-        button([t('course.next'), ' ↓'], nextBeat, {id: 'down', 'aria-keyshortcuts': 'Enter'})),
-      el('p.which#which'), strip,
-      el('section.picture', {'aria-label': t('picture')}, board))));
+    el('div.figure', plays(board, move, down), el('p.which#which'), strip,
+      el('section.picture', {'aria-label': t('picture')}, board))]);
   scrollTo(0, 0);
   if (at > 1) toBeat(at - 1);
   else read(0);
@@ -62,14 +51,15 @@ function inRoom(records = []) {
   const people = where => names.filter(name => inside.includes(name) === where).map(name => el('span',
     {class: `dot owner${names.indexOf(name)} ${gone(name)}`}, name[0].toUpperCase()));
   const room = `room ${inside.length > 1 ? 'two' : ''} owner${names.indexOf(owner)}`;
-  return [...people(false), el('span', {class: room}, people(true)), el('span', {class: lost ? 'lost' : ''}, t('strip.number'), ' ', el('b', String(number)),
-    lost && ` ≠ ${writes.length}`)];
+  return [...people(false), el('span', {class: room}, people(true)), el('span', {class: lost && 'lost'},
+    t('strip.number'), ' ', el('b', String(number)), lost && ` ≠ ${writes.length}`)];
 }
 
+const titleOfChapter = n => `${n}. ${t(`chapter.${n}.title`)}`;
+
 function section(b, i) {
-  const title = i ? rich(t(`chapter.${b.key}.head`))
-    : `${now.place.chapter}. ${t(`chapter.${now.place.chapter}.title`)}`;
-  const line = text => el('span', {class: {'+': 'add', '-': 'del'}[text[0]] ?? ''}, text, '\n');
+  const title = i ? rich(t(`chapter.${b.key}.head`)) : titleOfChapter(now.place.chapter);
+  const line = text => el('span', {class: {'+': 'add', '-': 'del'}[text[0]]}, text, '\n');
   return el('section', {class: `beat ${b.Level ? 'turn' : ''}`, 'data-beat': String(i),
     'aria-labelledby': `b-${i}`},
     el(i ? 'h2' : 'h1', {id: `b-${i}`, tabindex: '-1'}, title),
@@ -81,9 +71,9 @@ function section(b, i) {
 
 // question is one with three answers, which then plays what comes.
 function question(b, i) {
-  const answer = el('p.answer'), buttons = ['a', 'b', 'c'].map((letter, k) => button(
-    [el('kbd', {'aria-hidden': 'true'}, String(k + 1)), ' ',
-      el('span', rich(t(`chapter.${b.key}.${letter}`)))], () => {
+  const answer = el('p.answer');
+  const buttons = ['a', 'b', 'c'].map((letter, k) =>
+    button([kbd(String(k + 1)), ' ', el('span', rich(t(`chapter.${b.key}.${letter}`)))], () => {
       if (answerOf(b.key)) return;
       if (i !== at()) toBeat(i); // a screen reader answers without a scroll
       answers(b.key, letter);
@@ -91,15 +81,14 @@ function question(b, i) {
       say(answer.textContent);
       play();
     }));
+  const of = letter => buttons['abc'.indexOf(letter)].classList;
   const tell = () => {
-    const given = answerOf(b.key), right = given === b.Ask;
-    const of = letter => buttons['abc'.indexOf(letter)].classList;
+    const given = answerOf(b.key), verdict = t(given === b.Ask ? 'course.right' : 'course.wrong');
     if (!given) return;
     buttons.forEach(other => other.setAttribute('aria-disabled', 'true'));
+    if (given !== b.Ask) of(given).add('wrong');
     of(b.Ask).add('right');
-    if (!right) of(given).add('wrong');
-    fill(answer, el('strong', t(right ? 'course.right' : 'course.wrong')), ' ',
-      rich(t(`chapter.${b.key}.answer`)));
+    fill(answer, el('strong', verdict), ' ', rich(t(`chapter.${b.key}.answer`)));
   };
   tell();
   return [el('div.ask', {role: 'group', 'aria-label': plain(t(`chapter.${b.key}`))}, buttons), answer];
@@ -179,16 +168,14 @@ export function scrolled() {
   if (now.game && top < innerHeight * .8 && bottom > offset() + 90) return;
   const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
   const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 4;
-  const i = atEnd ? sections().length - 1 : sections().findLastIndex(s =>
-    s.getBoundingClientRect().top < line);
+  const i = sections().findLastIndex(s => atEnd || s.getBoundingClientRect().top < line);
   if (i >= 0) read(i);
 }
 
 // chapterKey does what a key means while a chapter is read, unless a level is played.
 export function chapterKey(key, n, free) {
-  const onward = (key === 'Enter' || key === ' ') && free
-    && !(now.game && document.querySelector('#outcome .primary'));
-  if (onward) nextBeat();
+  const primary = now.game && document.querySelector('#outcome .primary');
+  if ((key === 'Enter' || key === ' ') && free && !primary) nextBeat();
   else if (now.game) return false;
   else if (key === 'ArrowRight') move(1);
   else if (key === 'ArrowLeft') move(-1);

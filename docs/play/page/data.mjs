@@ -67,9 +67,9 @@ export class Graph {
     return list;
   }
 
-  // play follows edges from the beginning of a cell. It returns the states in which they
-  // were chosen, what has happened, how much of it after each choice (and before the first),
-  // when the next choice is, and the state in which it is: End is the end.
+  // play follows edges from the beginning of a cell. It returns the states in which they were chosen, what
+  // has happened, how much of it after each choice (and before the first), when the next choice is, and the
+  // state in which it is: End is the end.
   play(cell, edges) {
     const states = [], records = [], seen = [];
     let before = {redis: [], inside: []};
@@ -98,15 +98,12 @@ export class Graph {
     return {states, records, seen, at, state};
   }
 
-  // follow finds the edges that the name of a schedule means, as docs/explore does: the
-  // longest label with which the rest of the name begins.
+  // follow finds the edges that the name of a schedule means, as docs/explore does: the longest label with
+  // which the rest of the name begins.
   follow(cell, name) {
-    const edges = [];
+    const edges = [], longer = (a, b) => b.label.length - a.label.length;
     for (let state = cell.State; name !== '' && state >= 0;) {
-      let best = null;
-      for (const o of this.edges(state)) {
-        if (name.startsWith(o.label) && (!best || o.label.length > best.label.length)) best = o;
-      }
+      const [best] = this.edges(state).filter(o => name.startsWith(o.label)).sort(longer);
       if (!best || best.to === Unexplored) break;
       edges.push(best.edge);
       name = name.slice(best.label.length);
@@ -131,8 +128,8 @@ export class Aim {
       p.Runs.map(run => run.slice(1).some(r => p.Records[r] && text(p.Records[r])));
     this.graph = graph;
     this.breaks = goal === '' || /^[A-Z](:|$)/.test(goal);
-    this.shows = has(r => this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal)
-      : told(r).includes(goal));
+    this.shows = has(r =>
+      this.breaks ? r.kind === 'verdict' && r.text.startsWith(goal) : told(r).includes(goal));
     this.arms = after === 'F' || after === '' ? [] : has(r => told(r).includes(after));
     this.after = after;
     const of = value => [0, 1].map(() => new Float64Array(n).fill(value)); // by what armed says
@@ -140,29 +137,31 @@ export class Aim {
     this.steps = of(Infinity); // choices to it, at least
     for (let i = 0; i < n; i++) {
       for (let e = graph.first[i]; e < graph.first[i + 1]; e++) {
-        const to = graph.to[e];
-        if (to === Unexplored) continue;
-        for (const armed of [0, 1]) {
-          const then = this.armed(e, armed), shown = then && this.shows[p.Edges[e] - 1];
-          this.found[armed][i] += shown ? to === End ? 1 : graph.all[to] : to === End ? 0
-            : this.found[then][to];
-          this.steps[armed][i] = Math.min(this.steps[armed][i], 1 + (shown ? 0 : to === End ? Infinity
-            : this.steps[then][to]));
+        for (const armed of graph.to[e] === Unexplored ? [] : [0, 1]) {
+          const [found, steps] = this.from(e, armed);
+          this.found[armed][i] += found;
+          this.steps[armed][i] = Math.min(this.steps[armed][i], steps);
         }
       }
     }
   }
 
-  // armed is 1 if what must come first has come, with an edge or before it.
-  armed(edge, before) {
-    if (before || this.after === '') return 1;
-    return +(this.after === 'F' ? this.graph.options[this.graph.option[edge]].label[0] === 'F'
-      : this.arms[this.graph.p.Edges[edge] - 1]);
+  // from is how many schedules that go on with an edge show it, and how many choices away it is.
+  from(edge, before) {
+    const {all, p, to} = this.graph, state = to[edge], armed = this.armed(edge, before);
+    if (armed && this.shows[p.Edges[edge] - 1]) return [state === End ? 1 : all[state], 1];
+    return state === End ? [0, Infinity] : [this.found[armed][state], 1 + this.steps[armed][state]];
   }
 
-  // along follows a path from a cell. It returns for the beginning, and after each edge, how
-  // many schedules show it and how many choices away it is; and the number of the edge that shows it,
-  // or 0.
+  // armed is 1 if what must come first has come, with an edge or before it.
+  armed(edge, before) {
+    const {options, option, p} = this.graph;
+    if (before || this.after === '') return 1;
+    return +(this.after === 'F' ? options[option[edge]].label[0] === 'F' : this.arms[p.Edges[edge] - 1]);
+  }
+
+  // along follows a path from a cell. It returns for the beginning, and after each edge, how many schedules
+  // show it and how many choices away it is; and the number of the edge that shows it, or 0.
   along(cell, path) {
     let armed = +(this.after === ''), state = cell.State, at = 0;
     const found = [this.found[armed][state]], steps = [this.steps[armed][state]];
@@ -178,16 +177,13 @@ export class Aim {
 
   // shortest are the edges from the end of a path to it, null if it is out of reach.
   shortest(cell, path) {
-    let {armed, steps} = this.along(cell, path), state = path.length > 0 ? this.graph.to[path.at(-1)]
-      : cell.State, left = steps.at(-1);
-    if (left === Infinity) return null;
+    let {armed, steps} = this.along(cell, path);
+    let state = path.length > 0 ? this.graph.to[path.at(-1)] : cell.State;
+    if (steps.at(-1) === Infinity) return null;
     const edges = [];
-    for (; left > 0; left--) {
-      const {edge, to} = this.graph.edges(state).find(o => {
-        const then = this.armed(o.edge, armed);
-        return o.to !== Unexplored && left === 1 + (then && this.shows[this.graph.p.Edges[o.edge] - 1] ? 0
-          : o.to === End ? Infinity : this.steps[then][o.to]);
-      });
+    for (let left = steps.at(-1); left > 0; left--) {
+      const {edge, to} = this.graph.edges(state).find(o =>
+        o.to !== Unexplored && this.from(o.edge, armed)[1] === left);
       edges.push(edge);
       armed = this.armed(edge, armed);
       state = to;

@@ -7,11 +7,9 @@ import {el} from './dom.mjs';
 import {event} from './timeline.mjs';
 import {close, t} from './words.mjs';
 
-const svgNS = 'http://www.w3.org/2000/svg';
-
-function svg(name, attributes, ...children) {
-  const e = document.createElementNS(svgNS, name);
-  for (const [k, v] of Object.entries(attributes ?? {})) e.setAttribute(k, v);
+function svg(name, attributes = {}, ...children) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
   e.append(...children);
   return e;
 }
@@ -61,90 +59,78 @@ const numberOf = r => Number(r.text.match(/ with token (\d+)/)?.[1] ?? 0);
 // What is not older than fresh is new: its commands can be seen moving, and two inside flash.
 export function diagram({rows, records, clients, nodes, width, resource, now, ended, fresh, moving, flash}) {
   const narrow = width < 480, timeAt = narrow ? 54 : 62, left = timeAt + (narrow ? 14 : 24),
-    right = width - (narrow ? 24 : 32);
-  const names = [clients[0], ...nodes, ...clients.slice(1), resource];
-  const lane = {}, gap = (right - left) / (names.length - 1);
-  names.forEach((name, i) => { lane[name] = left + gap * i; });
+    right = width - (narrow ? 24 : 32), middle = timeAt + (width - timeAt) / 2;
+  const names = [clients[0], ...nodes, ...clients.slice(1), resource], lane = {};
+  // On a narrow picture the name of the resource, which ends at its edge, takes more room than the others.
+  const spread = (to, list) =>
+    list.forEach((name, i) => { lane[name] = left + (to - left) / (list.length - 1) * i; });
+  spread(right, names);
   if (names.length === 4) { // one node: more room between the clients, where the labels are
-    const r = Math.min(gap, narrow ? 66 : 105);
-    lane[resource] = right;
-    lane[clients[1]] = right - r;
-    lane[nodes[0]] = (left + right - r) / 2;
-  } else if (narrow) names.slice(0,
-    -1).forEach((name, i, them) => { lane[name] = left + (right - 56 - left) / (them.length - 1) * i; });
+    lane[clients[1]] = Math.max(lane[clients[1]], right - (narrow ? 66 : 105));
+    lane[nodes[0]] = (left + lane[clients[1]]) / 2;
+  } else if (narrow) spread(right - 56, names.slice(0, -1));
   const color = name => clients.includes(name) ? `var(--owner${clients.indexOf(name)})` : 'var(--dim)';
-  const pale = name => clients.includes(name) ? `var(--pale${clients.indexOf(name)})` : 'var(--paleline)';
+  const filled = name =>
+    `stroke:${color(name)};fill:var(--pale${clients.includes(name) ? clients.indexOf(name) : 'line'})`;
   const back = svg('g'), bars = svg('g'), front = svg('g'), heads = svg('g');
-  const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) => front.append(svg('text', {
-    x, y, 'text-anchor': anchor, class: `${dim ? 'dim' : ''} ${bold ? 'bold' : ''}`,
-      ...(fill ? {style: `fill:${fill}`} : {}),
-  }, text));
-  const dot = (name, y) =>
-    front.append(svg('circle', {cx: lane[name], cy: y, r: 4, style: `fill:${color(name)}`}));
+  const draw = (name, attributes, ...text) => front.append(svg(name, attributes, ...text));
+  const label = (x, y, text, {anchor = 'start', fill, bold, dim} = {}) =>
+    draw('text', {x, y, class: dim ? 'dim' : bold ? 'bold' : '', 'text-anchor': anchor,
+      ...fill && {style: `fill:${fill}`}}, text);
+  const aside = (y, text) => label(middle, y, text, {anchor: 'middle', dim: true});
+  const dot = (name, y) => draw('circle', {cx: lane[name], cy: y, r: 4, style: `fill:${color(name)}`});
+  const ring = (name, y, is) => draw('circle', {cx: lane[name], cy: y, r: 9, class: is}); // guilty, or saved
   const nodeOf = n => nodes[n - 1];
   // its labels stand to the left of it
   const toLeft = name => lane[name] > lane[nodes.at(-1)] && name !== resource;
 
   let y = headHeight;
-  const at = []; // the y of each record, for the bars
-  const deaths = {};
-  const place = (row, y, until) => {
-    for (let i = row.first; i < until; i++) at[i] = y;
-  };
-  const arrow = (from, to, y, {dashed, style} = {}) => {
-    const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1);
-    front.append(svg('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow',
-      style: `stroke:${style ?? color(from)}${dashed ? ';stroke-dasharray:3 4' : ''}`}));
-    front.append(svg('path', {d: `M${x2 - d * 9} ${y - 4.5}L${x2 - d} ${y}L${x2 - d * 9} ${y + 4.5}z`,
-      style: `fill:${style ?? color(from)}`}));
+  const at = [], deaths = {}; // the y of each record, for the bars, and of who dies
+  const arrow = (from, to, y, {dashed, style = color(from)} = {}) => {
+    const x1 = lane[from], x2 = lane[to], d = Math.sign(x2 - x1), tip = x2 - d * 9;
+    draw('path', {d: `M${x1} ${y}H${x2 - d * 8}`, class: 'arrow',
+      style: `stroke:${style}${dashed ? ';stroke-dasharray:3 4' : ''}`});
+    draw('path', {d: `M${tip} ${y - 4.5}L${x2 - d} ${y}L${tip} ${y + 4.5}z`, style: `fill:${style}`});
   };
   // says writes a label beside a client's lane, between it and the next.
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
     const far = Math.abs(lane[next] - lane[name]), room = far - (nodes.includes(next) ? 28 : 20)
       + (options.wide ?? 0) + (narrow && far < 100 ? 50 : 0);
-    const text = fitting(texts, room);
-    label(lane[name] + (toLeft(name) ? -11 : 11), y - 6, text, {...options, anchor: toLeft(name) ? 'end'
-      : 'start'});
+    const [dx, anchor] = toLeft(name) ? [-11, 'end'] : [11, 'start'];
+    label(lane[name] + dx, y - 6, fitting(texts, room), {...options, anchor});
   };
-  const band = (y, text, kind) => {
-    const room = width - timeAt - 44, all = lines(text, room), h = 12 + 17 * all.length;
-    front.append(svg('rect', {x: timeAt, y: y - 15, width: width - timeAt - 2, height: h, rx: 5,
-      class: `band ${kind}`}));
-    all.forEach((line, i) => label(timeAt + (width - timeAt) / 2, y + 3 + 17 * i, line,
-      {anchor: 'middle', bold: kind === 'bad', fill: kind === 'bad' ? 'var(--bad)' : undefined}));
-    return h - 26;
+  const band = (text, kind) => {
+    const all = lines(text, width - timeAt - 44), height = 12 + 17 * all.length, bold = kind === 'bad';
+    draw('rect', {x: timeAt, y: y - 15, width: width - timeAt - 2, height, rx: 5, class: `band ${kind}`});
+    all.forEach((line, i) => label(middle, y + 3 + 17 * i, line,
+      {anchor: 'middle', bold, fill: bold && 'var(--bad)'}));
+    y += height - 26;
   };
   let lastTime = '';
   rows.forEach((row, index) => {
-    const until = rows[index + 1]?.first ?? records.length;
     y += rowHeight;
-    if (row.more > 0) {
-      label(timeAt + (width - timeAt) / 2, y, t('diagram.more', {n: row.more}),
-        {anchor: 'middle', dim: true});
-      place(row, y, Math.max(until, row.first));
-      return;
-    }
+    for (let i = row.first; i < (rows[index + 1]?.first ?? records.length); i++) at[i] = y;
+    if (row.more > 0) return aside(y, t('diagram.more', {n: row.more}));
     const time = clock(row.at), first = row.of[0];
     if (time !== lastTime) label(timeAt - 8, y + 4, time, {anchor: 'end', dim: true});
     lastTime = time;
-    if (first.at >= fresh) front.append(svg('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5,
-      class: 'fresh'}));
-    place(row, y, until);
+    if (first.at >= fresh) draw('rect', {x: 1, y: y - 12, width: 3, height: 24, rx: 1.5, class: 'fresh'});
     const who = first.who, next = records.slice(row.first).find(r => r.kind === 'return' && r.who === who);
     switch (first.kind) {
     case 'command': {
       const short = first.text.split(' ')[0], again = first.again ? '↻ ' : '';
-      for (const r of row.of) {
-        arrow(who, nodeOf(r.node), y, {dashed: first.late, style: row.mark ? 'var(--bad)' : undefined});
-        if (r.lost) { // its reply breaks off half way
-          const [from, to] = [nodeOf(r.node), who].map(name => lane[name]), half = (from + to) / 2;
-          front.append(svg('path', {d: `M${from} ${y + 8}H${half}`, class: 'arrow',
-            style: 'stroke:var(--bad);stroke-dasharray:3 4'}));
+      const fill = row.mark ? 'var(--bad)' : undefined;
+      for (const {node, lost} of row.of) {
+        const from = lane[nodeOf(node)], half = (from + lane[who]) / 2;
+        arrow(who, nodeOf(node), y, {dashed: first.late, style: fill});
+        if (lost) { // its reply breaks off half way
+          draw('path', {d: `M${from} ${y + 8}H${half}`, class: 'arrow',
+            style: 'stroke:var(--bad);stroke-dasharray:3 4'});
           label(half, y + 13, '✗', {anchor: 'middle', fill: 'var(--bad)', bold: true});
         }
-        if (moving && first.at >= fresh) front.append(svg('circle', {cx: lane[who], cy: y, r: 6,
-          class: 'travel', style: `fill:${color(who)};--to:${lane[nodeOf(r.node)] - lane[who]}px`}));
+        if (moving && first.at >= fresh) draw('circle', {cx: lane[who], cy: y, r: 6, class: 'travel',
+          style: `fill:${color(who)};--to:${from - lane[who]}px`});
       }
       dot(who, y);
       const reply = row.reply.replace(/ \(node \d\)$/, '').replace(', but the reply is lost',
@@ -153,14 +139,12 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       const full = first.text.replace(
         / coupons| \S*\{coupons\}:fence| ttl=\d+| redislock:\S+|[<>]|, sent long ago/g, '');
       says(who, y, [`${again}${full} → ${reply}`, `${again}${short} → ${reply}`, `${again}${short}`],
-        {bold: row.mark !== '', fill: row.mark ? 'var(--bad)' : undefined, wide: nodes.length > 1 ? 30 : 0});
+        {bold: row.mark !== '', fill, wide: nodes.length > 1 ? 30 : 0});
       // Here an older lock deleted a key that is not its own.
-      for (const r of row.of) if (spares(r, next)) front.append(svg('circle', {cx: lane[nodeOf(r.node)],
-        cy: y, r: 9, class: 'saved'}));
+      for (const r of row.of) if (spares(r, next)) ring(nodeOf(r.node), y, 'saved');
       if (row.mark) {
-        const node = nodeOf(first.node);
-        front.append(svg('circle', {cx: lane[node], cy: y, r: 9, class: 'guilty'}));
-        says(who, y + 26, [event(row.mark)], {fill: 'var(--bad)', bold: true, wide: 60});
+        ring(nodeOf(first.node), y, 'guilty');
+        says(who, y + 26, [event(row.mark)], {fill, bold: true, wide: 60});
         y += 18;
       }
       break;
@@ -169,43 +153,41 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
       dot(who, y);
       says(who, y + 10, [`${row.text} → ${row.reply}`, row.reply], {wide: 40});
       break;
-    case 'expire':
-      for (const r of row.of) {
-        front.append(svg('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
-      }
-      label(lane[nodeOf(first.node)] + 14, y + 4,
-        fitting([t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])}),
-        t('diagram.expiredShort'), '✗ TTL', '✗'],
-        lane[names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1]] - lane[nodeOf(first.node)] - 30),
-        {dim: true});
+    case 'expire': {
+      row.of.forEach(r => draw('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
+      const x = lane[nodeOf(first.node)], beside = names[names.indexOf(nodeOf(row.of.at(-1).node)) + 1];
+      const expired = t('diagram.expired', {owner: event(first.text.match(/: (.+)'s/)[1])});
+      label(x + 14, y + 4,
+        fitting([expired, t('diagram.expiredShort'), '✗ TTL', '✗'], lane[beside] - x - 30), {dim: true});
       break;
+    }
     case 'verdict':
-      y += band(y, '✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');
+      band('✗ ' + event(row.text).replace(/^[A-Z](: |：)/, ''), 'bad');
       break;
     case 'fault':
     case 'refused':
-    case 'timeout':
-      y += band(y,
-        close(`${row.who.startsWith('node ') ? t('node.many', {n: first.node})
-        : row.who} ${event(row.text)}`.trim()), 'fault');
+    case 'timeout': {
+      const whose = row.who.startsWith('node ') ? t('node.many', {n: first.node}) : row.who;
+      band(close(`${whose} ${event(row.text)}`.trim()), 'fault');
       if (/^dies\b/.test(row.text)) deaths[who] = y - 4;
       break;
+    }
     default: // a note
       if (who && /reads|writes/.test(row.text)) {
-        const refused = /refused/.test(row.text), number = numberOf(row), short = refused
-          ? t('diagram.refused', {number, than: Math.max(...records.slice(0, row.first).map(numberOf))})
-          : event(row.text.replace(/is inside, | with token \d+/g, '')) + (number ? ` (#${number})` : '');
+        const refused = /refused/.test(row.text), number = numberOf(row);
+        const than = Math.max(...records.slice(0, row.first).map(numberOf));
         arrow(who, resource, y, {dashed: refused});
         dot(who, y);
-        if (refused) front.append(svg('circle', {cx: lane[resource], cy: y, r: 9, class: 'saved'}));
-        label(lane[resource] - 12, y - 6, refused ? `✓ ${short}` : short, {anchor: 'end', bold: refused,
-          fill: refused ? 'var(--good)' : undefined});
+        if (refused) ring(resource, y, 'saved');
+        label(lane[resource] - 12, y - 6, refused ? `✓ ${t('diagram.refused', {number, than})}`
+          : event(row.text.replace(/is inside, | with token \d+/g, '')) + (number ? ` (#${number})` : ''),
+        {anchor: 'end', bold: refused, fill: refused && 'var(--good)'});
       } else if (who) {
         dot(who, y);
         says(who, y + 10, [event(row.text)], {wide: 60});
       } else {
-        front.append(svg('path', {d: `M${timeAt} ${y}H${width - 2}`, class: 'pass'}));
-        label(timeAt + (width - timeAt) / 2, y + 4, event(row.text), {anchor: 'middle', dim: true});
+        draw('path', {d: `M${timeAt} ${y}H${width - 2}`, class: 'pass'});
+        aside(y + 4, event(row.text));
       }
     }
   });
@@ -213,14 +195,14 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
 
   // Lifelines and names.
   names.forEach(name => {
-    back.append(svg('path', {d: `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`,
-      class: 'life'}));
+    const life = `M${lane[name]} ${headHeight - 8}V${deaths[name] ?? bottom}`;
+    back.append(svg('path', {d: life, class: 'life'}));
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
-    const last = narrow && name === resource;
-    heads.append(svg('text', {x: last ? width - 2 : lane[name], y: 20, 'text-anchor': last ? 'end' : 'middle',
-      class: 'name', style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`},
-      narrow && nodes.length > 1 && nodes.includes(name) ? t('node.short', {n: nodes.indexOf(name) + 1})
-      : name));
+    const [x, anchor] = narrow && name === resource ? [width - 2, 'end'] : [lane[name], 'middle'];
+    const short = narrow && nodes.length > 1 && nodes.includes(name);
+    heads.append(svg('text', {x, y: 20, 'text-anchor': anchor, class: 'name',
+      style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`},
+    short ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
   });
 
   // Bars: from the row in which something begins to that in which it ends.
@@ -236,22 +218,21 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   };
   const inside = clients.map(name => spans(r => r.inside.includes(name)).map(([i, j]) => [yAt(i), yAt(j)]));
   const bar = (name, from, to, props) => {
-    if (to > from) bars.append(svg('rect', {x: lane[name] - 8, y: from, width: 16, height: to - from,
-      ...props}));
+    const height = to - from;
+    if (height > 0) bars.append(svg('rect', {x: lane[name] - 8, y: from, width: 16, height, ...props}));
   };
-  clients.forEach((name, n) => inside[n].forEach(([a, b]) => {
-    bar(name, a, b, {rx: 2, style: `fill:${pale(name)};stroke:${color(name)}`});
-  }));
-  clients.forEach((name, n) => inside[n].forEach(([a, b]) => inside.toSpliced(n,
-    1).flat().forEach(([c, d]) => {
-    bar(name, Math.max(a, c), Math.min(b, d), {class: flash ? 'both flash' : 'both'});
-  })));
+  clients.forEach((name, n) => {
+    for (const [a, b] of inside[n]) bar(name, a, b, {rx: 2, style: filled(name)});
+    for (const [a, b] of inside[n]) for (const [c, d] of inside.toSpliced(n, 1).flat()) {
+      bar(name, Math.max(a, c), Math.min(b, d), {class: flash ? 'both flash' : 'both'});
+    }
+  });
   // How deeply the owner of a node's key has nested: what the last command that changed it says.
-  const depths = records.map(() => []);
+  const depths = [];
   records.forEach((r, i) => {
-    if (i > 0) depths[i] = [...depths[i - 1]];
-    if (r.node > 0 && r.reply.startsWith('1')
-      && /depth=/.test(r.text)) depths[i][r.node - 1] = Number(r.text.match(/depth=(\d+)/)[1]);
+    const depth = r.node > 0 && r.reply.startsWith('1') && r.text.match(/depth=(\d+)/);
+    depths[i] = [...depths[i - 1] ?? []];
+    if (depth) depths[i][r.node - 1] = Number(depth[1]);
   });
   const longest = Math.max(1, ...records.flatMap(r => r.redis.map(k => k.until ? k.until - r.at : 0)));
   // By a SET without NX another has overwritten the key.
@@ -269,18 +250,18 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     const up = [...wide], down = up.toReversed(), [top] = down[0];
     if (up.length < 2) return;
     const shape = [...up.map(([y, h]) => `${x + h},${y}`), ...down.map(([y, h]) => `${x - h},${y}`)];
-    bars.append(svg('polygon', {points: shape.join(' '),
-      style: `fill:${pale(owner)};stroke:${color(owner)}`}));
-    if (up[0][0] - top >= 20) bars.append(svg('text', {x, y: top + 12, 'text-anchor': 'middle',
-      class: 'ownerletter'}, (owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : '')));
+    bars.append(svg('polygon', {points: shape.join(' '), style: filled(owner)}));
+    const letter = (owner || '?')[0] + (depths[i][n] > 1 ? ` ×${depths[i][n]}` : '');
+    if (up[0][0] - top >= 20) bars.append(svg('text',
+      {x, y: top + 12, 'text-anchor': 'middle', class: 'ownerletter'}, letter));
   }));
   const hatch = svg('defs', {}, svg('pattern', {id: 'both', width: 6, height: 6,
     patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)'},
-    svg('path', {d: 'M0 3H6', class: 'hatch'})));
+  svg('path', {d: 'M0 3H6', class: 'hatch'})));
   const height = bottom + 6;
   if (!ended) back.append(svg('path', {d: `M${timeAt} ${bottom}H${width - 2}`, class: 'now'}));
   const drawing = (from, to, ...parts) => svg('svg', {class: 'diagram', width, height: to - from,
     viewBox: `0 ${from} ${width} ${to - from}`, 'aria-hidden': 'true', focusable: 'false'}, ...parts);
-  return [el('div.heads', drawing(0, headHeight - 10, heads)), drawing(headHeight - 10, height, hatch, back,
-    bars, front)];
+  return [el('div.heads', drawing(0, headHeight - 10, heads)),
+    drawing(headHeight - 10, height, hatch, back, bars, front)];
 }

@@ -8,9 +8,7 @@ export const narrow = () => matchMedia('(max-width: 860px)').matches;
 export const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 // rich makes code of what stands between backquotes.
-export function rich(text) {
-  return text.split('`').map((part, i) => i % 2 ? el('code', part) : part);
-}
+export const rich = text => text.split('`').map((part, i) => i % 2 ? el('code', part) : part);
 
 // el makes an element: el('p.start#first', {title: 'x'}, children), where the second may be a child as well.
 export function el(name, props, ...children) {
@@ -20,7 +18,7 @@ export function el(name, props, ...children) {
   for (const [k, v] of Object.entries(given ? props : {})) {
     if (v === undefined || v === false) continue;
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
-    else e.setAttribute(k, v === true ? '' : v);
+    else e.setAttribute(k, v !== true || k.startsWith('aria-') ? v : '');
   }
   fill(e, given ? [] : props, ...children);
   return e;
@@ -30,12 +28,14 @@ export function el(name, props, ...children) {
 export const fill = (e, ...children) =>
   e.replaceChildren(...children.flat().filter(c => c !== undefined && c !== null && c !== false));
 
-export const button = (text, onclick, props = {}) => el('button', {type: 'button', onclick, ...props}, text);
+export const button = (text, onclick, props) => el('button', {type: 'button', onclick, ...props}, text);
+export const kbd = key => el('kbd', {'aria-hidden': true}, key);
+export const copies = (text, id) => button(t('copy'), e => copy(text, e.currentTarget), {id, class: 'quiet'});
 
 let said = 0;
 export function say(text) {
   // The same text twice is no change, and would not be said.
-  document.getElementById('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
+  part('said').textContent = text + (said++ % 2 ? '\u00a0' : '');
 }
 
 // send hands a text to others: by the device's own sheet where there is one, otherwise by the clipboard.
@@ -43,8 +43,8 @@ export const send = (text, button) => navigator.share ? navigator.share({text}).
   : copy(text, button);
 
 // copy puts a text on the clipboard. A page that must not do that shows it, to be copied by hand.
-export async function copy(text, button) {
-  document.getElementById('by-hand')?.remove();
+async function copy(text, button) {
+  part('by-hand')?.remove();
   try {
     await navigator.clipboard.writeText(text);
     if (!button.textContent.startsWith('✓')) button.prepend('✓ ');

@@ -1,9 +1,8 @@
 // Game: a level, the choices made in it, and what there is to find. It needs no page.
 
 import {End, Unexplored} from './data.mjs';
-import {
-  cellName, chapterOf, data, goals, graph, levelAt, levelNamed, levels, names, placeOf, scheduleOf,
-} from './levels.mjs';
+import {cellName, chapterOf, data, goals, graph, levelAt, levelNamed, levels, names, nodeOf, placeOf,
+  scheduleOf} from './levels.mjs';
 import {keep, progress} from './store.mjs';
 import {t, words} from './words.mjs';
 
@@ -28,8 +27,6 @@ export const isFault = o => o.label[0] === 'F';
 // sends reports whether an option has a command of its own to show.
 export const sends = o => o.text.includes(' ') && (isFault(o) || o.label[0] !== o.label[0].toUpperCase());
 
-const nodeOf = (level, n) => level.Nodes === 1 ? t('node.one') : t('node.many', {n});
-
 // saying is an option in words. Of a command it has the name.
 export function saying(level, o) {
   const who = whoOf(o), first = o.label[0], [command] = o.text.split(' ');
@@ -37,8 +34,8 @@ export function saying(level, o) {
   if (first === 'T') return t('do.T');
   if (first === 'W') return t(`do.W.${level.Fault}`);
   if (first === first.toUpperCase()) return t(`do.${o.text}`, {who});
-  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command',
-    {who, command, node: nodeOf(level, o.label[1])});
+  const node = nodeOf(level, o.label[1]);
+  return t(o.label.includes('_') ? 'do.overtakes' : 'do.command', {who, command, node});
 }
 export const striking = (level, command) => t(`strike.${level.Fault}`, {command, node: nodeOf(level, 1)});
 export const strikes = level => Boolean(words.en[`strike.${level.Fault}`]);
@@ -63,8 +60,8 @@ export class Game {
   // at once is a way to win without a thought.
   constructor(level, {Goal = '', After = '', Bet} = goals()[cellName(level)] ?? {}) {
     const later = placeOf(level) >= 2, id = cellName(level);
-    Object.assign(this, {level, id, cell: graph.cells.get(id), aim: graph.aim(Goal, After), patience: later
-      ? 3 : 0});
+    Object.assign(this, {level, id, cell: graph.cells.get(id), aim: graph.aim(Goal, After)});
+    this.patience = later ? 3 : 0;
     this.question = t(Bet ? `level.${id}.bet` : 'bet.when');
     this.moments = Bet ? [...'abc'].map(x => ({text: t(`level.${id}.bet.${x}`), right: x === Bet}))
       : later && this.aim.breaks ? this.momentsOf() : [];
@@ -140,10 +137,9 @@ export class Game {
 // gameOf is the game on a level as the reader has left it. With another path, a new one begins there.
 export function gameOf(level, path) {
   const game = new Game(level), kept = progress.games?.[game.id], {back = 0, bet, shown = false} = kept ?? {};
-  const follow = name => graph.follow(game.cell, String(name)),
-    whole = follow(`${kept?.path}${kept?.ahead ?? ''}`);
-  if (!kept || whole.rest || (path ?? kept.path) !== kept.path) return Object.assign(game,
-    {path: follow(path ?? '').edges});
+  const follow = name => graph.follow(game.cell, String(name));
+  const whole = follow(`${kept?.path}${kept?.ahead ?? ''}`), anew = {path: follow(path ?? '').edges};
+  if (!kept || whole.rest || (path ?? kept.path) !== kept.path) return Object.assign(game, anew);
   const n = follow(kept.path).edges.length;
   return Object.assign(game, {path: whole.edges.slice(0, n), ahead: whole.edges.slice(n), back, bet, shown});
 }
@@ -151,8 +147,7 @@ export function gameOf(level, path) {
 // A reason has parts, each for some kinds of violation: the others are for what is inside.
 const partOf = Object.entries({
   D: /^DEL asks|between GET and DEL$|^the DEL is sent again/, K: /no ttl|^a resent SETNX/,
-    N: /^a release that/,
-  B: /^the owner's second/, U: /only one node/,
+  N: /^a release that/, B: /^the owner's second/, U: /only one node/,
 });
 
 // reasonsOf is why a lock shows a violation of a kind under a fault, as far as the data says it.
@@ -165,8 +160,8 @@ export function reasonsOf({Why}, kind) {
 // one of them is over and that of the other is not.
 function beside(level, game) {
   const cell = graph.cells.get(cellName(level)), mine = game.run(), edges = [];
-  const returns = ({records, seen}, i) => records.slice(seen[i], seen[i + 1]).filter(r =>
-    r.kind === 'return').map(r => r.who).join();
+  const returns = ({records, seen}, i) =>
+    records.slice(seen[i], seen[i + 1]).filter(r => r.kind === 'return').map(r => r.who).join();
   for (const [i, edge] of game.path.entries()) {
     const {state} = graph.play(cell, edges), {label} = optionOf(edge);
     const o = state !== End && graph.edges(state).find(o => o.label === label && o.to !== Unexplored);
@@ -183,8 +178,8 @@ function beside(level, game) {
 export function fixOf(game, kind) {
   const {Step, Fault} = game.level;
   if (data.Own) return undefined;
-  for (const level of Step === 0 ? [levelAt(1, Fault)] : levels.filter(o => o.Fault === Fault && o.Step > Step
-    && graph.cells.has(cellName(o)))) {
+  const later = o => o.Fault === Fault && o.Step > Step && graph.cells.has(cellName(o));
+  for (const level of Step === 0 ? [levelAt(1, Fault)] : levels.filter(later)) {
     const edges = beside(level, game), whole = edges.length === game.path.length, id = cellName(level);
     const fails = () => kindsIn(scheduleOf(id, graph.name(edges)).records).includes(kind);
     if (Step === 0 || !level.Kinds.includes(kind) && (level.Step < 9 || !level.Kinds) || level.Step < 9

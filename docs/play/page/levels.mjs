@@ -22,10 +22,9 @@ export function complete({Graph, ...rest}) {
 
 export const levelOf = p => levelAt(p.Step, p.Fault);
 export const onWay = () => data.Path.filter(levelOf); // those of the way that this page has
-export const placeOf = l => data.Own ? -1 : data.Path.findIndex(p => p.Step === l.Step
-  && p.Fault === l.Fault);
-export const hardOf = l => data.Own ? undefined : data.Hard.find(p => p.Step === l.Step
-  && p.Fault === l.Fault);
+const goalIn = (list, l) => data.Own ? -1 : list.findIndex(p => p.Step === l.Step && p.Fault === l.Fault);
+export const placeOf = l => goalIn(data.Path, l);
+export const hardOf = l => data.Hard[goalIn(data.Hard, l)];
 // goals are those of the way, and of the hard ones. Elsewhere it is anything that a lock must not allow.
 export const goals = () => data.goals ??= data.Own ? {}
   : Object.fromEntries([...data.Path, ...data.Hard].map(p => [cellName(p), p]));
@@ -40,8 +39,8 @@ export const levelNamed = cell => levels.find(l => cellName(l) === cell);
 export const stepTitle = n => n === 0 ? t('step.before') : n === 9 ? t('step.fencing')
   : t('step', {step: stepName(n)});
 export const lockOf = n => data.Locks.find(l => l.Step === n);
-export const nodesOf = l => l.Nodes === 1 ? [t('node.one')] : Array.from({length: l.Nodes}, (_, i) =>
-  t('node.many', {n: i + 1}));
+export const nodeOf = (l, n) => l.Nodes === 1 ? t('node.one') : t('node.many', {n});
+export const nodesOf = l => Array.from({length: l.Nodes}, (_, i) => nodeOf(l, i + 1));
 
 // scheduleOf is what happens on a path in a cell, of the levels or of the bench.
 export function scheduleOf(name, path, bench) {

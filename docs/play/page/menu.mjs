@@ -1,25 +1,23 @@
 // Menu: where the page begins, and the frame of all views.
 
-import {button, el, leads, part, rich, say} from './dom.mjs';
+import {button, el, fill, leads, part, rich, say} from './dom.mjs';
 import {Game} from './game.mjs';
-import {
-  cellName, chapterOf, completed, data, graph, levelAt, levelOf, levels, levelsOf, lockOf,
-  onWay, placeOf, solved, stepName, stepTitle, titleOf,
-} from './levels.mjs';
+import {cellName, chapterOf, completed, data, graph, levelAt, levelOf, levels, levelsOf, lockOf, onWay,
+  placeOf, solved, stepName, stepTitle, titleOf} from './levels.mjs';
 import {forget, keep, now, progress, stateOf} from './store.mjs';
 import {fromData, language, speak, t, upper, words} from './words.mjs';
 
-export function frame(...children) {
-  const languages = Object.keys(words), entered = document.querySelector('main');
-  const select = languages.length > 1 && el('select#language', {
-    'aria-label': t('languages'), onchange: e => setLanguage(e.target.value),
-  }, languages.map(l => el('option', {value: l, lang: l, selected: l === language}, words[l].language)));
-  part('app').replaceChildren(
-    el('header.top', el('a.brand', {href: '#menu'}, el('span.mark', {'aria-hidden': 'true'}), t('title')),
-      el('span.space'), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(), select,
+// frame shows a view, with the bar above it, and what is between the two.
+export function frame(name, title, children, between) {
+  const entered = document.querySelector('main'), choose = e => setLanguage(e.target.value);
+  const option = l => el('option', {value: l, lang: l, selected: l === language}, words[l].language);
+  document.title = title ? `${title} – ${t('title')}` : t('title');
+  fill(part('app'),
+    el('header.top', el('a.brand', {href: '#menu'}, el('span.mark', {'aria-hidden': true}), t('title')),
+      el('span.space'), !data.Own && !/^#?(start.*|menu)?$/.test(location.hash) && bar(),
+      el('select#language', {'aria-label': t('languages'), onchange: choose}, Object.keys(words).map(option)),
       button(t('help'), help, {id: 'help', 'aria-keyshortcuts': '?'})),
-    ...children,
-  );
+    between, el(`main.${name}`, {tabindex: '-1'}, ...children));
   if (entered) document.querySelector('h1').focus({preventScroll: true});
 }
 
@@ -40,18 +38,17 @@ export function help() {
   const old = document.querySelector('dialog');
   if (old) return old.close();
   const kbd = k => k === '…' ? ' … ' : el('kbd', k);
-  const key = (keys, word) => el('tr', el('th', {scope: 'row'}, keys.split(' ').map(kbd)),
-    el('td', t(`help.key.${word}`)));
+  const keys = {'1 … 9': 'choose', u: 'undo', '↵': 'next', '← →': 'move', h: 'hint',
+    ...leads && {r: 'reveal'}, '?': 'help'};
   const terms = ['inside', 'holder', 'resource', 'reads', 'ttl', 'token', 'node'];
   const dialog = el('dialog', {'aria-labelledby': 'help-title', onclose: () => dialog.remove()},
-    el('h2#help-title', t('help.title')), el('p', t('help.body')), el('h3', t('help.keys')),
-    el('table.keys', el('tbody', key('1 … 9', 'choose'), key('u', 'undo'), key('↵', 'next'),
-      key('← →', 'move'),
-      key('h', 'hint'), leads && key('r', 'reveal'), key('?', 'help'))),
+    el('h2#help-title', t('help.title')), el('p', t('help.body')),
+    el('h3', t('help.keys')), el('table.keys', el('tbody', Object.entries(keys).map(([press, word]) =>
+      el('tr', el('th', {scope: 'row'}, press.split(' ').map(kbd)), el('td', t(`help.key.${word}`)))))),
     el('h3', t('help.words')),
     el('dl.words', terms.flatMap(term => [el('dt', t(`word.${term}`)), el('dd', t(`word.${term}.is`))])),
-    el('h3', t('help.picture')), el('p', t('help.pictureBody')), el('h3', t('help.lead')),
-      el('p', t('help.leadBody')),
+    el('h3', t('help.picture')), el('p', t('help.pictureBody')),
+    el('h3', t('help.lead')), el('p', t('help.leadBody')),
     button(t('help.close'), () => dialog.close(), {class: 'primary', autofocus: true}));
   document.body.append(dialog);
   dialog.showModal();
@@ -61,10 +58,8 @@ export function help() {
 // bar leads to each chapter and to the bench, and says where the reader is and has been.
 function bar() {
   const link = (href, name, here, props) => el('a', {href, 'aria-current': here && 'page', ...props}, name);
-  const chapters = data.Chapters.map(({Step: n}) => link(`#${n}`, String(n), now.place.chapter === n, {
-    class: completed(n) ? 'done' : '',
-      'aria-label': `${t('chapter', {n})}${t('colon')}${t(`chapter.${n}.title`)}`,
-  }));
+  const chapters = data.Chapters.map(({Step: n}) => link(`#${n}`, String(n), now.place.chapter === n,
+    {class: completed(n) && 'done', 'aria-label': t('chapter', {n}) + t('colon') + t(`chapter.${n}.title`)}));
   return el('nav.chapters', {'aria-label': t('chapters')}, chapters,
     link('#build', t('bench.short'), location.hash.startsWith('#build')));
 }
@@ -77,7 +72,6 @@ const placeIn = l => `#${chapterOf(l)}.${1 + data.Chapters.find(c => c.Step === 
 export const isDone = () => !data.Own && onWay().map(levelOf).every(solved);
 
 export function showMenu(problem = '') {
-  document.title = t('title');
   const way = onWay().map(levelOf), next = way.find(l => !solved(l));
   const playable = levels.filter(l => graph.cells.has(cellName(l)));
   const clear = button(t('menu.clear'), () => {
@@ -96,19 +90,19 @@ export function showMenu(problem = '') {
   const chapter = ({Step: n, Beats}) => el('li', el('a', {href: `#${n}`,
     class: `level ${completed(n) ? 'done' : ''}`},
     el('span', el('strong', `${n}. ${t(`chapter.${n}.title`)}`), ' ', el('small', fromData(lockOf(n).Lock))),
-    el('span', {class: `sign ${completed(n) ? 'holds' : ''}`}, completed(n) ? '✓'
-      : t('menu.levels', {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})),
+    completed(n) ? el('span.sign.holds', '✓') : el('span.sign', t('menu.levels',
+      {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})),
     thumb(Beats.findLast(b => b.Breaks).Show)));
-  frame(el('main.menu', {tabindex: '-1'},
+  frame('menu', '', [
     el('p.problem', {role: 'alert'}, rich(problem)),
     el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
-      next && el('p.start', link(done ? placeIn(next) : '#1', t(done ? 'menu.goOn' : 'menu.start'), 'primary',
-        'start'), ' ',
+      next && el('p.start',
+        link(done ? placeIn(next) : '#1', t(done ? 'menu.goOn' : 'menu.start'), 'primary', 'start'), ' ',
         el('span#way', t('menu.way', {solved: done, all: way.length})))),
     isDone() && el('section.medal', {'aria-labelledby': 'medal'},
-      el('h2#medal', el('span', {'aria-hidden': 'true'}, '★ '), t('medal', {all: way.length})),
+      el('h2#medal', el('span', {'aria-hidden': true}, '★ '), t('medal', {all: way.length})),
       el('p.start', link('#pairs', t('medal.pairs'), 'primary')),
-        el('p', t('medal.lead', {n: data.Hard.length})),
+      el('p', t('medal.lead', {n: data.Hard.length})),
       el('ol.hard', data.Hard.map(levelOf).filter(Boolean).map(hard))),
     !data.Own && el('section', {'aria-labelledby': 'path'}, el('h2#path', t('menu.path')),
       el('ol.path', data.Chapters.map(chapter)),
@@ -117,7 +111,8 @@ export function showMenu(problem = '') {
     el('section', {'aria-labelledby': 'all'}, el('details', {open: data.Own},
       el('summary', el('h2#all', t('menu.all'))), el('p', t('menu.allLead')), matrix())),
     el('footer', el('span#progress', t('menu.progress', {solved: levels.filter(solved).length,
-      all: playable.length})), ' ', clear)));
+      all: playable.length})), ' ', clear),
+  ]);
 }
 
 // thumb is a small picture of a schedule.
@@ -135,13 +130,11 @@ function matrix() {
   const steps = [...new Set(levels.map(l => l.Step))].filter(n => n > 0).sort((a, b) => a - b);
   const head = n => el('th', {scope: 'col'}, n === 9 ? t('step.fencing') : stepName(n));
   const cell = l => {
-    const id = l && cellName(l), state = stateOf(id), values = l && {step: stepTitle(l.Step),
-      fault: t(`fault.${l.Fault}`)};
+    const id = l && cellName(l), state = stateOf(id);
     if (!graph.cells.has(id)) return el('td', {title: t(l ? 'menu.random' : 'menu.absent')}, '–');
-    return el('td', el('a', {
-      href: `#${id}/`, class: `cell ${state}`, 'aria-label': t('menu.level',
-        {...values, state: t(`state.${state}`)}),
-    }, {new: '·', seen: '…', shown: '?', broken: '✗', holds: '✓'}[state]));
+    const values = {step: stepTitle(l.Step), fault: t(`fault.${l.Fault}`), state: t(`state.${state}`)};
+    return el('td', el('a', {href: `#${id}/`, class: `cell ${state}`, 'aria-label': t('menu.level', values)},
+      {new: '·', seen: '…', shown: '?', broken: '✗', holds: '✓'}[state]));
   };
   const row = fault => el('tr', el('th', {scope: 'row'}, t(`fault.${fault}`)),
     steps.map(n => cell(levelAt(n, fault))));

@@ -25,20 +25,19 @@ export function showOpening({opening: n, path}) {
   if (!edges || rest) return false;
   now.place = {opening: n, path};
   now.game = Object.assign(new Game(levelNamed(act().cell), {Goal: act().goal}), {path: edges});
-  document.title = t('title');
   const person = (name, i) => [
-    el('div', {class: `person owner${i}`, id: name, 'aria-hidden': 'true'}, name[0].toUpperCase()),
-    el('p', {class: `reply owner${i}`, id: `reply-${name}`, 'aria-hidden': 'true'}),
+    el('div', {class: `person owner${i}`, id: name, 'aria-hidden': true}, name[0].toUpperCase()),
+    el('p', {class: `reply owner${i}`, id: `reply-${name}`, 'aria-hidden': true}),
     el('div.dock', {id: `dock-${name}`, role: 'group', 'aria-label': t('open.messages', {who: name})}),
   ];
-  frame(el('main.opening', {tabindex: '-1'},
+  frame('opening', '', [
     el('h1', {tabindex: '-1'}, t('open.title')), el('p#ask', rich(t(`open.${n}`))),
     el('div.stage',
       person(names[0], 0), el('div#redis', t('node.one'), el('p#held')), person(names[1], 1),
       el('div#room', t('open.rule')), el('div#bolt')),
     el('div#told.told'),
-    el('lock-board#picture.recorder', {room: 'open.room', play: true}),
-    el('p.skip-opening', el('a', {href: '#menu'}, t('open.menu')))));
+    el('lock-board#picture', {room: 'open.room', play: true}),
+    el('p.skip-opening', el('a', {href: '#menu'}, t('open.menu')))]);
   drawOpening();
   document.querySelector('h1').focus({preventScroll: true});
   return true;

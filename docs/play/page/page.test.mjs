@@ -16,21 +16,19 @@ use(await load(part('data')));
 complete(await load(part('rest')));
 
 test('an address is what is seen', () => {
+  const level = (level, path, beat) => ({level, path, beat});
+  const chapter = (chapter, at, path) => ({chapter, at, path});
   for (const [text, at] of Object.entries({
-    '': {}, 4: {chapter: 4, at: 1, path: ''}, 4.6: {chapter: 4, at: 6, path: ''}, '4.8/aA': {chapter: 4,
-      at: 8, path: 'aA'},
-    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'}, menu: {menu: true},
-      pairs: {pairs: 0}, 'pairs.4': {pairs: 4}, build: {bench: ''}, 'build/121200': {bench: '121200'},
-      '05/pause/': {level: '05/pause', path: '', beat: 0},
-    '05/pause/aFb?beat=12': {level: '05/pause', path: 'aFb', beat: 12}, '03/slow?beat=5': {level: '03/slow',
-      path: '', beat: 5},
+    '': {}, menu: {menu: true}, pairs: {pairs: 0}, 'pairs.4': {pairs: 4},
+    start: {opening: 1, path: ''}, 'start.2/ab': {opening: 2, path: 'ab'},
+    4: chapter(4, 1, ''), 4.6: chapter(4, 6, ''), '4.8/aA': chapter(4, 8, 'aA'),
+    build: {bench: ''}, 'build/121200': {bench: '121200'}, '05/pause/': level('05/pause', '', 0),
+    '05/pause/aFb?beat=12': level('05/pause', 'aFb', 12), '03/slow?beat=5': level('03/slow', '', 5),
   })) {
     assert.deepEqual(parse(text), at);
     assert.equal(format(at), `#${text}`);
   }
-  // pasted
-  assert.deepEqual(parse('go run ./docs/explore replay 05/pause/aF'), {level: '05/pause', path: 'aF',
-    beat: 0});
+  assert.deepEqual(parse('go run ./docs/explore replay 05/pause/aF'), level('05/pause', 'aF', 0)); // pasted
   for (const text of ['10', '4.6.1', 'builds', '<b>', '__proto__']) assert.equal(parse(text), null, text);
 });
 
@@ -61,12 +59,12 @@ test('the levels are not won by clicking', t => {
     if (moments.length > 0 && !moments[random(moments.length)].right) return Infinity;
     const path = [], tried = [new Set()];
     for (let clicks = +(moments.length > 0); clicks <= 80; clicks++) {
-      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State, {found, at} = aim.along(cell,
-        path);
+      const n = path.length, state = n ? graph.to[path.at(-1)] : cell.State;
+      const {found, at} = aim.along(cell, path);
       if (at) return clicks;
       const late = n > 0 && (state === End || found[n] === 0 && found[Math.max(0, n - patience)] === 0);
-      const left = state === End ? [] : graph.edges(state).filter(o => o.to !== Unexplored
-        && !tried[n].has(o.edge));
+      const open = o => o.to !== Unexplored && !tried[n].has(o.edge);
+      const left = state === End ? [] : graph.edges(state).filter(open);
       if (n > 0 && (late || left.length === 0)) path.pop(), tried.pop();
       else if (left.length > 0) {
         const {edge} = left[random(left.length)];
@@ -78,10 +76,10 @@ test('the levels are not won by clicking', t => {
     return Infinity;
   };
   onWay().map(levelOf).forEach(level => {
-    const game = new Game(level), games = Array.from({length: 400}, () => clicksOf(game)), won = clicks =>
-      games.filter(n => n <= clicks).length / games.length;
-    t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(clicks =>
-      `${Math.round(100 * won(clicks))} % in ${clicks}`).join(', ')}`);
+    const game = new Game(level), games = Array.from({length: 400}, () => clicksOf(game));
+    const won = clicks => games.filter(n => n <= clicks).length / games.length;
+    const share = clicks => `${Math.round(100 * won(clicks))} % in ${clicks}`;
+    t.diagnostic(`${cellName(level)}: ${[20, 40, 80].map(share).join(', ')}`);
     if (placeOf(level) >= 2) assert.ok(won(40) <= .5, cellName(level));
   });
 });

@@ -2,7 +2,7 @@
 // scrubber.
 
 import {format} from './address.mjs';
-import {slider} from './board.mjs';
+import {leading, slider} from './board.mjs';
 import {beats} from './course.mjs';
 import {button, el, send} from './dom.mjs';
 import {shared} from './level.mjs';
@@ -14,11 +14,11 @@ import {fromData, t} from './words.mjs';
 export function showPairs({pairs: n}) {
   const chapters = data.Chapters.filter(c => n === 0 || c.Step === n);
   if (chapters.length === 0) return false;
-  document.title = `${t('pairs.title')} – ${t('title')}`;
-  frame(el('main.pairs', {tabindex: '-1'}, el('h1', {tabindex: '-1'}, t('pairs.title')),
-    el('p.rule', t('pairs.lead')), n === 0 && [stairs(), el('p.rule', t('pairs.nine'))],
-    chapters.map(c => card(c.Step)), n === 0 && [el('p', t('pairs.work')),
-      el('p.start', el('a.button.primary', {href: '#build'}, t('pairs.build')))]));
+  frame('pairs', t('pairs.title'), [
+    el('h1', {tabindex: '-1'}, t('pairs.title')), el('p.rule', t('pairs.lead')),
+    n === 0 && [stairs(), el('p.rule', t('pairs.nine'))], chapters.map(c => card(c.Step)),
+    n === 0 && [el('p', t('pairs.work')),
+      el('p.start', el('a.button.primary', {href: '#build'}, t('pairs.build')))]]);
   scrollTo(0, 0);
   return true;
 }
@@ -33,15 +33,14 @@ const stairs = () => el('div.scroll', {tabindex: '0', role: 'group', 'aria-label
     el('tbody', data.Chapters.map(row => el('tr', el('th', {scope: 'row'}, t(`pairs.${row.Step}`)),
       locks().map(lock => holds(lock, row.Step) ? el('td.holds', '✓') : el('td.breaks', '✗')))))));
 
-// card is a pair. The board with more rows leads, and the other one follows.
+// card is a pair.
 function card(n) {
   const all = beats(n), fixed = all.findIndex(b => b.Holds);
   const two = [all.slice(0, fixed).findLast(b => b.Breaks), all[fixed]];
   const boards = two.map(() => el('lock-board.pair-picture'));
   boards.forEach((board, i) => board.show({cell: two[i].cell, path: two[i].path}));
-  const [lead, other] = boards.toSorted((a, b) => b.list.length - a.list.length);
-  lead.addEventListener('rows', () => other.rows(lead.n));
-  const sentence = `${t(`pairs.${n}`)} ${t(`pairs.${n}.fix`)}`, link = shared(format({pairs: n}).slice(1));
+  const sentence = `${t(`pairs.${n}`)} ${t(`pairs.${n}.fix`)}`, link = shared(format({pairs: n}).slice(1)),
+    lead = leading(boards);
   return el('section.pair', {'aria-labelledby': `pair-${n}`},
     el('h2', {id: `pair-${n}`}, `${n}. ${t(`pairs.${n}`)} `, el('span.good', t(`pairs.${n}.fix`))),
     el('div.sides', two.map(({level}, i) => el('figure', {class: i ? 'holds' : 'breaks'},
