@@ -86,8 +86,8 @@ var hard = []goal{
 	{Step: 8, Fault: "healing", Goal: "T"},
 }
 
-// A Chapter tells of one step: what broke the lock before it, a question, and the fix. Then it is the
-// reader's turn: to see the new lock hold, and to break it.
+// A Chapter tells of one step: what broke the lock before it, a question, and the fix. Then it is
+// the reader's turn: to see the new lock hold, and to break it.
 type Chapter struct {
 	Step  int
 	Beats []Beat
