@@ -15,7 +15,7 @@ import (
 )
 
 // What services add to the lock: a limit for the wait and another one for the work, figures, and
-// an answer in time. production.md says when to copy it.
+// an answer in time (http.TimeoutHandler). production.md says when to copy it.
 
 // Metrics go to Prometheus or OpenTelemetry. Labels: the lock and, for a count, the result.
 type metrics interface {
@@ -60,24 +60,6 @@ func outcome(err error) string {
 		return "lost"
 	}
 	return "failed" // the work did
-}
-
-// answer answers a request at its deadline, even if do returns later: a lock does so when
-// Redis hangs. After a 503 the work may still run, so it must not use w.
-func answer(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- do(ctx) }()
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-	}
 }
 
 // A report has the last figures.
@@ -159,18 +141,22 @@ func TestTheWaitHasItsOwnLimit_TheWorkIsNotifiedOfALoss(t *testing.T) {
 func TestRedisHangs_AHandlerAnswersAtItsDeadline(t *testing.T) {
 	each(t, func(t *testing.T) {
 		inLab(t, func(t *T, lab *lab) {
-			alice, ready := lab.lock("alice"), httptest.NewRequest(http.MethodGet, "/ready", nil)
-			ask := func() (code int, took time.Duration) {
+			alice := lab.lock("alice")
+			ask := func(work error) (code int, took time.Duration) {
 				w, start := httptest.NewRecorder(), time.Now()
-				answer(w, ready, func(ctx context.Context) error {
-					return alice.Do(ctx, func(context.Context) error { return nil })
-				})
+				http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if err := alice.Do(r.Context(), func(context.Context) error { return work }); err != nil {
+						http.Error(w, "the work failed", http.StatusInternalServerError)
+					}
+				}), time.Second, "").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ready", nil))
 				return w.Code, time.Since(start)
 			}
-			code, _ := ask()
+			code, _ := ask(fs.ErrExist)
+			require.Equal(t, http.StatusInternalServerError, code, "alice's work failed, but her handler did not say so")
+			code, _ = ask(nil)
 			require.Equal(t, http.StatusOK, code, "Redis answers, but alice's handler does not")
 			everyNode(lab.hang)
-			code, took := ask()
+			code, took := ask(nil)
 			require.Equal(t, http.StatusServiceUnavailable, code, "Redis hung, but alice's handler did not say so")
 			require.Less(t, took, time.Second+slack(100*time.Millisecond),
 				"alice's handler has a deadline of 1s, but it answered after %v", took)

@@ -53,7 +53,7 @@ const wanted = {
 const interview = readdirSync('docs/read/interview').map((page) => `docs/read/interview/${page}`);
 for (const file of ['README.md', 'README.zh-CN.md', 'docs/read/how-we-know.md', 'docs/read/how-we-know.zh-CN.md', ...interview]) {
   const page = read(file), right = page.replace(/<!-- (\w+) -->[\d,]+/g, (all, name) => `<!-- ${name} -->${wanted[name] ?? '?'}`)
-    .replace(/(?<=<!-- table: questions -->\n)[^]*?(?=<!-- \/table)/, () => page.match(/^### .*/gm).map((line) => `[${line.slice(4)}](#${slug(line.slice(4))}) · `).join('').slice(0, -3) + '\n');
+    .replace(/(?<=<!-- table: questions -->\n)[^]*?(?=<!-- \/table)/, () => page.match(/^### .*/gm).map((line) => `${file.includes('.zh-CN') ? '- ' : ''}[${line.slice(4)}](#${slug(line.slice(4))})`).join(file.includes('.zh-CN') ? '\n' : ' · ') + '\n');
   if (right === page) continue;
   if (process.argv.includes('-w')) writeFileSync(file, right);
   else wrong(`${file}: figures or questions are not those of the pages: node docs/keep/prose/ours.mjs -w`);

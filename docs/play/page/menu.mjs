@@ -1,7 +1,8 @@
 // Menu: where the page begins, and the frame of all views.
 
-import {button, el, fill, leads, part, rich, say} from './dom.mjs';
+import {button, el, fill, leads, part, rich, say, send} from './dom.mjs';
 import {Game} from './game.mjs';
+import {shared} from './level.mjs';
 import {cellName, chapterOf, completed, data, graph, levelAt, levelOf, levels, levelsOf, lockOf, onWay,
   placeOf, solved, stepName, stepTitle, titleOf} from './levels.mjs';
 import {forget, keep, now, progress, stateOf} from './store.mjs';
@@ -93,15 +94,19 @@ export function showMenu(problem = '') {
     completed(n) ? el('span.sign.holds', '✓') : el('span.sign', t('menu.levels',
       {solved: levelsOf(n).filter(solved).length, all: levelsOf(n).length})),
     thumb(Beats.findLast(b => b.Breaks).Show)));
+  // What is sent is a row of squares: which levels are solved, not how.
+  const sent = () => `${t('title')}: ${done}/${way.length}\n${data.Chapters.map(({Step: n}) =>
+    levelsOf(n).map(l => solved(l) ? '🟩' : '⬜').join('')).join(' ')}\n${shared('')}`;
+  const share = done > 0 && button(t('pairs.send'), e => send(sent(), e.currentTarget), {id: 'share'});
   frame('menu', '', [
     el('p.problem', {role: 'alert'}, rich(problem)),
     el('section.hero', el('h1', {tabindex: '-1'}, t('title')), el('p.intro', t('menu.lead')),
       next && el('p.start',
         link(done ? placeIn(next) : '#1', t(done ? 'menu.goOn' : 'menu.start'), 'primary', 'start'), ' ',
-        el('span#way', t('menu.way', {solved: done, all: way.length})))),
+        el('span#way', t('menu.way', {solved: done, all: way.length})), share)),
     isDone() && el('section.medal', {'aria-labelledby': 'medal'},
       el('h2#medal', el('span', {'aria-hidden': true}, '★ '), t('medal', {all: way.length})),
-      el('p.start', link('#pairs', t('medal.pairs'), 'primary')),
+      el('p.start', link('#pairs', t('medal.pairs'), 'primary'), share),
       el('p', t('medal.lead', {n: data.Hard.length})),
       el('ol.hard', data.Hard.map(levelOf).filter(Boolean).map(hard))),
     !data.Own && el('section', {'aria-labelledby': 'path'}, el('h2#path', t('menu.path')),
