@@ -32,7 +32,7 @@ function benchNot([take, expiry, value, release, watchdog, replies, nesting], na
 }
 
 // benchLock is a lock's name in the data: build/121200, or 06.
-export function benchLock(set = bench.set) {
+function benchLock(set = bench.set) {
   const digits = set.join('');
   return Object.keys(benchFurther).find(n => benchFurther[n] === digits) ?? `build/${digits.slice(0, 6)}`;
 }

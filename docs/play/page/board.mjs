@@ -14,7 +14,7 @@ import {t} from './words.mjs';
 
 const rowTime = 450; // ms for each row
 
-export class Board extends (globalThis.HTMLElement ?? Object) {
+class Board extends (globalThis.HTMLElement ?? Object) {
   list = []; // the rows of the path
 
   // n is how many of them are shown.

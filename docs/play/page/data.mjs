@@ -122,7 +122,7 @@ export const told = r => r.kind === 'verdict' ? r.text
 
 // An Aim is what there is to find: a violation, or another record in which goal is. With
 // after, it counts only once that was there: a record, or F, the fault.
-export class Aim {
+class Aim {
   constructor(graph, goal, after = '') {
     const p = graph.p, n = p.States.length, has = text =>
       p.Runs.map(run => run.slice(1).some(r => p.Records[r] && text(p.Records[r])));
