@@ -1,6 +1,10 @@
 package course
 
 import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +45,27 @@ func TestRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err = Root()
 	require.ErrorContains(t, err, "change into the repository")
+}
+
+// The worked example of the page about stories, as it says, fails on step 03's lock.
+func TestTestingPage_ItsExampleFailsOnAnOlderLock(t *testing.T) {
+	blocks := func(page string) []string {
+		found := regexp.MustCompile("(?s)```(?:go|json)\n(.*?)```").FindAllStringSubmatch(read(t, page), 2)
+		return []string{found[0][1], found[1][1]}
+	}
+	example := blocks("docs/read/testing.md")
+	require.Equal(t, example, blocks("docs/read/testing.zh-CN.md"))
+	var overlay struct{ Replace map[string]string }
+	require.NoError(t, json.Unmarshal([]byte(example[1]), &overlay))
+	dir := t.TempDir()
+	overlay.Replace["step05_lua_release/operator_test.go"] = dir + "/operator_test.go"
+	js, err := json.Marshal(overlay)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(dir+"/operator_test.go", []byte(example[0]), 0o666))
+	require.NoError(t, os.WriteFile(dir+"/overlay.json", js, 0o666))
+	cmd := exec.Command("go", "test", "-overlay", dir+"/overlay.json", "-run=Operator", "./step05_lua_release")
+	cmd.Dir = "../../.."
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "carol is inside with him")
 }
