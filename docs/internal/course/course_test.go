@@ -1,10 +1,11 @@
 package course
 
 import (
-	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,21 +50,14 @@ func TestRoot(t *testing.T) {
 
 // The worked example of the page about stories, as it says, fails on step 03's lock.
 func TestTestingPage_ItsExampleFailsOnAnOlderLock(t *testing.T) {
-	blocks := func(page string) []string {
-		found := regexp.MustCompile("(?s)```(?:go|json)\n(.*?)```").FindAllStringSubmatch(read(t, page), 2)
-		return []string{found[0][1], found[1][1]}
-	}
-	example := blocks("docs/read/testing.md")
-	require.Equal(t, example, blocks("docs/read/testing.zh-CN.md"))
-	var overlay struct{ Replace map[string]string }
-	require.NoError(t, json.Unmarshal([]byte(example[1]), &overlay))
-	dir := t.TempDir()
-	overlay.Replace["step05_lua_release/operator_test.go"] = dir + "/operator_test.go"
-	js, err := json.Marshal(overlay)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(dir+"/operator_test.go", []byte(example[0]), 0o666))
-	require.NoError(t, os.WriteFile(dir+"/overlay.json", js, 0o666))
-	cmd := exec.Command("go", "test", "-overlay", dir+"/overlay.json", "-run=Operator", "./step05_lua_release")
+	blocks := regexp.MustCompile("(?s)```(?:go|json)\n(.*?)```")
+	example := blocks.FindAllStringSubmatch(read(t, "docs/read/testing.md"), 2)
+	require.Equal(t, example, blocks.FindAllStringSubmatch(read(t, "docs/read/testing.zh-CN.md"), 2))
+	story, overlay := t.TempDir()+"/operator_test.go", t.TempDir()+"/overlay.json"
+	js := strings.Replace(example[1][1], "{\n", fmt.Sprintf("{\n%q: %q,", "step05_lua_release/operator_test.go", story), 1)
+	require.NoError(t, os.WriteFile(story, []byte(example[0][1]), 0o666))
+	require.NoError(t, os.WriteFile(overlay, []byte(js), 0o666))
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-run=Operator", "./step05_lua_release")
 	cmd.Dir = "../../.."
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)

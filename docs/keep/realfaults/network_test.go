@@ -61,9 +61,7 @@ func warm(t *testing.T, rdbs []redis.UniversalClient, n int) {
 }
 
 // optionsOfThePage are those of client.md.
-var optionsOfThePage = redis.Options{
-	ClientName: "alice-1", DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true,
-}
+var optionsOfThePage = redis.Options{ClientName: "alice-1", DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
 
 // How long a call takes when Redis cannot be reached, or hangs. client.md shows these times:
 // they are measured here, and must not become longer.
