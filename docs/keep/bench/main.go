@@ -80,7 +80,7 @@ var tables = map[string][]column{
 	},
 	"holds": {
 		{"bytes of each", "Holds", "B/hold"}, {"goroutines", "Holds", "goroutines"},
-		{"commands/s", "Holds", "commands/s"}, {"client's processors", "Holds", "processors"}, {"lost", "Holds", "lost"},
+		{"commands/s", "Holds", "commands/s"}, {"client CPUs busy", "Holds", "processors"}, {"lost", "Holds", "lost"},
 	},
 }
 
