@@ -19,7 +19,7 @@ export const won = {
 // bets are right ones, before the first move.
 const bets = {
   '02/crash-waits': 1, '02/crash-acquire': 1, '03/slow': 1, '04/slow': 3, '05/nested': 0, '06/nested': 2,
-  '06/slow': 1, '07/slow': 0, '07/failover': 1, '07/pause': 1, '08/down-1': 1, '08/restart': 1, '09/pause': 2,
+  '06/slow': 1, '07/slow': 0, '07/failover': 2, '07/pause': 2, '08/down-1': 1, '08/restart': 1, '09/pause': 2,
 };
 
 const view = (width, height, colorScheme) =>

@@ -59,7 +59,7 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
   const add = (is, ...lines) => { if (is) code.push(...lines); };
   add(value, '  token = random()');
   add(nesting, '  Lua: if EXISTS key && !HEXISTS key token {', '         return refused', '       }',
-    '       HINCRBY key token 1; PEXPIRE key 10000');
+    '       HSET key token depth+1; PEXPIRE key 10000');
   add(!nesting && take === 0, '  if EXISTS key == 1 { return refused }', `  SET key ${v}${ex}`);
   add(!nesting && take === 1, ...replies ? [`  if SET key ${v} NX${ex} fails`, '     and GET key != token {']
     : [`  if SET key ${v} NX${ex} fails {`], '    return refused', '  }');
@@ -70,7 +70,7 @@ function benchCode([take, expiry, value, release, watchdog, replies, nesting, co
     ? [`  Lua: if ${nesting ? 'HEXISTS key token' : 'GET key == token'} {`, '         PEXPIRE key 10000',
     '       }'] : ['  PEXPIRE key 10000']);
   add(true, '}', 'func Unlock() {');
-  add(nesting, '  Lua: if HINCRBY key token -1 == 0 {', '         DEL key; PUBLISH', '       }');
+  add(nesting, '  Lua: HSET key token depth-1', '       if depth is 0 { DEL key; PUBLISH }');
   add(!nesting && release === 2, '  Lua: if GET key == token { DEL key }');
   add(!nesting && release === 1, '  if GET key != token { return not held }');
   add(!nesting && release < 2, '  DEL key');

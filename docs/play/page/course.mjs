@@ -52,7 +52,7 @@ function inRoom(records = []) {
     {class: `dot owner${names.indexOf(name)} ${gone(name)}`}, name[0].toUpperCase()));
   const room = `room ${inside.length > 1 ? 'two' : ''} owner${names.indexOf(owner)}`;
   return [...people(false), el('span', {class: room}, people(true)), el('span', {class: lost && 'lost'},
-    t('strip.number'), ' ', el('b', String(number)), lost && ` ≠ ${writes.length}`)];
+    t('strip.number'), ' ', el('b', String(number)), lost && t('strip.lost', {n: writes.length}))];
 }
 
 const titleOfChapter = n => `${n}. ${t(`chapter.${n}.title`)}`;

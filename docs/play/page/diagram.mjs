@@ -96,7 +96,7 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
   const says = (name, y, texts, options = {}) => {
     const next = names[names.indexOf(name) + (toLeft(name) ? -1 : 1)];
     const far = Math.abs(lane[next] - lane[name]), room = far - (nodes.includes(next) ? 28 : 20)
-      + (options.wide ?? 0) + (narrow && far < 100 ? 50 : 0);
+      + (options.wide ?? 0) + (narrow && far < 100 && !options.near ? 50 : 0);
     const [dx, anchor] = toLeft(name) ? [-11, 'end'] : [11, 'start'];
     label(lane[name] + dx, y - 6, fitting(texts, room), {...options, anchor});
   };
@@ -151,7 +151,9 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     }
     case 'return':
       dot(who, y);
-      says(who, y + 10, [`${row.text} → ${row.reply}`, row.reply], {wide: 40});
+      says(who, y + 10, [`${row.text} → ${row.reply}`, row.reply,
+        ...(row.reply.match(/^ErrNot(Acquired|Held)/) ?? []).slice(0, 1).map(e => t(`diagram.${e}`))],
+      {wide: narrow ? 0 : 40, near: nodes.length === 1});
       break;
     case 'expire': {
       row.of.forEach(r => draw('path', {d: `M${lane[nodeOf(r.node)] - 9} ${y}h18`, class: 'expire'}));
@@ -200,7 +202,8 @@ export function diagram({rows, records, clients, nodes, width, resource, now, en
     if (deaths[name]) label(lane[name], deaths[name] + 4, '✗', {anchor: 'middle', fill: 'var(--bad)'});
     const [x, anchor] = narrow && name === resource ? [width - 2, 'end'] : [lane[name], 'middle'];
     const short = narrow && nodes.length > 1 && nodes.includes(name);
-    heads.append(svg('text', {x, y: 20, 'text-anchor': anchor, class: 'name',
+    heads.append(svg('text', {x, y: 20, 'text-anchor': anchor,
+      class: `name ${narrow && nodes.length > 1 ? 'small' : ''}`,
       style: `fill:${clients.includes(name) ? color(name) : 'var(--text)'}`},
     short ? t('node.short', {n: nodes.indexOf(name) + 1}) : name));
   });

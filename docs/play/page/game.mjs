@@ -56,12 +56,9 @@ export class Game {
   on = false; // after the goal
   beat = 0; // the moves of who challenges
 
-  // The first two levels say at once that the goal is out of reach, the others three choices later: a notice
-  // at once is a way to win without a thought.
   constructor(level, {Goal = '', After = '', Bet} = goals()[cellName(level)] ?? {}) {
     const later = placeOf(level) >= 2, id = cellName(level);
     Object.assign(this, {level, id, cell: graph.cells.get(id), aim: graph.aim(Goal, After)});
-    this.patience = later ? 3 : 0;
     this.question = t(Bet ? `level.${id}.bet` : 'bet.when');
     this.moments = Bet ? [...'abc'].map(x => ({text: t(`level.${id}.bet.${x}`), right: x === Bet}))
       : later && this.aim.breaks ? this.momentsOf() : [];

@@ -185,7 +185,7 @@ function notice({state, records, seen}) {
   if (secret() || at > 0 || state === End || n === 0) return '';
   const wrong = kindsIn(records), other = () => t('choices.other', {kind: t(`kind.${wrong.at(-1)}`)});
   if (wrong.length > kindsIn(records.slice(0, seen.at(-2))).length) return other();
-  const late = found[0] > 0 && found[n] === 0 && found[Math.max(0, n - game.patience)] === 0;
+  const late = found[0] > 0 && found[n] === 0;
   if (late) return t(aim.breaks ? 'choices.dead' : 'choices.deadSee');
   if (wrong.length > 0) return other();
   const sure = aim.breaks && found[n] > 0 && found[n] === graph.all[state] && found[0] < game.all;
@@ -306,7 +306,7 @@ function reached({records}) {
   const {game} = now, {level: l, aim, moments, bet, beat, best, back} = game, {at} = game.along(),
     kind = goals()[game.id]?.Goal[0] ?? kindsIn(records.slice(0, game.run().seen[at])).at(-1),
     right = moments.length === 0 || moments[bet]?.right, step = stepTitle(l.Step), told = [], more = [],
-    star = at === best && back === 0 && !game.shown && right;
+    star = at === best && !game.shown && right;
   told.push(el('h2', star && '★ ', aim.breaks ? t('outcome.won', {step, n: at, best})
     : t('outcome.saw', {step: upper(step), n: at, best}),
     back > 0 && [' ', el('small', t('outcome.taken', {n: back}))]));

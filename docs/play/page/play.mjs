@@ -63,7 +63,6 @@ addEventListener('keydown', e => {
   e.preventDefault();
 });
 
-addEventListener('hashchange', open);
 addEventListener('scroll', scrolled, {passive: true});
 
 // ---- begin
@@ -78,6 +77,7 @@ document.body.classList.toggle('lead', leads);
 fill(part('app'), el('p.loading', t('loading')));
 try {
   use(await load(part('data').textContent));
+  addEventListener('hashchange', open);
   await open();
   setTimeout(rest, 100); // after the first picture
 } catch (error) {
