@@ -1,6 +1,11 @@
 package course
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +46,20 @@ func TestRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err = Root()
 	require.ErrorContains(t, err, "change into the repository")
+}
+
+// The worked example of the page about stories, as it says, fails on step 03's lock.
+func TestTestingPage_ItsExampleFailsOnAnOlderLock(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```(?:go|json)\n(.*?)```")
+	example := blocks.FindAllStringSubmatch(read(t, "docs/read/testing.md"), 2)
+	require.Equal(t, example, blocks.FindAllStringSubmatch(read(t, "docs/read/testing.zh-CN.md"), 2))
+	story, overlay := t.TempDir()+"/operator_test.go", t.TempDir()+"/overlay.json"
+	js := strings.Replace(example[1][1], "{\n", fmt.Sprintf("{\n%q: %q,", "step05_lua_release/operator_test.go", story), 1)
+	require.NoError(t, os.WriteFile(story, []byte(example[0][1]), 0o666))
+	require.NoError(t, os.WriteFile(overlay, []byte(js), 0o666))
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-run=Operator", "./step05_lua_release")
+	cmd.Dir = "../../.."
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "carol is inside with him")
 }

@@ -1,5 +1,5 @@
-// Command bench runs the benchmarks of this folder in rounds, and writes their medians, with the
-// 95% confidence intervals of benchstat, into docs/read/benchmarks.md.
+// Command bench runs the benchmarks of this folder in rounds, and writes their medians, in round
+// figures, into docs/read/benchmarks.md.
 //
 //	go run -C docs/keep ./bench -rounds 10 /tmp/bench.txt   # twenty minutes on a quiet machine
 //	go run -C docs/keep ./bench -rounds 0 /tmp/bench.txt    # the page again, from the same results
@@ -13,16 +13,17 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
-	"golang.org/x/perf/benchunit"
 )
 
 func main() {
@@ -68,19 +69,18 @@ type column struct{ title, benchmark, unit string }
 // tables are those of the page, each with a row for each lock that has its first column.
 var tables = map[string][]column{
 	"locks": {
-		{"client", "Pair/call=busy", "client-sec/op"},
-		{"Redis", "Pair/call=busy", "redis-sec/op"},
+		{"client CPU", "Pair/call=busy", "client-sec/op"},
+		{"Redis CPU", "Pair/call=busy", "redis-sec/op"},
 		{"bytes sent", "Pair/call=busy", "sent-bytes/op"},
 	},
 	"hung": {{"lock+unlock", "Hung", "sec/op"}},
 	"waiters": {
 		{"commands of 10", "Waiters/waiters=10", "commands/op"}, {"of 100", "Waiters/waiters=100", "commands/op"},
 		{"of 1,000", "Waiters/waiters=1000", "commands/op"}, {"time of 1,000", "Waiters/waiters=1000", "sec/op"},
-		{"left out", "Waiters/waiters=1000", "left-out/op"},
 	},
 	"holds": {
 		{"bytes of each", "Holds", "B/hold"}, {"goroutines", "Holds", "goroutines"},
-		{"commands/s", "Holds", "commands/s"}, {"client's processors", "Holds", "processors"}, {"lost", "Holds", "lost"},
+		{"commands/s", "Holds", "commands/s"}, {"client CPUs busy", "Holds", "processors"}, {"lost", "Holds", "lost"},
 	},
 }
 
@@ -128,7 +128,11 @@ func write(file, page string) error {
 			if values[columns[0].of(lock)] != nil {
 				rows += "| " + strings.NewReplacer("bsm_", "bsm/", "_", " ").Replace(lock) + " |"
 				for _, c := range columns {
-					rows += " " + c.cell(values[c.of(lock)]) + " |"
+					cell := c.cell(values[c.of(lock)])
+					if left := values[column{"", c.benchmark, "left-out/op"}.of(lock)]; c.unit == "sec/op" && left != nil && left[0] > 0 {
+						cell = fmt.Sprintf("over 30 s: %.0f left out", left[0])
+					}
+					rows += " " + cell + " |"
 				}
 				rows += "\n"
 			}
@@ -140,23 +144,27 @@ func write(file, page string) error {
 
 func (c column) of(lock string) string { return c.benchmark + "/lock=" + lock + " " + c.unit }
 
-// cell has the median and the confidence interval, if there is one; not a figure that may be
-// twice as large.
-func (c column) cell(sample []float64) string {
+// cell has the median; with ~, if it is uncertain by more than 30 %.
+func (c column) cell(sample []float64) (figure string) {
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(sample, &benchmath.DefaultThresholds), 0.95)
-	figure := fmt.Sprintf("%.2f", s.Center)
+	if far := max(s.Hi-s.Center, s.Center-s.Lo); far > 0.3*s.Center && !math.IsInf(far, 0) {
+		figure = "~"
+	}
 	switch {
-	case c.unit == "processors":
-	case strings.HasSuffix(c.unit, "sec/op"):
-		figure = benchunit.Scale(s.Center, benchunit.Decimal) + "s"
-	default:
-		figure = fmt.Sprintf("%.0f", s.Center)
+	case !strings.HasSuffix(c.unit, "sec/op"):
+		return figure + number(s.Center)
+	case s.Center < 1e-3:
+		return figure + number(s.Center*1e6) + " µs"
 	}
-	if interval := s.PctRangeString(); interval != "∞" && interval != "0%" {
-		if len(interval) > len("99%") && interval != "100%" {
-			return "–"
-		}
-		figure += " ± " + interval
+	return figure + number(s.Center) + " s"
+}
+
+// number has two significant digits.
+func number(n float64) string {
+	n, _ = strconv.ParseFloat(fmt.Sprintf("%.1e", n), 64)
+	text := strconv.FormatFloat(n, 'f', -1, 64)
+	for i := len(text) - 3; i > 0 && n >= 1000; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	return figure
+	return text
 }

@@ -72,7 +72,7 @@ for (const [name, reader] of Object.entries(readers)) {
       await deliver('a');
       await page.reload();
       await deliver('b');
-      await expect(page.locator('#told')).toContainText('All 20 orders were run: none lets both in.');
+      await expect(page.locator('#told')).toContainText('All 20 orders of their messages were run: none lets both in.');
       await page.keyboard.press('Enter');
       await expect(page.locator('#bolt button')).toHaveAttribute('aria-disabled', 'true');
       await deliver('aF');

@@ -143,7 +143,7 @@ func nested(c *Client) {
 	err := c.Call("TryLock", func() error { return c.Lock.TryLock(context.Background()) })
 	c.phase.Store(Holding)
 	if err != nil && !c.dead.Load() && !c.Lost() && c.s.owns(c) {
-		c.s.violate(c, Blocked, "%s is kept out by its own lock", c.Name)
+		c.s.violate(c, Blocked, "%s holds the lock, but is kept out", c.Name)
 	}
 	if err == nil {
 		c.release()

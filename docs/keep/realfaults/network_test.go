@@ -60,13 +60,15 @@ func warm(t *testing.T, rdbs []redis.UniversalClient, n int) {
 	}
 }
 
+// optionsOfThePage are those of client.md.
+var optionsOfThePage = redis.Options{ClientName: "alice-1", DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
+
 // How long a call takes when Redis cannot be reached, or hangs. client.md shows these times:
 // they are measured here, and must not become longer.
 func TestRedisCannotBeReached_HowLongACallTakes(t *testing.T) {
 	t.Parallel()
-	defaults := redis.Options{}
+	defaults, page := redis.Options{}, optionsOfThePage
 	dial1s := redis.Options{DialTimeout: time.Second}
-	page := redis.Options{DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: time.Second, ContextTimeoutEnabled: true}
 	const ms, ever = time.Millisecond, time.Hour
 	server := serve(t, 1)[0]
 	hole, nothing, hangs := blackHole(t), "127.0.0.1:1", server.Addr // no socket is given port 1

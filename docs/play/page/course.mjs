@@ -6,11 +6,11 @@ import {controls as plays} from './board.mjs';
 import {button, el, fill, kbd, leads, narrow, part, rich, say} from './dom.mjs';
 import {gameOf} from './game.mjs';
 import {controls, enter, rule} from './level.mjs';
-import {data, graph, levelNamed, lockOf, names, scheduleOf, solved, stepTitle, titleOf} from './levels.mjs';
+import {data, graph, levelNamed, lockOf, names, scheduleOf, solved, titleOf} from './levels.mjs';
 import {boss, frame, sign} from './menu.mjs';
 import {answerOf, answers, now} from './store.mjs';
 import {rows} from './timeline.mjs';
-import {fromData, plain, t, upper} from './words.mjs';
+import {fromData, plain, t} from './words.mjs';
 
 // beats are those of a chapter, each with the cell and the path that it shows, or the level that is played.
 export function beats(n = now.place.chapter) {
@@ -112,8 +112,8 @@ function read(i) {
   now.game = b.Level ? gameOf(b.level) : null;
   document.querySelector('.figure').classList.toggle('playing', now.game !== null);
   part('down').hidden = i === all.length - 1;
-  const {Step} = b.level;
-  part('which').textContent = upper(stepTitle(Step)) + t('colon') + fromData(lockOf(Step).Lock);
+  const {Step} = b.level, which = t(Step === now.place.chapter ? 'which.new' : 'which.old');
+  part('which').textContent = which + t('colon') + fromData(lockOf(Step).Lock);
   go({chapter: now.place.chapter, at: i + 1, path: now.game?.name});
   if (now.game) {
     slot.style.minHeight = '';

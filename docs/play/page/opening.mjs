@@ -114,7 +114,8 @@ function drawOpening() {
   const bolt = (act, props) => button(['⚡ ', t('open.strike')], act, {class: 'fault', ...props});
   const bolts = options.filter(isFault).map(o => bolt(() => deliver(o), {'data-label': o.label,
     'aria-keyshortcuts': String(++digit)}));
-  fill(part('bolt'), bolts.length === 0 && soon ? bolt(undefined, {'aria-disabled': 'true'}) : bolts);
+  fill(part('bolt'), bolts.length === 0 && soon ? bolt(() => fill(part('told'),
+    el('p', t('open.early'))), {'aria-disabled': 'true'}) : bolts);
   part('picture').show({cell: game.id, path: game.name}, won);
   if (won) note(game.id, 'broken');
   if (over && holds) note(game.id, 'holds');
