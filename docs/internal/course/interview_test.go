@@ -159,6 +159,17 @@ func TestInterview_ASemaphoreOfFive(t *testing.T) {
 	require.True(t, enters(6), "one has left")
 }
 
+// A refused SET NX of go-redis is false, or redis.Nil. With GET, redis.Nil is the lock.
+func TestInterview_ARefusedSETNX(t *testing.T) {
+	_, _, rdb, _ := onPage(t, "locks.md")
+	plain, withGet := redis.SetArgs{Mode: "NX"}, redis.SetArgs{Mode: "NX", Get: true}
+	require.ErrorIs(t, rdb.SetArgs(ctx, "lock", "alice", withGet).Err(), redis.Nil, "alice holds it")
+	require.ErrorIs(t, rdb.SetArgs(ctx, "lock", "bob", plain).Err(), redis.Nil)
+	require.Equal(t, "alice", rdb.SetArgs(ctx, "lock", "bob", withGet).Val())
+	acquired, err := rdb.SetNX(ctx, "lock", "bob", time.Minute).Result()
+	require.True(t, !acquired && err == nil)
+}
+
 // ZADD alone would let the key end a TTL after the last acquire. No renewal brings a permit back.
 func TestInterview_ARenewalOutlivesOneTTL(t *testing.T) {
 	scripts, _, rdb, pass := onPage(t, "locks.md")
