@@ -94,7 +94,9 @@ func tableOf(found []verdicts) string {
 		fmt.Fprintf(&text, "| %s |", r.title)
 		for i := range columns {
 			cell := "✓"
-			if result, ok := found[i][r.story]; !ok {
+			if result, ok := found[i][r.story]; !ok && slices.Equal(r.none, rueidis) {
+				cell = "n/a"
+			} else if !ok {
 				cell = "–"
 			} else if result.Verdict != story.Passed {
 				cell = fmt.Sprintf("[✗](#%s)", slug(r.title))
