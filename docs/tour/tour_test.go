@@ -131,7 +131,7 @@ var situations = []struct {
 		mine(strings.Replace(miniLock(7), "crypto/rand", "math/rand", 1)),
 		do("try 7", 1, "Stories passed: 27 of 27.", "A rule is broken. No story can see it, but your source shows it:\n\n  - The token does not come from crypto/rand.", "not solved yet"),
 		mine(miniLock(7)),
-		do("try 7", 0, "Step 07 is solved: all 27 stories pass.\nWork longer than the TTL keeps the lock; a dead holder's lock still expires.\n",
+		do("try 7", 0, "Step 07 is solved: all 27 stories pass.\nWork longer than the TTL keeps the lock, but a dead holder's lock still expires.\n",
 			"Your lock next to the reference solution: go run ./docs/tour try 7 -compare\nNext: go run ./docs/tour try 8 (the master fails over, and two are inside)\n"),
 		do("try", 0, "  07  solved ", "Next: go run ./docs/tour try 8"),
 		do("try 7 -rules", 0, "\n  + Renew every", "\n  - Every error begins", "\n  - The Go files in mylock", "!those of the steps before"),

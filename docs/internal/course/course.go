@@ -136,7 +136,7 @@ var Steps = numbered([8]Step{
 			"MaxHold limits that.",
 		Fresh:     "Renewal every ttl/3, with Lost, ValidUntil, Do and MaxHold.",
 		File:      "7_watchdog_test.go",
-		Guarantee: "work longer than the TTL keeps the lock; a dead holder's lock still expires",
+		Guarantee: "work longer than the TTL keeps the lock, but a dead holder's lock still expires",
 		Broken:    "The master fails over before it has replicated the key: two inside.",
 	},
 	{

@@ -130,7 +130,7 @@ var faults = []fault{
 		rules{Strike: during(pause, busy...)}, endsHolds(2, 8, paused)},
 	{"pause-waits", "a client is paused for longer than the ttl, the clients wait in Lock", single,
 		rules{Wait: true, Strike: during(pause, busy...)}, endsHolds(2, 7, paused)},
-	{"late-write", "a write to the resource arrives after its writer has given up", all,
+	{"late-write", "a write to the resource arrives after its writer has released the lock", all,
 		rules{Strike: delayWrite}, []red{{1, 8, "L", "the write is in flight when the lock is released; only the resource sees it arrive"}}},
 	{"renewal-once", "a renewal fails once", renewing,
 		rules{Keeps: true, Options: noRetry, Strike: during(failRenewal, Holding)}, nil},
