@@ -170,9 +170,8 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 	_, found := committed(t)
 	english := Words()["en"]
 	kinds := func(l goal) string { return found[fmt.Sprintf("%02d/%s", l.Step, l.Fault)].Kinds }
-	levels, sees, before, breaks := map[int]int{}, 0, 0, regexp.MustCompile("^[A-Z](:|$)") // as an Aim of the page
+	sees, before, breaks := 0, 0, regexp.MustCompile("^[A-Z](:|$)") // as an Aim of the page
 	for i, l := range way {
-		levels[l.Step]++
 		require.GreaterOrEqual(t, l.Step, before, "in the order of the course")
 		before = l.Step
 		require.NotEmpty(t, english[fmt.Sprintf("level.%02d/%s.hint", l.Step, l.Fault)])
@@ -187,12 +186,7 @@ func TestTheWay_LeadsThroughAllLocks(t *testing.T) {
 			require.Contains(t, kinds(l), l.Goal[:1], "%02d/%s", l.Step, l.Fault)
 		}
 	}
-	for _, s := range entries() {
-		require.Contains(t, []int{1, 2, 3}, levels[s.N], s.Label())
-	}
-	require.Len(t, way, 15)
 	require.Equal(t, 5, sees)
-	require.Len(t, hard, 15)
 	for _, l := range hard {
 		require.Contains(t, kinds(l), l.Goal, "%02d/%s", l.Step, l.Fault)
 		require.False(t, slices.ContainsFunc(way, func(w goal) bool { return w.Step == l.Step && w.Fault == l.Fault }))
