@@ -21,9 +21,8 @@ for (const [what, at, act, look, want] of [
     '.choice.fault[aria-disabled]', /The fault can strike after the first command/],
   ['a fault names its node', '#08/restart/', page => plays(page, 'a1'), '.choice.fault:not([aria-disabled])',
     /Node 1 restarts empty/],
-  ['the first levels say at once that it is too late', '#00/none/aa', null, '#h-choices',
+  ['a level says at once that it is too late', '#06/slow/aFA', null, '#h-choices',
     /^From here no schedule breaks the lock: undo.$/],
-  ['later ones wait for three moves', '#06/slow/aFA', null, '#h-choices', /^What happens next\?$/],
   ['an undone move is counted', '#04/slow/', async page => { await plays(page, 'aA'); await press(page, 'u');
     await plays(page, 'AaFba'); }, '.outcome h2', /in 6 moves \(best: 6\) 1 undone/],
   ['the shortest way has a star after a right bet', '#04/slow/', page => wins(page, '04/slow'), '.outcome',
