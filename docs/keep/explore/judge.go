@@ -94,7 +94,7 @@ func (s *Schedule) Write(c *Client) {
 	}
 	c.note(0, text, "")
 	if before != c.read {
-		s.found(c, LostUpdate, "%s overwrites an update that it never read", c.Name)
+		s.found(c, LostUpdate, "%s overwrites a newer update", c.Name)
 	}
 	token, _ := c.fence()
 	s.resource.Write(context.Background(), token, key, strconv.Itoa(value))
