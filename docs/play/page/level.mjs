@@ -239,7 +239,7 @@ function showChoices(played, told) {
     over = !secret() && (game.along().at > 0 && !game.on || ended), had = document.activeElement,
     focused = box.contains(had) || part('outcome').contains(had) && !over;
   const bet = game.toBet && t('bet', {question: game.question});
-  section.querySelector('h2').textContent = bet || told || t('choices');
+  fill(section.querySelector('h2'), rich(bet || told || t('choices')));
   section.classList.toggle('told', told !== '');
   section.classList.toggle('sure', told === t('choices.sure'));
   section.classList.toggle('folded', over);
