@@ -115,7 +115,7 @@ func TestInterview_ALeaderStepsDown(t *testing.T) {
 		var done sync.WaitGroup
 		dial := func(context.Context, string, string) (net.Conn, error) { return server.Dial() }
 		for i := range clients {
-			clients[i] = redis.NewClient(&redis.Options{Dialer: dial})
+			clients[i] = redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", Dialer: dial})
 			done.Go(func() {
 				lead(ctx, redislock.New(clients[i], "leader", 10*time.Second), func(ctx context.Context) error {
 					elected[i].Add(1)
