@@ -212,6 +212,13 @@ test('a pair is watched and sent', async ({page}) => {
 
 test.describe('on a phone', () => {
   test.use({...phone, ...still});
+  test('at the end of a chapter its last level is played', async ({page}) => {
+    await open(page, '#8.5');
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    await expect(read(page)).toHaveAttribute('data-beat', '5');
+    await expect(page.locator('.read .choice').first()).toBeInViewport();
+  });
+
   test('a level keeps its buttons while they are in view', async ({page}) => {
     await open(page, '#8.5');
     await plays(page, 'a1');

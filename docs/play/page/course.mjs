@@ -44,7 +44,8 @@ export function showChapter({chapter: n, at, path}) {
 // inRoom shows the room of the opening after some records: who is in it, who holds the key, and the number
 // that each of them adds one to.
 function inRoom(records = []) {
-  const {inside = [], redis = []} = records.at(-1) ?? {}, owner = redis.find(k => k.token)?.owner;
+  const {inside = [], redis = []} = records.at(-1) ?? {};
+  const owner = names.find(name => redis.filter(k => k.owner === name).length * 2 > redis.length);
   const writes = records.filter(r => /writes \d/.test(r.text) && !/refused/.test(r.text)),
     number = writes.at(-1)?.text.match(/writes (\d+)/)[1] ?? 0, lost = number < writes.length;
   const gone = name => records.some(r => r.who === name && /^dies/.test(r.text)) ? 'gone' : '';
@@ -165,9 +166,9 @@ export function scrolled() {
   // the way back scrolls before it is taken
   if (!now.place.chapter || location.hash !== format(now.place)) return;
   const {top, bottom} = sections()[at()].getBoundingClientRect();
-  if (now.game && top < innerHeight * .8 && bottom > offset() + 90) return;
-  const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
   const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 4;
+  if (!atEnd && now.game && top < innerHeight * .8 && bottom > offset() + 90) return;
+  const line = stacked() ? offset() + (innerHeight - offset()) * .4 : innerHeight * .45;
   const i = sections().findLastIndex(s => atEnd || s.getBoundingClientRect().top < line);
   if (i >= 0) read(i);
 }
