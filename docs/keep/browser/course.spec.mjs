@@ -118,6 +118,14 @@ test.describe('still', () => {
     }
   });
 
+  test('the room says what was lost, and an early fault why not', async ({page}) => {
+    await open(page, '#start.3');
+    await page.locator('#bolt button').click({force: true});
+    await expect(page.locator('#told')).toHaveText('Not yet: Alice must be inside.');
+    await goTo(page, '#7.1');
+    await expect(page.locator('.strip')).toHaveText('ABsold: 1, should be 2');
+  });
+
   test('the arrow keys alone read a chapter', async ({page}) => {
     await open(page, '#4');
     const turn = await page.locator('.beat:has(.slot)').first().getAttribute('data-beat');
@@ -185,6 +193,8 @@ test('an answer can be given from anywhere', async ({page}) => {
 test('after the last chapter comes the level that is left', async ({page}) => {
   const levels = Object.fromEntries(Object.keys(won).map(id => [id, id === '04/slow' ? 'shown' : 'broken']));
   await page.addInitScript(kept => localStorage.setItem('redislock-play', kept), JSON.stringify({levels}));
+  await page.addInitScript(() => Object.defineProperty(navigator, 'share',
+    {value: async sent => { window.sent = sent; }}));
   await open(page, '#9.4');
   await plays(page, won['09/pause']);
   await page.locator('#left').click();
@@ -192,6 +202,8 @@ test('after the last chapter comes the level that is left', async ({page}) => {
   await plays(page, won['04/slow']);
   await page.locator('#next').click();
   await expect(page.locator('.medal')).toBeVisible();
+  await page.locator('#share').click();
+  expect(await page.evaluate(() => window.sent.text)).toContain('15/15\n🟩🟩 🟩🟩 🟩 🟩 🟩 🟩🟩 🟩🟩🟩 🟩🟩 🟩\n');
 });
 
 // One scrubber moves both pictures, and a card is sent as a sentence and a link.
